@@ -1,4 +1,4 @@
-"""Programs and backends: who is right, who is fast to which accuracy, who cannot take it and why."""
+"""Programs and backends: which backend is right, how fast it reaches which accuracy, and why it fails."""
 
 from boostopt.comparison.benchmarking import GAPS, benchmark
 from boostopt.comparison.benchmarks import Benchmark

@@ -1,4 +1,4 @@
-"""A benchmark for people: backends against tolerances, program by program and over all of them."""
+"""Tables of a benchmark for people: backends against tolerances, for each program and over all programs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
 
 Cells = Mapping[tuple[str, float], Cell]
-"""The showing of each backend at each tolerance."""
+"""The result of each backend at each tolerance."""
 
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """A table for each program and one over all, below them why what failed or was not run, and the machine.
+    """A table for each program and one over all; below them the reasons of failures and omissions, and the machine.
 
-    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `asked` says of
-    each tolerance what was asked for.
+    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `asked` says
+    what was asked for at each tolerance.
     """
 
     labels: Sequence[str]
@@ -70,7 +70,7 @@ class BenchmarkTable:
 
 
 def _matrix(cells: Cells, asked: Mapping[float, str], folding: bool = False) -> Table:
-    """A column for each tolerance: time and ratio, the remark below."""
+    """A column for each tolerance: time and ratio, and the remark below them."""
     tolerances = list(dict.fromkeys(tol for _, tol in cells))
     table = Table()
     table.add_column("backend", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Programs x backends x forms x tolerances x repeats: every cell its own certified solve."""
+"""Programs x backends x forms x tolerances x repeats: each cell is a certified solve of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from boostopt.solving.asking import gap_of, profile_of
 from boostopt.solving.solving import check_program
 
 GAPS = (1e-3, 1e-6, 1e-9)
-"""The scaled gaps that are asked for: rough, usual, and nearly all that float64 has."""
+"""The default scaled gaps: rough, usual, and close to the accuracy of float64."""
 
 
 def benchmark(
@@ -45,33 +45,34 @@ def benchmark(
 ) -> Benchmark:
     """Measure backends on programs: whether a certified gap is reached, and in what time.
 
-    Each tolerance is a solve of its own, repeated, all in shuffled order; the first solve of a program by a backend is
-    not counted. Success is a certified gap; a wrong answer has no time, however fast it came.
+    Each tolerance is a solve of its own. The solves are repeated, and run in shuffled order. The first solve of a
+    program by a backend is not counted. A solve succeeds if its certified gap is small enough. A wrong answer has no
+    time, however fast it came.
 
     Parameters
     ----------
     programs
-        One, several, or several by label.
+        One program, several, or several by label.
     backends
         As in `compare`.
     profiles
-        Scaled gaps to reach, in (0, 1), one or several: attempts are made until the certificate is as narrow. Or names
-        of profiles, by which each solver is asked for one solve that it ends by itself: see `solve`. One benchmark has
-        gaps or names, never both.
+        One or several scaled gaps to reach, in (0, 1): the backend makes attempts until the certified gap is small
+        enough. Or names of profiles: each solver is then asked for one solve, which it ends by itself; see `solve`.
+        One benchmark has gaps or names, never both.
     repeats
         Measured solves of each cell, at least 1.
     options
-        Limits, the file to resume from, progress. Each field may also be given by its name, and then counts before
-        this: `benchmark(..., time_limit=10)`.
+        Limits, the file to resume from, progress. You can also pass each field by its name, which then overrides this
+        record: `benchmark(..., time_limit=10)`.
     **keywords
         Fields of `BenchmarkOptions`.
 
     Raises
     ------
     OptionError
-        An option is unknown or out of range, there is no program, or backends are as `compare` refuses them.
+        An option is unknown or out of range, there is no program, or `compare` would refuse the backends.
     DataError
-        The file is of another comparison, or is none.
+        The file belongs to another comparison, or is no file of finished runs.
     """
     options = benchmark_options(options, keywords)
     labelled = _labelled(programs)
@@ -130,7 +131,7 @@ def benchmark(
 
 @dataclass(frozen=True)
 class _Cell:
-    """One solve that is wanted."""
+    """One requested solve."""
 
     program: str
     backend: Opened
@@ -139,7 +140,7 @@ class _Cell:
 
 
 class _Bench:
-    """Runs cells, each program and backend once uncounted before."""
+    """Runs the cells; before them it solves each program once by each backend without counting."""
 
     def __init__(
         self,
@@ -174,18 +175,18 @@ class _Bench:
         return run
 
     def _warm_up(self, cell: _Cell, program: Program) -> None:
-        """Solve once without counting, where this process (or the child that waits) has not yet."""
+        """Solve once without counting, unless this process (or the waiting child) has already done so."""
         if self._by == "none" or self._place(cell, program) in self._warm:
             return
         limit = self._settings.time_limit
         page = program.formulation
         first = page.smallest() if self._by == "smallest" and isinstance(page, Formulation) else program
         cell.backend.run(first, max(self._settings.profiles), limit)
-        cell.backend.prepare(program, limit)  # a child that has died of it is replaced before the clock runs
+        cell.backend.prepare(program, limit)  # a child that died of the solve is replaced before the clock runs
         self._warm.add(self._place(cell, program))
 
     def _place(self, cell: _Cell, program: Program) -> tuple[str, str, int | None]:
-        """Return what is solved by whom, with the number of the child if it is not done here."""
+        """Return the program and the backend, with the number of the child process if there is one."""
         apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
         solved = cell.program if self._by == "program" else program.formulation.name
         return solved, cell.backend.name, waiting() if apart else None
@@ -195,11 +196,11 @@ class _Bench:
             row,
             program=cell.program,
             digest=self._digests[cell.program],
-            # "auto" is a backend of no version: whose it is stands in `solver_version`.
+            # "auto" has no version of its own: the version of the solver is in `solver_version`.
             version=cell.backend.version,
             repeat=cell.repeat,
             reason=_reason(row),
-            solution=None,  # many would take more memory than there is
+            solution=None,  # many solutions would take more memory than there is
         )
 
 
@@ -212,7 +213,7 @@ def _reason(row: Row) -> str:
 
 
 def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
-    """Return the programs by label: their headlines, numbered where they are equal."""
+    """Return the programs by label: the label is the headline, with a number if two are equal."""
     if isinstance(programs, Mapping):
         labelled = {str(label): program for label, program in programs.items()}
     else:
@@ -232,7 +233,7 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
 
 
 def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
-    """Return the profiles with the gaps that their answers are judged by; None with each gap that is to be reached."""
+    """Return pairs of a profile and the gap that judges its answers; the profile is None for a gap to be reached."""
     expected = "one or more different gaps in (0, 1)"
     advice = "Pass gaps such as 1e-3 and 1e-6, or names of profiles such as 'default' and 'high'."
     each: Any = [profiles] if isinstance(profiles, str) else profiles

@@ -1,4 +1,4 @@
-"""The result of a benchmark: all runs, and the scores, means and reports that follow from them."""
+"""The result of a benchmark: all runs, and the scores, means and reports computed from them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Settings:
     profiles
         The scaled gaps asked for, each in a solve of its own.
     repeats
-        Measured solves of each cell; one more before them, of each program and backend, is not counted.
+        Measured solves of each cell. Before them, each backend solves each program once without being counted.
     time_limit
-        Seconds for a solve; None for no limit.
+        Seconds for each solve; None for no limit.
     isolate
         Whether each backend ran in a process of its own.
     seed
-        Of the order of the solves.
+        Seed of the order of the solves.
     asked
-        The profiles by name that the solvers were asked by, none where gaps were to be reached.
+        Names of the profiles by which the solvers were asked; empty if gaps were to be reached.
     threads
-        Threads that each solve was given, None where nobody had said.
+        Threads of each solve; None if the caller did not set them.
     """
 
     profiles: Fractions
@@ -55,26 +55,26 @@ class Settings:
         object.__setattr__(self, "asked", tuple(self.asked))
 
     def record(self) -> dict[str, Any]:
-        """Return them as plain values; profiles and threads only where there are some."""
+        """Return the settings as plain values; profiles and threads only if they are set."""
         return {name: value for name, value in asdict(self).items() if name not in ("asked", "threads") or value}
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """All runs, and what follows from them.
+    """All runs, and the results that follow from them.
 
     Attributes
     ----------
     programs
-        What was solved, by label: facts, digest, and under "about" what `describe` says.
+        The programs by label: facts, digest, and under "about" the description that `describe` returns.
     settings
-        How.
+        The settings of the measurement.
     machine, boostopt
-        On what, and by which version of this package.
+        The machine, and the version of this package.
     runs
         One for each program, backend, tolerance and repeat.
     origin
-        How it came about.
+        The origin of the result: command, date, data and versions.
     """
 
     programs: Mapping[str, Mapping[str, Any]]
@@ -85,7 +85,7 @@ class Benchmark:
     origin: Origin = field(default_factory=Origin)
 
     def __str__(self) -> str:
-        """Return the tables as they are printed on the command line."""
+        """Return the tables as the command line prints them."""
         return as_text(self.table())
 
     def table(self) -> Any:
@@ -115,7 +115,7 @@ class Benchmark:
 
     @property
     def _made_on(self) -> str:
-        """The circumstances of the solves, whatever is shown of them."""
+        """The circumstances of the solves; these words fit every table of them."""
         settings = self.settings
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
         return (
@@ -143,17 +143,17 @@ class Benchmark:
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """Each program, backend and tolerance: whether it was reached, and in what time."""
+        """For each program, backend and tolerance: whether the tolerance was reached, and in what time."""
         return scores(self.runs)
 
     @cached_property
     def means(self) -> tuple[Mean, ...]:
-        """Each backend and tolerance over all programs."""
+        """The mean of each backend and tolerance over all programs."""
         return means(self.scores, self.settings.time_limit)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """The failures of each backend by their kinds, with an example of its own words."""
+        """The failures of each backend by kind, with an example in the solver's own words."""
         return failures(self.runs)
 
     @property
@@ -169,7 +169,7 @@ class Benchmark:
 
     @property
     def contradicted(self) -> list[str]:
-        """The programs whose intervals have no point in common: there boostopt is wrong."""
+        """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""
         return [label for label in self.programs if self.interval(label)[0] > self.interval(label)[1]]
 
     @property
@@ -178,7 +178,7 @@ class Benchmark:
         return not self.contradicted
 
     def to_json(self) -> str:
-        """Return everything as JSON; what is not finite is null."""
+        """Return everything as JSON; numbers that are not finite become null."""
         document = {
             "boostopt": self.boostopt,
             "machine": self.machine,
@@ -198,7 +198,7 @@ class Benchmark:
         return json_text(document)
 
     def to_csv(self) -> str:
-        """Return a line for each run, with all that it was made with, as CSV."""
+        """Return one line for each run, with all its settings, as CSV."""
         return table_of_records([plain(record) for record in self._records()])
 
     def to_dataframe(self) -> Any:
@@ -217,9 +217,9 @@ class Benchmark:
         Parameters
         ----------
         caption
-            In place of the one that says what the seconds are.
+            Replaces the default caption, which says what the seconds are.
         label
-            What the table is referred to by.
+            The label for references to the table.
 
         Raises
         ------
@@ -262,6 +262,6 @@ class Benchmark:
         )
 
     def _records(self) -> list[dict[str, Any]]:
-        """Return each run with all that it was made with."""
+        """Return each run with all its settings."""
         made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
         return [{**(document := run.document()).pop("record"), **document, **made, **self.machine} for run in self.runs]

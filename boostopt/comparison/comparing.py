@@ -1,4 +1,4 @@
-"""Solve one program by several backends and hold the certified intervals against each other."""
+"""Solve one program by several backends and compare the certified intervals."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from boostopt.text import as_text, html_table
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows in the order in which the backends were named.
+    """The results of several backends on one program, in the order in which the backends were named.
 
     Attributes
     ----------
     program, tol
-        What was solved, and the scaled gap that was asked for.
+        The program, and the scaled gap that was asked for.
     rows
-        What came of each backend.
+        The result of each backend.
     origin
-        How it came about.
+        The origin of the comparison: command, date, data and versions.
     """
 
     program: Program
@@ -45,7 +45,7 @@ class Comparison:
     origin: Origin = field(default_factory=Origin)
 
     def __str__(self) -> str:
-        """Return the table as it is printed on the command line."""
+        """Return the table as the command line prints it."""
         return as_text(self.table())
 
     def table(self) -> Any:
@@ -74,7 +74,7 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The intersection of all certified intervals: what is known about the optimum, whoever proved it."""
+        """The intersection of all certified intervals, which contains the optimum."""
         return together(self.rows)
 
     @property
@@ -88,11 +88,11 @@ class Comparison:
         return clashes(row, self.rows)
 
     def facts(self) -> dict[str, Any]:
-        """Return what was solved: formulation, parameters, sizes, digest of U."""
+        """Return the facts about the program: formulation, parameters, sizes, digest of U."""
         return {**facts(self.program), "tol": self.tol}
 
     def to_json(self) -> str:
-        """Return facts and rows as JSON; what is not finite is null."""
+        """Return facts and rows as JSON; numbers that are not finite become null."""
         lower, upper = self.interval
         document = {
             **self.facts(),
@@ -129,9 +129,9 @@ class Comparison:
         Parameters
         ----------
         caption
-            In place of the one that says what was solved.
+            Replaces the default caption, which names the program.
         label
-            What the table is referred to by.
+            The label for references to the table.
 
         Raises
         ------
@@ -162,46 +162,47 @@ def compare(
 ) -> Comparison:
     """Solve a program by several backends, one after another.
 
-    Whatever a backend does is a row: what it raises and answers that make no sense are failures with a reason.
+    Every backend gets a row, whatever it does. An exception or a nonsensical answer is a failure with a reason.
 
     Parameters
     ----------
     program
-        What to solve.
+        The program to solve.
     backends
-        Names or backends, each once; all that `list_backends()` gives by default. One that cannot take the program,
-        or is not installed, gets a row with the reason.
+        Names or backends, each once; by default all that `list_backends()` returns. A backend that does not support
+        the program, or is not installed, gets a row with the reason.
     tol
-        Scaled gap wanted of each, in (0, 1), or the profile by which each is asked: as in `solve`.
+        The scaled gap that each backend is to reach, in (0, 1), or the profile by which each is asked: as in `solve`.
     time_limit
-        Seconds for each backend; None for no limit. Solvers that may run past it are run as with `isolate`.
+        Seconds for each backend; None for no limit. Solvers that may exceed the limit are run as with `isolate`.
     progress
-        Whether lines on stderr show what is running and what came of it; or what to call, with a backend's name and
-        None before it starts, with its row after it has ended.
+        Whether lines on stderr show which backend is running and its result. Or a function, which is called with a
+        backend's name and None before it starts, and with its name and its row after it has ended.
     options
-        Options of solvers by the names of backends, each by the solver's own names: {"cvxpy:scs": {"max_iters": 500}}.
+        Solver options for each backend by its name, in the solver's own names: {"cvxpy:scs": {"max_iters": 500}}.
     **keywords
         `forms`, `isolate`, `threads` and `origin`, as follows.
     forms
-        Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
+        Run every solver behind CVXPY once for each of these forms, pinned to the form: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
     isolate
-        Run each backend in a child process, which is killed when a twentieth more than the time limit is over: a crash
-        or a hang is then a row too, and what is printed is kept with it.
+        Run each backend in a child process, which is killed once the time limit is exceeded by a twentieth. A crash or
+        a hang then gives a row too, and the row keeps the printed output.
     threads
-        Threads that each solve may have, for BLAS and for the solvers that take a number: 1 and the number of cores,
-        one after the other, tell how much a solver gains. By default BLAS has one, and solvers what they take.
+        Threads that each solve may use, for BLAS and for the solvers that take a number. Two comparisons, with 1 and
+        with the number of cores, show how much a solver gains. By default BLAS uses one thread, and a solver uses its
+        own default.
     origin
-        What is to be said of how it came about; by default the versions that are installed.
+        The origin to record: command, date, data. By default only the installed versions are recorded.
 
     Raises
     ------
     OptionError
-        A backend, a form, a profile or an option of unknown name, none or one twice, or a tolerance or time limit out
-        of range.
+        The name of a backend, form, profile or option is unknown; there is no backend, or one is named twice; or the
+        tolerance or time limit is out of range.
     """
     check_program(program)
-    # Before any work, also where no backend can take the program.
+    # Before any work, even if no backend supports the program.
     profile = profile_of(tol)
     gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
     how = compare_options(keywords)

@@ -1,4 +1,4 @@
-"""Descriptions of a program for somebody who has only the report: the page that states it, the look of its data."""
+"""Descriptions of a program for readers who have only the report: its formulation page and facts about its data."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from boostopt.programs.program import Program
 
 
 def describe(program: Program) -> dict[str, Any]:
-    """Return the words of the page and the facts about the data, as plain values.
+    """Return the text of the page and facts about the data, as plain values.
 
     Returns
     -------
-    `headline`; `title`, `sources`, `page` (what the page says, with its problems in plain notation) and `meanings` (of
-    the parameters, by name), "" and empty where the page says nothing; `nonzeros`, `smallest` and `largest` entry of U
-    and its `storage`; `multiplicities`, smallest and largest, and whether the `reference` distribution is that of c.
+    `headline`; `title`, `sources`, `page` (the text of the page, with its problems in plain notation) and `meanings`
+    (of the parameters, by name), which are "" or empty if the page does not have them; `nonzeros`, `smallest` and
+    `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; and whether the `reference`
+    distribution is that of c.
     """
     page, examples = program.formulation, program.examples
     stated = isinstance(page, Formulation)

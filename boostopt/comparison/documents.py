@@ -1,7 +1,7 @@
 """Comparisons and benchmarks as plain values: made from a result, or read from a file that holds one.
 
-A file is what `to_json` wrote, or the file of `resume`. Nothing good is expected of it: every value is asked for by its
-type, numbers must be finite and agree with each other, and nothing is computed, opened or run by a name that it gives.
+The file was written by `to_json`, or is the file of `resume`. It is not trusted. The type of every value is checked.
+Numbers must be finite and consistent with each other. No name in the file is used to compute, open or run anything.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from boostopt.comparison.rows import Row, read_row
 from boostopt.errors import DataError, OptionError
 
 LARGEST = 1_000_000_000
-"""Bytes up to which a file is read at all."""
+"""The size in bytes of the largest file that is read."""
 
 SHORTEST, LONGEST = 1e-9, 1e9
-"""Seconds that a solve can take: a clock's tick, and decades."""
+"""The range of seconds that a solve can take: from a tick of the clock to decades."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Document:
     Attributes
     ----------
     benchmark
-        All runs; those of a comparison as of one repeat.
+        All runs; the runs of a comparison count as one repeat.
     measured
         Whether it is a benchmark: shuffled, repeated, after a solve that is not counted.
     file
-        The file that it was read from, "" for none: then nothing in it was computed anew.
+        The file that it was read from, "" for none. If there is a file, nothing in it was computed anew.
     """
 
     benchmark: Benchmark
@@ -53,12 +53,12 @@ class Document:
 
 
 def document(result: object) -> Document:
-    """Return what `compare` or `benchmark` returned as plain values.
+    """Return the result of `compare` or `benchmark` as plain values.
 
     Raises
     ------
     OptionError
-        It is neither, nor a document.
+        `result` is neither of these, nor a document.
     """
     if isinstance(result, Document):
         return result
@@ -74,16 +74,16 @@ def document(result: object) -> Document:
 
 
 def load(path: str | os.PathLike[str]) -> Document:
-    """Read what `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
+    """Read a file that `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
 
     Raises
     ------
     DataError
-        The file cannot be read, is none of these, or holds a value of a wrong type, a number that is not finite or
-        contradicts another one.
+        The file cannot be read or is none of these; a value has a wrong type; or a number is not finite or contradicts
+        another one.
     """
     path = file_path("path", path, DataError)
-    if os.path.exists(path) and not os.path.isfile(path):  # to read a pipe might be to wait for ever
+    if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe might never end
         raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:
         with path.open("rb") as file:
@@ -100,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Document:
 
 
 def _json(path: Path, text: str) -> Document:
-    """Read what `to_json` wrote."""
+    """Read a file that `to_json` wrote."""
     try:
         read = json.loads(text, parse_constant=fields.not_finite)
     except (ValueError, RecursionError, OverflowError) as failure:
@@ -120,7 +120,7 @@ def _json(path: Path, text: str) -> Document:
 
 
 def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
-    """Read the file of `resume`: its finished runs, of each the latest, a last line without an end left out."""
+    """Read the file of `resume`: the latest version of each finished run, without an incomplete last line."""
     whole = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
     ways: set[bool] = set()
@@ -159,7 +159,7 @@ def _refused(path: Path, failure: Exception) -> DataError:
 
 
 def _comparison(top: Mapping[str, Any]) -> Benchmark:
-    """Make the runs of one repeat from the rows of a comparison."""
+    """Make runs of a single repeat from the rows of a comparison."""
     tol = fields.fraction(top.get("tol"), "tol")
     rows = [fields.mapping(row, "a row") for row in fields.listed(top.get("rows"), "rows")]
     logs = fields.listed(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
@@ -187,7 +187,7 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
 
 
 def _benchmark(top: Mapping[str, Any]) -> Benchmark:
-    """Make a benchmark from its runs; scores and means are computed from them, whatever the file says of those."""
+    """Make a benchmark from its runs; scores and means are computed from the runs, never taken from the file."""
     runs = tuple(_checked(read_row(fields.mapping(run, "a run"))) for run in fields.listed(top.get("runs"), "runs"))
     programs = {label: _program(about) for label, about in fields.mapping(top.get("programs"), "programs").items()}
     if not runs or {run.program for run in runs} != set(programs):
@@ -202,19 +202,19 @@ def _benchmark(top: Mapping[str, Any]) -> Benchmark:
 
 
 def _once(tol: float, isolated: bool) -> Settings:
-    """The settings that a comparison would have as a benchmark."""
+    """The settings of a comparison, as those of a benchmark."""
     return Settings((tol,), 1, None, isolated, 0)
 
 
 def _each_once(runs: Iterable[Row]) -> None:
-    """Raise ValueError where a run stands twice."""
+    """Raise ValueError if a run occurs twice."""
     keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
     if len(set(keys)) < len(keys):
         raise ValueError("a run stands in it twice")
 
 
 def _checked(row: Row) -> Row:
-    """Return a row whose numbers agree with each other."""
+    """Return a row, or raise ValueError if its numbers contradict each other."""
     fields.fraction(row.tol, "tol")
     if row.ran and row.verdict is None:
         raise ValueError(f"{row.backend} was run, and its verdict is missing")
@@ -232,7 +232,7 @@ def _checked(row: Row) -> Row:
 
 
 def _program(value: Any) -> dict[str, Any]:
-    """Read what is content of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
+    """Read the content of a program. Missing fields are left out or empty, so that nobody has to check them again."""
     content = fields.mapping(value, "a program")
     about = fields.mapping(content.get("about", {}), "about")
     for name in ("headline", "title", "page", "storage", "reference"):
@@ -266,12 +266,12 @@ def _program(value: Any) -> dict[str, Any]:
 
 
 def _origin(top: Mapping[str, Any]) -> Origin:
-    """Read how it came about."""
+    """Read the origin."""
     return Origin(**fields.values(Origin, fields.mapping(top.get("origin", {}), "origin")))
 
 
 def _machine(top: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what it was measured on."""
+    """Read the machine of the measurement."""
     machine = fields.mapping(top.get("machine"), "machine")
     fields.mapping(machine.get("threads", {}), "threads")
     return machine

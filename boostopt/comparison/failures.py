@@ -16,10 +16,10 @@ WORDS = {
     "killed": "had to be stopped at the time limit",
     "crashed": "ended the process",
 }
-"""The kinds, of some of several solves."""
+"""The kinds of failures, in words for some of several solves."""
 
 LONGEST = 60
-"""Letters of a solver's words in a line."""
+"""Length of a solver's words in a line, in letters."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Failure:
     Attributes
     ----------
     backend, kind
-        Whose, and of which of `FAILURES`.
+        The backend, and the kind, one of `FAILURES`.
     count, solves
-        How many, and of how many solves that were run.
+        The number of failures, and of the solves that were run.
     programs
-        On which programs, by their labels.
+        Labels of the programs on which they occurred.
     status, error
-        What the solver said in the first of them, and what was raised; "" for nothing.
+        The solver's status and the exception of the first failure; "" for none.
     """
 
     backend: str
@@ -48,13 +48,13 @@ class Failure:
 
     @property
     def words(self) -> str:
-        """The example, what was raised where there is that."""
+        """The example: the exception if there is one, else the status."""
         said = " ".join((self.error or self.status).split())
         return said if len(said) <= LONGEST else f"{said[: LONGEST - 3]}..."
 
 
 def failures(runs: Iterable[Row]) -> tuple[Failure, ...]:
-    """Return the failures of each backend, in the order of their first runs, kind by kind as `FAILURES` has them."""
+    """Return the failures: backends in the order of their first runs, and kinds in the order of `FAILURES`."""
     of_backend: dict[str, list[Row]] = {}
     for run in runs:
         if run.ran:
@@ -68,7 +68,7 @@ def failures(runs: Iterable[Row]) -> tuple[Failure, ...]:
 
 
 def in_words(of: Sequence[Failure]) -> list[tuple[str, str]]:
-    """Return a line for each backend: how many solves failed, how, and in whose words."""
+    """Return a line for each backend: how many solves failed, how, and the solver's words."""
     lines: list[tuple[str, str]] = []
     for backend in dict.fromkeys(one.backend for one in of):
         kinds = [one for one in of if one.backend == backend]

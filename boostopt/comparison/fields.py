@@ -1,7 +1,7 @@
-"""Values out of a file, each asked for by its type: ValueError for anything else.
+"""Readers of values in a file, each for one type; they raise ValueError for anything else.
 
-The annotations of a record say how its fields are read: `Count | None` is a count or null, and `OR_NULL` beside a
-reader says that a file has null for the default, as for a number that is not finite.
+The annotations of a record say how its fields are read. `Count | None` is a count or null. `OR_NULL` beside a reader
+says that null in a file means the default, for example for a number that is not finite.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
 
 VERDICTS = ("bounded", "checked", "claimed", "none")
-"""Words for what is known of an answer."""
+"""The verdicts on an answer."""
 
 
 def not_finite(constant: str) -> NoReturn:
-    """Refuse nan and the infinities, which JSON does not have."""
+    """Refuse nan and the infinities, which are not JSON."""
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
 def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
-    """Return the reader of values of a type that JSON has."""
+    """Return the reader of values of a JSON type."""
 
     def read(value: Any, what: str) -> T:
         if not isinstance(value, kind):
@@ -78,17 +78,17 @@ def verdict(value: Any, what: str) -> str:
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """Return a list of texts."""
+    """Return a list of strings."""
     return [text(entry, what) for entry in listed(value, what)]
 
 
 def texts_by_name(value: Any, what: str) -> dict[str, str]:
-    """Return an object of texts."""
+    """Return an object whose values are strings."""
     return {name: text(entry, what) for name, entry in mapping(value, what).items()}
 
 
 def pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
-    """Return what was left out, each with the reason."""
+    """Return the omitted programs, each with the reason."""
     each = [texts(pair, "what was left out") for pair in listed(value, what)]
     if any(len(pair) != 2 for pair in each):
         raise ValueError("what was left out must stand in pairs with the reason")
@@ -106,12 +106,12 @@ def seconds_by_phase(value: Any, what: str) -> dict[str, float | None]:
 
 
 def is_finite(value: Any) -> bool:
-    """Return whether it is a number that float64 has; integers of JSON have any length."""
+    """Return whether the value is a finite number that float64 can hold; JSON integers may be too large."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def figure(value: Any, what: str) -> float:
-    """Return a finite number with which scores and intervals are computed."""
+    """Return a finite number that scores and intervals are computed from."""
     if not is_finite(value):
         raise ValueError(f"its {what} is neither a finite number nor null")
     return float(value)
@@ -125,12 +125,12 @@ def spent(value: Any, what: str) -> float:
 
 
 def scaled(value: Any, what: str) -> float:
-    """Return a gap with which scores are computed."""
+    """Return a gap that scores are computed from."""
     return seconds(figure(value, what), what)
 
 
 OR_NULL = "or null"
-"""Among the annotations of a field: null means its default."""
+"""In the annotation of a field: null means the default of the field."""
 
 Text = Annotated[str, text]
 Texts = Annotated[Sequence[str], texts]
@@ -147,7 +147,7 @@ Verdict = Annotated[str, verdict]
 
 @cache
 def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
-    """Return how the fields of a record are read, and which may be null, by their names."""
+    """Return, by name, how each field of a record is read and whether it may be null."""
     reading = dict[str, tuple[Reader, bool]]()
     for name, hint in get_type_hints(kind, include_extras=True).items():
         parts = (hint, *get_args(hint))
@@ -157,7 +157,7 @@ def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
 
 
 def values(kind: type, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record out of an object, by their names; its defaults are left out."""
+    """Return the fields of a record from an object, by name; missing fields with defaults are left out."""
     read = dict[str, Any]()
     for field in dataclasses.fields(kind):
         reader, nullable = readers(kind).get(field.name, (None, True))

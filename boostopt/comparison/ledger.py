@@ -1,4 +1,4 @@
-"""Finished runs in a file of JSON lines: what is there is not run again, and a power cut loses one line at most."""
+"""Finished runs in a file of JSON lines: no run in it is repeated, and a power cut loses at most one line."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ KIND = "boostopt benchmark"
 FORMAT = 1
 
 PROGRAMS, DESCRIBED = "programs", "described"
-"""Fields of the first line that are by label: the digests of the programs, and what they are."""
+"""Fields of the first line that are keyed by label: the digests and the descriptions of the programs."""
 
 WHERE_SET = ("options", "threads", "warm_up")
-"""Fields of the first line that are there where they are not as usual."""
+"""Fields that the first line has only if they differ from their defaults."""
 
 Key = tuple[str, str, str, str, float, int, str, str]
 
@@ -31,28 +31,28 @@ Key = tuple[str, str, str, str, float, int, str, str]
 class Ledger:
     """A file of runs, or none.
 
-    Its first line says of what comparison it is, which programs by label among it. Programs may be added, or be missing
-    this time: what is finished of the others stays. A last line without an end was being written when the process
-    ended, and is dropped. A file that is refused is left as it is.
+    The first line describes the comparison, including its programs by label. Programs may be added, or be missing this
+    time: the finished runs of the others stay. An incomplete last line was being written when the process ended, and is
+    dropped. A refused file is left unchanged.
 
     Parameters
     ----------
     path
-        The file, made if it is not there; None keeps nothing.
+        The file, created if it does not exist; None keeps nothing.
     about
-        What makes runs comparable: programs, time limit, isolation, machine.
+        The facts that make runs comparable: programs, time limit, isolation, machine.
     boostopt
-        The version of the package: runs of another one are run again.
+        The version of the package: runs of another version are run again.
     any_version
         Whether runs of other versions count as well.
     aside
-        What else the first line says, for readers: nothing is compared with it. What of it is by label grows with the
-        programs.
+        Further content of the first line, for readers; nothing is compared with it. Its fields that are keyed by label
+        grow with the programs.
 
     Raises
     ------
     DataError
-        The file is of another comparison or no such file at all, or cannot be read or written.
+        The file belongs to another comparison, is no file of finished runs, or cannot be read or written.
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class Ledger:
     def key(
         self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
     ) -> Key:
-        """Return what makes a run the same as another; equal programs under two labels are measured twice."""
+        """Return the key that identifies a run; equal programs under two labels have different keys."""
         return program, digest, backend, version, tol, repeat, asked, self._boostopt
 
     @staticmethod
     def key_of(row: Row, boostopt: str) -> Key:
-        """Return the key of a run that a version of boostopt made."""
+        """Return the key of a run made by a version of boostopt."""
         asked = row.profile or CERTIFIED
         return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
     def write(self, row: Row) -> None:
-        """Append a run; it is on the disk when this returns.
+        """Append a run. It is on the disk when the method returns.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Ledger:
             raise DataError(f"{self._path} cannot be written: {failure}. Free the disk and resume.") from failure
 
     def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
-        """Remember the runs of a file, and bring its end and its first line up to date once all of it is good."""
+        """Remember the runs of a file. If the whole file is valid, repair its end and update its first line."""
         path = needed(self._path, "the file of a ledger that goes on")
         whole = content[: content.rfind(b"\n") + 1]
         lines = whole.decode(errors="replace").splitlines()
@@ -127,7 +127,7 @@ class Ledger:
             os.truncate(path, len(whole))
 
     def _checked(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the first line says, if it is of this comparison."""
+        """Return the content of the first line, if it belongs to this comparison."""
         there = parsed(line)
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
@@ -138,7 +138,7 @@ class Ledger:
             if not isinstance(before, dict) or not isinstance(value, dict):
                 raise self._other(name, before, value)
             there_too, here_too = _mapping(before), _mapping(value)
-            # Programs may come and go; of all else, every name counts.
+            # Programs may come and go; every other field must agree.
             both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
             if not both:
                 raise self._other(name, sorted(there_too), sorted(here_too))
@@ -148,7 +148,7 @@ class Ledger:
         return there
 
     def _other(self, name: str, there: Any, here: Any) -> DataError:
-        """Return the error for a file of another comparison."""
+        """Return the error for a file that belongs to another comparison."""
         return DataError(
             f"expected a file of this comparison; {self._path} is of another one: its {name} is {_short(there)}, here "
             f"it is {_short(here)}. Name another file."
@@ -161,12 +161,12 @@ class Ledger:
 
 
 def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
-    """Return a finished run out of a line, and the version of boostopt that made it.
+    """Return the finished run in a line, and the version of boostopt that made it.
 
     Raises
     ------
     DataError
-        The line is no finished run.
+        The line does not hold a finished run.
     """
     content = parsed(line)
     try:
@@ -184,7 +184,7 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
 
 
 def parsed(line: str) -> dict[str, Any] | None:
-    """Return the object of a line; None for anything else."""
+    """Return the JSON object in a line; None for anything else."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError, OverflowError):
@@ -194,14 +194,14 @@ def parsed(line: str) -> dict[str, Any] | None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[IO[bytes]]:
-    """Open a file, made if it is not there, that no other ledger reads or writes meanwhile.
+    """Open a file, created if it does not exist, so that no other ledger reads or writes it meanwhile.
 
-    Two that begin at once would both find it empty, and write two first lines.
+    Two ledgers that start at the same time would both find the file empty, and write two first lines.
     """
     while True:
         with path.open("a+b") as file:
             _lock(file)
-            # Whoever had it before may have put another file in its place.
+            # The previous holder of the lock may have put another file in its place.
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 file.seek(0)
                 yield file
@@ -209,7 +209,7 @@ def _locked(path: Path) -> Generator[IO[bytes]]:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Wait until no other process has the file, where the system and the disk know locks."""
+    """Wait until no other process holds the file, if the system and the disk support locks."""
     try:
         import fcntl
     except ImportError:
@@ -222,7 +222,7 @@ def _lock(file: IO[bytes]) -> None:
 
 
 def _append(file: IO[bytes], document: Mapping[str, Any]) -> None:
-    """Write an object as the last line; it is on the disk when this returns."""
+    """Write an object as the last line. It is on the disk when the function returns."""
     file.write(_line(document))
     file.flush()
     os.fsync(file.fileno())
@@ -234,13 +234,13 @@ def _line(document: Mapping[str, Any]) -> bytes:
 
 
 def _grown(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a first line with the programs of both, what is said here before what is said there."""
+    """Return a first line with the programs of both; `here` takes precedence over `there`."""
     by_label = {name: {**_mapping(there.get(name)), **_mapping(here.get(name))} for name in (PROGRAMS, DESCRIBED)}
     return {**there, **here, **by_label}
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """Return an object with names; an empty one for anything else."""
+    """Return the value if it is a JSON object; an empty object otherwise."""
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 

@@ -1,4 +1,4 @@
-"""The attempts of a solve as files hold them, and of what kind a failure is."""
+"""The attempts of a solve as files hold them, and the kind of a failure."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from boostopt.comparison.fields import Count, Flag, Named, Number, Seconds, Seco
 from boostopt.comparison.records import plain
 
 SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
-"""Fields that files of earlier versions do not have: they are written where they are known."""
+"""Fields that files of earlier versions do not have; they are written only if they are known."""
 
 FAILURES = ("claims", "infeasible", "gives up", "error", "killed", "crashed")
-"""The kinds of failures; `comparison.failures` has them in words."""
+"""The kinds of failures; `comparison.failures` describes them in words."""
 
 INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
-"""The words of solvers for programs without an optimum."""
+"""The words that solvers use for programs without an optimum."""
 
 
 @dataclass(frozen=True)
 class LoggedAttempt:
-    """An attempt of a backend as a file holds it, in plain values; None for what is not known.
+    """An attempt of a backend as a file holds it, in plain values; None for unknown values.
 
-    `after` are the seconds from the beginning of the solve until it was certified, `scaled_gap_so_far` what all of them
-    until then have proved.
+    `after` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
+    the gap that all attempts up to then prove together.
     """
 
     form: Text | None = None
@@ -44,7 +44,7 @@ class LoggedAttempt:
 
     @classmethod
     def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
-        """Return an attempt without its answer; what was printed stands in the row."""
+        """Return an attempt without its answer and its printed output, which is in the row."""
         return cls(
             attempt.form,
             attempt.status,
@@ -60,12 +60,12 @@ class LoggedAttempt:
         )
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the attempt as plain values."""
         return {name: value for name, value in asdict(self).items() if name not in SINCE or value is not None}
 
 
 def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
-    """Return the kind of a failed solve, one of `FAILURES`: what ended its process first, then what the solver says."""
+    """Return the kind of a failed solve, one of `FAILURES`; the end of its process counts before the solver's words."""
     last = log[-1] if log else LoggedAttempt()
     status = last.status or ""
     if status == CRASHED or status.startswith(KILLED):

@@ -16,7 +16,7 @@ import numpy as np
 from boostopt.text import counted
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Variables with which people limit the threads of numerical libraries."""
+"""Environment variables that limit the threads of numerical libraries."""
 
 
 @cache
@@ -31,7 +31,7 @@ def boostopt_version() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores that may be used, threads as limited by the environment, BLAS, versions."""
+    """Return the processor, usable cores, thread limits of the environment, BLAS and versions."""
     return {
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -44,7 +44,7 @@ def machine() -> dict[str, Any]:
 
 
 def machine_in_words(boostopt: str, machine: Mapping[str, Any], given: int | None = None) -> str:
-    """Return the version of the package, what `machine` says, and the threads that a solve was given, as a sentence."""
+    """Return the version of the package, the facts of `machine` and the threads of a solve, as a sentence."""
     variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
     threads = variables if given is None else f"{given} for a solve"
     return (

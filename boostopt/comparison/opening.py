@@ -1,4 +1,4 @@
-"""Backends opened by name, and run on a program: whatever they do, there is a row."""
+"""Backends opened by name and run on a program: each gives a row, whatever it does."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from boostopt.solving.solving import alone, solve
 from boostopt.threads import at_most
 
 LADDER = "ladder"
-"""Among the forms: the backend's own ladder, pinned to none."""
+"""The name, among the forms, of the backend's own ladder, which is not pinned to a form."""
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A backend by the name that it was asked for: "auto", one that is there, or why it is not."""
+    """A backend by its requested name: "auto", an available backend, or the reason why it is not available."""
 
     name: str
     backend: Backend | None = None
@@ -36,12 +36,12 @@ class Opened:
     threads: int | None = None
 
     def asked_by(self, profile: Profile | None) -> Opened:
-        """Return it as it is asked by a profile; None for attempts until a certificate is narrow enough.
+        """Return the backend for a profile; None means attempts until the certified gap is small enough.
 
         Raises
         ------
         OptionError
-            It does not have the options that it is to be given, or is "auto" and asked by a profile or with options.
+            The backend does not have the given options, or it is "auto" and was given a profile or options.
         """
         if not self.missing:
             check_asked(self.backend, self.options, profile)
@@ -49,16 +49,16 @@ class Opened:
 
     @property
     def asked(self) -> str:
-        """The profile by name."""
+        """The name of the profile."""
         return CERTIFIED if self.profile is None else self.profile.name
 
     @property
     def version(self) -> str:
-        """The version of its solver."""
+        """The version of the solver."""
         return self.backend.version if self.backend else ""
 
     def unable(self, program: Program) -> str:
-        """Return why it cannot be run, as far as that is known without starting a process, or ""."""
+        """Return why the backend cannot be run, as far as this is known without starting a process, or ""."""
         if self.backend is None:
             return self.missing
         able = self.backend.takes(program)
@@ -67,14 +67,14 @@ class Opened:
         return "" if able else able.reason
 
     def way(self, program: Program, time_limit: float | None) -> Backend | None:
-        """Return the backend as `solve` runs it: in a process of its own where nothing else keeps the limit."""
+        """Return the backend as `solve` runs it: in a process of its own if nothing else enforces the limit."""
         backend = self.backend
         if backend is None or isinstance(backend, Isolated) or not alone(backend, program, False, time_limit):
             return backend
         return isolated(backend, otherwise_here=True)
 
     def prepare(self, program: Program, time_limit: float | None) -> str:
-        """Get ready for a program, before any clock runs; return why it cannot be run, or ""."""
+        """Prepare for a program before any clock runs; return why the backend cannot be run, or ""."""
         why = self.unable(program)
         way = None if why else self.way(program, time_limit)
         if not isinstance(way, Isolated):
@@ -83,7 +83,7 @@ class Opened:
         return "" if able else able.reason
 
     def run(self, program: Program, tol: float, time_limit: float | None) -> Row:
-        """Solve, if it can; whatever the backend does, there is a row."""
+        """Solve if possible; return a row whatever the backend does."""
         why = self.prepare(program, time_limit)
         if why:
             return self.not_run(program, tol, why, isinstance(self.backend, Isolated))
@@ -92,7 +92,7 @@ class Opened:
             with at_most(self.threads):
                 solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
         except (SolverNotFound, OptionError) as refusal:
-            # "auto", where nothing that is installed takes the program; an option that the solver itself refuses.
+            # "auto" if no installed backend supports the program, or an option that the solver itself refuses.
             return self.not_run(program, tol, str(refusal))
         apart = isinstance(self.way(program, time_limit), Isolated)
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
@@ -116,7 +116,7 @@ class Opened:
 
 @runtime_checkable
 class Pinnable(Protocol):
-    """A backend that can be given one form of a program only."""
+    """A backend that can be pinned to one form of a program."""
 
     def pinned(self, form: str) -> Backend: ...
 
@@ -128,26 +128,27 @@ def open_backends(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     threads: int | None = None,
 ) -> list[Opened]:
-    """Return the backends by name, each once; one that is not installed with the reason.
+    """Return the backends by name, each once; a backend that is not installed comes with the reason.
 
     Parameters
     ----------
     backends
-        Names or backends; all that `list_backends()` gives by default.
+        Names or backends; by default all that `list_backends()` returns.
     forms
-        Every backend that has forms (the solvers behind CVXPY) is taken once for each of these, as "cvxpy:scs:dual";
+        Every backend that has forms (the solvers behind CVXPY) is run once for each of these, as "cvxpy:scs:dual";
         "ladder" is the backend as it is. None for the ladder alone.
     isolate
-        Run each in a process of its own ("auto" decides for itself).
+        Run each backend in a process of its own ("auto" decides for itself).
     options
-        Options of solvers by the names of backends.
+        Solver options for each backend by its name.
     threads
-        Threads that each may have, None where nobody has said.
+        Threads that each backend may use; None if the caller did not set them.
 
     Raises
     ------
     OptionError
-        A backend or a form of unknown name, none or one twice, or options of a backend that is not among them.
+        The name of a backend or form is unknown, there is no backend or one is named twice, or options are given for
+        a backend that is not among them.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
     requested = list_backends() if several is None else listed("backends", several, "backends or names of backends")
@@ -165,7 +166,7 @@ def open_backends(
 
 
 def _options_of(row: Opened, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
-    """Return the options of a backend: those of its name, or of the solver that it is a form of."""
+    """Return the options of a backend: those under its name, or under the name of its solver if it is a form."""
     of_backend = options or {}
     solver = ":".join(row.name.split(":")[:2])
     return of_backend.get(row.name, of_backend.get(solver, {}))
@@ -182,7 +183,7 @@ def _opened(which: object) -> Opened:
 
 
 def _in_forms(row: Opened, forms: Sequence[str] | None) -> list[Opened]:
-    """Return a backend once for each form, if it has forms and is not pinned to one by its name."""
+    """Return a backend once for each form, if it has forms and its name does not pin it to one."""
     if forms is None or not isinstance(row.backend, Pinnable) or row.name.count(":") > 1:
         return [row]
     pinned = [row.backend if form == LADDER else row.backend.pinned(form) for form in forms]
@@ -190,7 +191,7 @@ def _in_forms(row: Opened, forms: Sequence[str] | None) -> list[Opened]:
 
 
 def _guarded(row: Opened, isolate: bool) -> Opened:
-    """Let nothing that the backend does end the comparison."""
+    """Catch whatever the backend raises, so that the comparison continues."""
     backend = row.backend
     if backend is None or isinstance(backend, Isolated):
         return row

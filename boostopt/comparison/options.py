@@ -1,4 +1,4 @@
-"""The options of a comparison and of a benchmark that are not about what is measured."""
+"""The options of a comparison and of a benchmark other than programs, backends and accuracies."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from boostopt.comparison.rows import Row
 from boostopt.errors import unknown_name
 
 WARM_UPS = ("program", "smallest", "none")
-"""The solves that are not counted, the first where nothing is said."""
+"""The choices of solves that are not counted; the first is the default."""
 
 THREADS = "Pass how many threads each solve may have, or None."
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions:
-    """The keywords of `compare`, which says what they are."""
+    """The keywords of `compare`, which explains them."""
 
     forms: Sequence[str] | None = None
     isolate: bool = False
@@ -39,7 +39,7 @@ class CompareOptions:
     origin: Origin | None = None
 
     def __post_init__(self) -> None:
-        """Read each option as what it should be."""
+        """Convert each option to its type, or refuse it."""
         for name, value in self._read().items():
             object.__setattr__(self, name, value)
 
@@ -53,45 +53,47 @@ class CompareOptions:
 
 
 def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
-    """Return the options of a comparison by their names."""
+    """Return the options of a comparison given by name."""
     _check_names("compare", keywords, CompareOptions)
     return CompareOptions(**keywords)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions(CompareOptions):
-    """The options of a benchmark. `benchmark` takes them whole, as `options`, or one by one by their names.
+    """The options of a benchmark. `benchmark` takes the whole record as `options`, or single fields by name.
 
     Attributes
     ----------
     time_limit
-        Seconds for each solve; None for no limit. Solvers that may run past it are run as with `isolate`.
+        Seconds for each solve; None for no limit. Solvers that may exceed the limit are run as with `isolate`.
     forms, isolate, threads
         As in `compare`.
     resume
-        A file of JSON lines to which every finished run is appended; runs of the same program, options and versions
-        that stand in it are not run again.
+        A file of JSON lines to which every finished run is appended. If the file already holds a run of the same
+        program, options and versions, that run is not repeated.
     budget
-        Seconds after which no run is begun; those left are "not run: no time left", and a later call can resume them.
+        Seconds after which no further run starts. The remaining runs are "not run: no time left", and a later call can
+        resume them.
     any_version
-        Whether finished runs of other versions of boostopt count as well; they say which.
+        Whether finished runs of other versions of boostopt count as well; each run names its version.
     warm_up
-        The solve that is not counted, made before by each backend in each process: of each "program", of the "smallest"
-        one of its formulation, which loads what is loaded with the first solve but costs nothing, or "none".
+        The solve that each backend makes first in each process, and that is not counted: of each "program"; of the
+        "smallest" program of its formulation, which costs almost nothing and loads the same libraries; or "none".
     random_state
-        Seed of the order.
+        Seed of the order of the solves.
     progress
-        Whether stderr shows how it is getting on: a terminal one line, with about how long it will take, a file a line
-        a second at most. Or what to call after each run with how many are done, how many there are, and the run.
+        Whether stderr shows the progress: one line with the estimated remaining time on a terminal, at most one line a
+        second in a file. Or a function, which is called after each run with the number of finished runs, the number of
+        all runs, and the run.
     origin
-        What is to be said of how it came about; by default the versions that are installed.
+        The origin to record: command, date, data. By default only the installed versions are recorded.
     solver_options
-        Options of solvers by the names of backends, as `options` of `compare`.
+        Solver options for each backend by its name, as `options` of `compare`.
 
     Raises
     ------
     OptionError
-        An option is out of its range.
+        An option is out of range.
     """
 
     time_limit: float | None = None
@@ -117,7 +119,7 @@ class BenchmarkOptions(CompareOptions):
 
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
-    """Return the options that were given whole, with those that were given by their names."""
+    """Return the record of options, with the fields that were given by name in place of its own."""
     _check_names("benchmark", keywords, BenchmarkOptions)
     whole = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."

@@ -1,4 +1,4 @@
-"""The origin of a comparison: command, date, data, versions, and what was left out of it."""
+"""The origin of a comparison: command, date, data, versions, and omitted programs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from boostopt.comparison.fields import Text, TextsByName, pairs
 from boostopt.comparison.machine import boostopt_version
 
 PACKAGES = ("numpy", "scipy", "cvxpy")
-"""Packages whose versions matter besides those of the solvers, which stand with every run."""
+"""Packages whose versions are recorded in addition to the solvers' versions, which every run holds."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The circumstances of a comparison, as far as its caller says.
+    """The circumstances of a comparison, as far as the caller states them.
 
     Attributes
     ----------
     command
         The command line, "" for none.
     date
-        When it was begun, "" where nobody said.
+        The date of its start, "" if unknown.
     data
         Name or path of the data set, or of the folder of data sets.
     versions
         Versions by package.
     skipped
-        What was to be solved and is no program, each with the reason.
+        Requested items that are no programs, each with the reason.
     """
 
     command: Text = ""
@@ -42,21 +42,21 @@ class Origin:
     def here(
         cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
     ) -> Origin:
-        """Return the origin of what is made in this process, with the versions that are installed."""
+        """Return the origin of results made in this process, with the installed versions."""
         return cls(command, date, data, {"boostopt": boostopt_version(), **_installed()}, skipped)
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the origin as plain values."""
         return {**asdict(self), "skipped": [list(pair) for pair in self.skipped]}
 
 
 def check_origin(origin: object) -> Origin:
-    """Return how something came about, or raise OptionError for what does not say that."""
+    """Return an origin, or raise OptionError for any other type."""
     return instance("origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed.")
 
 
 def _installed() -> dict[str, str]:
-    """The versions of the packages that are there."""
+    """The versions of the installed packages."""
     versions: dict[str, str] = {}
     for package in PACKAGES:
         try:

@@ -15,7 +15,7 @@ from boostopt.comparison.wording import BUG, clashes, iterations, proved, second
 from boostopt.frames import tabular
 
 ABSENT = "-"
-"""The cell of a mean over programs that were not all run, or failed without a time limit."""
+"""The cell of a missing mean: a program was not run, or failed without a time limit."""
 
 TEX = str.maketrans(
     {
@@ -29,24 +29,24 @@ TEX = str.maketrans(
         **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     }
 )
-"""Letters that TeX obeys, or prints as others in its old encoding of fonts."""
+"""Letters that are commands of TeX, or that its old font encoding prints as other letters."""
 
 OBEYED = re.compile(r"([\\`*_|<>\[\]~$&])")
-"""Letters that Markdown obeys."""
+"""Letters that Markdown reads as markup."""
 
 NUMBER = re.compile(r"(?<![\w.-])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?!\w|\.\d)")
-"""A number that stands by itself."""
+"""A number that is not part of a word."""
 
 MOST_DECIMALS = 4
 
 SMALL = Decimal("1e-4")
-"""Numbers below it are written with a power of ten."""
+"""Numbers below this one are written with a power of ten."""
 
 MOST_DIGITS = 10
-"""Digits of the ends of an interval, of which no more are printed than its width has need of."""
+"""The most digits for the ends of an interval; the width of the interval determines how many are printed."""
 
 GROUPS = 3
-"""Groups of columns that stand beside each other in LaTeX: more are wider than a page."""
+"""Groups of columns side by side in LaTeX: more do not fit the width of a page."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Printed:
     Attributes
     ----------
     heads
-        Of each column the group that it belongs to, "" for none, and its name.
+        For each column its group, "" for none, and its name.
     rows
-        The cells; the first of a row is its name.
+        The cells; the first cell of a row is its name.
     left
-        The columns that are no numbers.
+        The columns that hold no numbers.
     best
-        The cells that are bold.
+        The cells to print in bold.
     caption
-        What the numbers are.
+        The meaning of the numbers.
     remarks
-        What is to be said besides, and on what it was measured: comments in LaTeX.
+        Further remarks, and the circumstances of the measurement: comments in LaTeX.
     """
 
     heads: tuple[tuple[str, str], ...]
@@ -77,7 +77,7 @@ class Printed:
     remarks: tuple[str, ...]
 
     def latex(self, label: str, caption: str | None = None) -> str:
-        """Return it as a float, with a label and perhaps another caption, in TeX."""
+        """Return the table as a float of TeX, with a label and perhaps another caption."""
         comments = [f"% {' '.join(remark.split())}" for remark in (*self.remarks, r"It needs \usepackage{booktabs}.")]
         begin = [r"\begin{table}[t]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
         named = (
@@ -89,7 +89,7 @@ class Printed:
         return "\n".join([*comments, *begin, *named, panels, r"\end{table}"]) + "\n"
 
     def _panels(self) -> list[list[int]]:
-        """Return the columns of tables below each other: no more groups in each than a page is wide."""
+        """Split the columns into tables below each other, each with as many groups as fit the page."""
         spans = self._spans()
         if not spans:
             return [list(range(len(self.heads)))]
@@ -138,13 +138,13 @@ class Printed:
 
 
 def _spans(groups: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where each group begins and ends."""
+    """Return the first and the last column of each group."""
     named = dict.fromkeys(group for group in groups if group)
     return [(groups.index(group), groups.index(group) + groups.count(group) - 1) for group in named]
 
 
 def tex(text: str) -> str:
-    """Return text as TeX prints it; numbers as they are set, and >= as its sign."""
+    """Escape text for TeX; typeset its numbers, and print >= as a sign."""
     if text == ABSENT:
         return "--"
     escaped = " ".join(text.split()).translate(TEX).replace(r"\textgreater{}= ", r"$\geq$")
@@ -152,7 +152,7 @@ def tex(text: str) -> str:
 
 
 def _set(found: re.Match[str]) -> str:
-    """Set a number: a minus that is no hyphen, powers of ten."""
+    """Typeset a number: with a minus sign instead of a hyphen, and with powers of ten."""
     sign, digits, exponent = found.groups()
     if exponent is None:
         return f"${sign}{digits}$" if sign else digits
@@ -161,13 +161,13 @@ def _set(found: re.Match[str]) -> str:
 
 
 def power(gap: float) -> str:
-    """Write a gap as a power of ten, where that is all of it."""
+    """Write a gap as a power of ten, if it is one."""
     short = f"{gap:.0e}"
     return short if float(short) == gap else f"{gap:g}"
 
 
 def escaped(text: str) -> str:
-    """Return text as Markdown prints it."""
+    """Escape text for Markdown."""
     return OBEYED.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -175,7 +175,7 @@ def escaped(text: str) -> str:
 
 
 def narrow(row: Row) -> str:
-    """Return what a row proves of the optimum, rounded outward to two digits of its width."""
+    """Return the interval that a row proves for the optimum, rounded outward to two digits of its width."""
     lower, upper = row.interval
     if not row.answered or row.infeasible or not (math.isfinite(lower) and math.isfinite(upper)) or lower == upper:
         return proved(row)
@@ -191,7 +191,7 @@ def _rounded(value: float, place: int, way: str) -> str:
 
 
 def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> Printed:
-    """Return the rows of a comparison; the fastest that came as near as asked is bold."""
+    """Return the table of a comparison; the fastest backend that reached the gap is bold."""
     names = ("backend", "asked for", "verdict", "certified interval", "gap", "seconds", "iterations")
     cells = [
         (row.backend, asked(row), row.verdict or "", narrow(row), width(row), seconds_once(row), iterations(row))
@@ -221,22 +221,22 @@ def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> 
 
 @dataclass(frozen=True)
 class Measured:
-    """What is printed of a benchmark.
+    """The content of the tables of a benchmark.
 
     Attributes
     ----------
     programs
-        Its labels.
+        The labels of the programs.
     asked
-        What was asked for, in words, by its gap.
+        The request at each gap, in words.
     scores, means
-        What came of it.
+        The results.
     repeats, time_limit
-        How many solves the seconds are medians of; seconds for each, None for no limit.
+        The number of solves for each median; seconds for each solve, None for no limit.
     contradicted
         The programs whose intervals contradict each other.
     remarks
-        What is to be said besides.
+        Further remarks.
     """
 
     programs: Sequence[str]
@@ -250,7 +250,7 @@ class Measured:
 
 
 def of_benchmark(measured: Measured) -> Printed:
-    """Return backends against what was asked: seconds, the ratio to the fastest, and programs; the fastest is bold."""
+    """Return backends against requests: seconds, the ratio to the fastest, and programs; the fastest is bold."""
     several = len(measured.programs) > 1
     names = ("seconds", "ratio", *(["reached"] if several else []))
     of = {(one.backend, one.tol): one for one in (measured.means if several else measured.scores)}
@@ -286,13 +286,13 @@ def _time(one: Mean | Score) -> float:
 
 
 def _decimals(times: Iterable[float]) -> int:
-    """Return how many decimals show two digits of the smallest time: with equally many the points stand in a line."""
+    """Return how many decimals show two digits of the smallest time; equally many align the decimal points."""
     smallest = min((time for time in times if time > 0), default=1.0)
     return min(max(1 - math.floor(math.log10(smallest)), 1), MOST_DECIMALS)
 
 
 def _cells(one: Mean | Score | None, decimals: int, count: int) -> list[str]:
-    """Return time, ratio, and programs reached of all, as many of them as are wanted."""
+    """Return the first cells of time, ratio, and programs reached of all, as many as requested."""
     if one is None:
         return [""] * count
     bound = ">= " if isinstance(one, Mean) and one.at_least else ""

@@ -17,7 +17,7 @@ from boostopt.text import counted
 
 
 def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
-    """Return what is called: the user's own function, one that says it on the standard error, or one that is silent."""
+    """Return the function to call: the user's own, one that writes to the standard error, or one that does nothing."""
     read = flag_or_function("progress", progress)
     if isinstance(read, bool):
         return otherwise if read else _silent
@@ -25,12 +25,12 @@ def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., An
 
 
 def of_backend(backend: str, row: Row | None) -> None:
-    """Say what is running and what came of it; the reasons stand in the result."""
+    """Write which backend is running, and its result; the reasons are in the returned comparison."""
     say(f"{backend} ..." if row is None else came_of(backend, row))
 
 
 def came_of(backend: str, row: Row) -> str:
-    """Return what came of a solve in a few words."""
+    """Return the result of a solve in a few words."""
     if not row.ran:
         return f"{backend}: not run"
     return f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s"
@@ -38,7 +38,7 @@ def came_of(backend: str, row: Row) -> str:
 
 @dataclass
 class Solvers:
-    """Progress of a comparison in one line of a terminal: which solver runs, and what came of the one before."""
+    """Progress of a comparison in one line of a terminal: the running solver, and the result of the previous one."""
 
     total: int
     show: Callable[[Words], None]
@@ -52,7 +52,7 @@ class Solvers:
             self.done, self.last = self.done + 1, came_of(backend, row)
 
     def words(self, backend: str, width: int | None = None) -> str:
-        """Return what runs in a line; without what is needed least where so many columns do not hold it."""
+        """Return the running solver as a line; a narrow terminal loses the least important parts."""
         parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
         if self.last:
             parts["last"] = self.last
@@ -61,7 +61,7 @@ class Solvers:
 
 @contextmanager
 def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
-    """Yield what is called for so many backends: on a terminal one line takes the place of `of_backend`'s."""
+    """Yield the function to call for so many backends: on a terminal, one line replaces the lines of `of_backend`."""
     if tell is not of_backend:
         yield tell
         return
@@ -72,20 +72,20 @@ def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[...,
 
 @dataclass
 class Solves:
-    """Progress of a benchmark: what is solved now, and when all may be done.
+    """Progress of a benchmark: the current solve, and the estimated end.
 
     Attributes
     ----------
     labels
-        The programs in their order.
+        The labels of the programs in their order.
     total
-        How many solves there are.
+        The number of solves.
     budget
-        Seconds after which none is begun; None for no limit.
+        Seconds after which no further solve starts; None for no limit.
     tell
-        The user's own function, in place of what is written here.
+        The user's own function, which replaces the lines written here.
     show
-        What shows a line on a terminal; None where there is none.
+        The function that shows a line on a terminal; None if there is no terminal.
     """
 
     labels: Sequence[str]
@@ -98,12 +98,12 @@ class Solves:
     paced: Paced = field(default_factory=Paced)
 
     def begins(self, program: str, backend: str, what: str) -> None:
-        """Show what is solved next."""
+        """Show the next solve."""
         if self.show is not None:
             self.show(lambda width: self.words(program, f"{backend} {what}", width))
 
     def ends(self, run: Row) -> None:
-        """Say how many solves are done and what came of the last one."""
+        """Report how many solves are finished, and the result of the last one."""
         self.done += 1
         if self.tell is not None:
             self.tell(self.done, self.total, run)
@@ -114,7 +114,7 @@ class Solves:
             self.paced.say(lambda: line, must=self.done == self.total)
 
     def words(self, program: str, solver: str, width: int | None = None) -> str:
-        """Return what is solved in a line; without what is needed least where so many columns do not hold it."""
+        """Return the current solve as a line; a narrow terminal loses the least important parts."""
         parts = {
             "program": f"program {self.labels.index(program) + 1} of {len(self.labels)}",
             "solve": f"solve {self.done + 1} of {self.total}",
@@ -125,7 +125,7 @@ class Solves:
         return fitted(parts, ("program", "solver", "left"), width)
 
     def left(self) -> float:
-        """Return the seconds that the solves to come may take: in shuffled order they are like those that are done."""
+        """Estimate the seconds of the remaining solves: in shuffled order they resemble the finished ones."""
         spent = time.monotonic() - self.since
         left = spent / max(self.done, 1) * (self.total - self.done)
         return left if self.budget is None else min(left, max(self.budget - spent, 0.0))
@@ -135,7 +135,7 @@ class Solves:
 def of_solves(
     progress: bool | Callable[[int, int, Row], object], labels: Sequence[str], total: int, budget: float | None
 ) -> Generator[Solves]:
-    """Yield what shows the solves of a benchmark: to a function of the user, on the standard error, or nowhere."""
+    """Yield the progress of a benchmark: to a function of the user, on the standard error, or nowhere."""
     if progress is not True:
         yield Solves(labels, total, budget, _silent if progress is False else progress)
         return
@@ -145,12 +145,12 @@ def of_solves(
 
 
 def asked_in_words(profile: str | None, gap: float) -> str:
-    """Say what a solver is asked for: a gap, or by which profile."""
+    """Say what a solver is asked for: a gap, or a profile by name."""
     return f"asked by {profile}" if asked_by_name(profile) else f"to {gap:g}"
 
 
 def lasting(seconds: float) -> str:
-    """Write how long something may take, roughly."""
+    """Write a duration roughly."""
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Results as plain values: JSON without nan and infinities, the facts about a program, what a row proves."""
+"""Results as plain values: JSON without nan and infinities, the facts about a program, and certificates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from boostopt.programs.program import Program
 
 
 def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
-    """Return what a certificate proves as JSON; what is not finite is null."""
+    """Return the content of a certificate as JSON; numbers that are not finite become null."""
     document = {
         **facts(program),
         "tol": tol,
@@ -34,7 +34,7 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
 
 
 def bounds(certificate: Certificate | None) -> dict[str, Any]:
-    """Return what a certificate proves, as the fields of a record; None for no certificate."""
+    """Return the content of a certificate as the fields of a record; None for no certificate."""
     fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "infeasible", "excess")
     return {name: getattr(certificate, name) if certificate else None for name in fields}
 
@@ -52,7 +52,7 @@ def facts(program: Program) -> dict[str, Any]:
 
 
 def program_digest(program: Program) -> str:
-    """Return SHA-256 of all that makes a program: U, c, d0, the parameters and the text of the page."""
+    """Return SHA-256 of everything that defines a program: U, c, d0, the parameters and the text of the page."""
     about = json.dumps(plain({**facts(program), "digest": None, "parameters": None}), sort_keys=True)
     digest = hashlib.sha256(about.encode())
     for name, value in sorted(asdict(program.parameters).items()):
@@ -68,23 +68,23 @@ def program_digest(program: Program) -> str:
 
 
 def json_text(document: Mapping[str, Any]) -> str:
-    """Write a document as JSON; what is not finite is null."""
+    """Write a document as JSON; numbers that are not finite become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
 
 def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as CSV, a field that one of them lacks empty; lists and objects as JSON in their cells."""
+    """Return records as CSV; missing fields are empty, and lists and objects are JSON in their cells."""
     header = list(dict.fromkeys(name for record in records for name in record))
     return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
 
 
 def _cell(value: Any) -> Any:
-    """Return a plain value as it stands in a cell."""
+    """Return a plain value as the text of a cell."""
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it, all the way down: nan and infinities as None, strange objects by their name."""
+    """Convert a value to JSON types at every depth: nan and infinities become None, other objects their name."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, list | tuple):

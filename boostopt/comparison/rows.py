@@ -1,4 +1,4 @@
-"""The record of a solve: what a comparison makes, a file holds, and tables, scores, pictures and reports read."""
+"""The record of a solve: a comparison makes it, a file holds it, and tables, scores, pictures and reports read it."""
 
 from __future__ import annotations
 
@@ -24,69 +24,69 @@ TEXTS = ("program", "digest", "backend", "version", "result", "reason")
 """Fields of a run in a file that are strings."""
 
 ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
-"""The names of options that are accuracies."""
+"""The names of options that set an accuracy."""
 
 FINISHED = ("reached", "failed")
-"""Results of runs that are kept in the file of resume; what was not run is tried again."""
+"""Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
 
 ASKED = ("profile", "threads")
-"""Fields that are known of what was not run, too."""
+"""Fields that are known even if the backend was not run."""
 
 SINCE = frozenset({"profile", "threads", "claimed_gap", "peak_memory"})
-"""Fields that files of earlier versions do not have: they are written where they are known."""
+"""Fields that files of earlier versions do not have; they are written only if they are known."""
 
 RESULTS = (*FINISHED, "not run")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One solve of one program by one backend at one tolerance, and what came of it.
+    """One solve of one program by one backend at one tolerance, and its result.
 
     Attributes
     ----------
     program, digest
-        The program by its label, and the digest of all that makes it, "" where it was not asked for.
+        The label of the program, and the digest of everything that defines it, "" if it was not requested.
     backend, version
         The backend, pinned to a form or not, and the version of its solver.
     tol, repeat
-        The scaled gap asked for; which of the repeats, from 0.
+        The scaled gap asked for; the number of the repeat, from 0.
     result, reason
-        "reached", "failed" (it ran and its certified gap is too wide, whatever it claims) or "not run"; why it was not
-        run, or not "reached".
+        "reached", "failed" (the backend ran, but its certified gap is too wide, whatever it claims) or "not run"; the
+        reason if it is not "reached".
     outcome, verdict
-        What the answer is, and what is known of it; None where it was not run.
+        The kind of the answer, and the verdict on it; None if the backend was not run.
     lower, upper
-        The interval that it proves of the optimum; infinities above where the program is proved infeasible.
+        The interval that the answer proves for the optimum; positive infinities if the program is proved infeasible.
     gap, scaled_gap, relative_gap
-        The certified gap; infinite where there is none.
+        The certified gap; infinite if there is none.
     infeasible, excess, kkt_worst
         Whether the program is proved infeasible, by how much, and the worst residual of the answer as it came.
     claimed_gap
-        The gap that the solver itself reports of its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
+        The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
     solver_status, error, printed
-        The solver's own words, the fault of its last attempt, and its output in a process of its own.
+        The solver's own words, the error of its last attempt, and its output in a process of its own.
     answered_by, path
-        The backend whose answer this is, for "auto" the one that it came to, and all that were tried.
+        The backend that gave the answer, which "auto" chooses, and all backends that were tried.
     isolated
-        Whether it ran in a process of its own.
+        Whether the backend ran in a process of its own.
     profile
-        The profile by which the solver was asked, "certified" where attempts were made until the certificate was narrow
-        enough; None in files of before there were any.
+        The profile by which the solver was asked; "certified" if the backend made attempts until the certified gap was
+        small enough; None in files older than profiles.
     threads
-        Threads that it was given, None where nobody had said: one for BLAS, for solvers what they take.
+        Threads of the solve; None if the caller did not set them: then one for BLAS, and the solver's own default.
     form, options, attempts, iterations
-        The form and the options of the best attempt, the number of attempts, and what the solvers counted.
+        The form and the options of the best attempt, the number of attempts, and the counts of the solvers' iterations.
     peak_memory
-        Bytes by which its process came to exceed what it held before, at most over the attempts; None where it was not
-        isolated, or the system does not count them.
+        Bytes that the process held at its peak beyond those it held before, the maximum over the attempts; None if the
+        backend was not isolated, or the system does not measure them.
     seconds
-        Seconds that it took, infinite where it was not run; then phase by phase.
+        Seconds of the solve, infinite if the backend was not run; then the seconds of each phase.
     log
-        Its attempts.
+        The attempts.
     solver_version
-        The version of the solver that answered: another one than `version` for "auto" in a benchmark.
+        The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
     solution
-        The answer itself; None where it was not run, and in what a benchmark keeps or a file holds.
+        The answer itself; None if the backend was not run, in a benchmark, and in a file.
     """
 
     program: str = ""
@@ -133,27 +133,27 @@ class Row:
 
     @property
     def ran(self) -> bool:
-        """Whether it was run, with whatever result."""
+        """Whether the backend was run, whatever the result."""
         return self.result != "not run"
 
     @property
     def reached(self) -> bool:
-        """Whether its certified gap is within the tolerance."""
+        """Whether the certified gap is within the tolerance."""
         return self.result == "reached"
 
     @property
     def answered(self) -> bool:
-        """Whether there was an answer; the interval of a run without one is proved by nobody's."""
+        """Whether there was an answer; without one, the interval does not come from the backend."""
         return self.ran and self.outcome != "failed"
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The interval that it proves of the optimum."""
+        """The interval that the answer proves for the optimum."""
         return self.lower, self.upper
 
     @property
     def asked(self) -> float | None:
-        """The finest accuracy among the options that the best attempt was sent; None where none of them is one."""
+        """The finest accuracy among the options of the best attempt; None if none of them sets an accuracy."""
         sent = [
             value for name, value in _flat(self.options or {}) if ACCURACY.search(name) and isinstance(value, float)
         ]
@@ -161,7 +161,7 @@ class Row:
 
     @property
     def claims(self) -> bool:
-        """Whether the solver says of some attempt that it found an optimum."""
+        """Whether the solver claims an optimum for some attempt."""
         return any(attempt.claims for attempt in self.log)
 
     @property
@@ -170,23 +170,23 @@ class Row:
         return kind_of_failure(self.log, self.solver_status or "") if self.result == "failed" else ""
 
     def seconds_to(self, gap: float) -> float:
-        """Return the seconds until its attempts had proved a scaled gap, a positive number; infinite if they did not.
+        """Return the seconds until the attempts had proved a scaled gap, a positive number; infinite if they did not.
 
-        Of a solve that was asked for a finer gap this is no more than a bound: it might have stopped earlier.
+        If the solve was asked for a finer gap, this is only an upper bound: the solver might have stopped earlier.
         """
         gap = positive("gap", gap)
-        if self.log and all(attempt.after is None for attempt in self.log):  # a file of before they were measured
+        if self.log and all(attempt.after is None for attempt in self.log):  # a file older than these measurements
             return self.seconds if self.scaled_gap <= gap else math.inf
         proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]
         return min((a for a, g in proved if a is not None and g is not None and g <= gap), default=math.inf)
 
     @property
     def phases(self) -> dict[str, float | None]:
-        """The seconds phase by phase."""
+        """The seconds of each phase."""
         return {phase: getattr(self, f"seconds_{phase}") for phase in PHASES}
 
     def record(self) -> dict[str, Any]:
-        """Return what came of it as plain values; None for what there is not."""
+        """Return the result as plain values; None for missing values."""
         names = [name for name in fields.readers(Row) if name not in SINCE or getattr(self, name) is not None]
         return {
             "backend": self.backend,
@@ -207,14 +207,14 @@ class Row:
         return [attempt.record() for attempt in self.log]
 
     def document(self) -> dict[str, Any]:
-        """Return all of it as plain values, as the file of resume and that of a benchmark have it."""
+        """Return the whole row as plain values, as the files of `resume` and of a benchmark hold it."""
         of_run = {name: getattr(self, name) for name in ("program", "digest", "backend", "version", "tol", "repeat")}
         of_run |= {"result": self.result, "reason": self.reason}
         return {**of_run, "record": self.record(), "log": self.attempts_logged()}
 
 
 def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield options by name, those that are handed over inside of another one too."""
+    """Yield options by name, including options nested in another one."""
     for name, value in options.items():
         if isinstance(value, Mapping):
             yield from _flat(cast(Mapping[str, Any], value))
@@ -236,15 +236,15 @@ def answered_row(
     Parameters
     ----------
     backend, program
-        The name by which the backend was asked for, and the label of the program.
+        The requested name of the backend, and the label of the program.
     tol
-        The scaled gap that its answer is judged by.
+        The scaled gap that judges the answer.
     solution
-        What came.
+        The solution.
     apart
         Whether the backend ran in a process of its own.
     profile, threads
-        How the solver was asked, and the threads that it was given.
+        The profile by which the solver was asked, and the threads of the solve.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
     phases: dict[str, Any] = {f"seconds_{phase}": solution.times[phase] for phase in PHASES}
@@ -286,12 +286,12 @@ def answered_row(
 
 
 def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Row:
-    """Return a row out of an object such as `Row.document` returns.
+    """Return a row from an object such as `Row.document` returns.
 
     Raises
     ------
     ValueError, TypeError
-        A field is missing, unknown or of another type, or its result is none of those that are expected.
+        A field is missing, unknown or of another type, or the result is none of the expected ones.
     """
     for name in TEXTS:
         if not isinstance(content.get(name), str):

@@ -1,4 +1,4 @@
-"""Figures that cannot flatter: an unreached tolerance has no time, and one failure in many runs is a failure."""
+"""Honest scores: an unreached tolerance has no time, and one failure in several repeats counts as a failure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from boostopt.comparison.rows import Row
 
 SHIFT_SECONDS = 0.01
-"""Added to every time under the geometric mean and taken off again: below it times are overhead, not solving."""
+"""Added to every time under the geometric mean and subtracted again: shorter times are overhead, not solving."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Score:
     Attributes
     ----------
     result, reason
-        "reached" where every run reached the tolerance, "failed" where one did not, "not run" where there is none.
+        "reached" if every run reached the tolerance, "failed" if one did not, "not run" if there is none.
     reached, runs, wanted
-        How many reached it, how many were run, how many were to be.
+        The number of runs that reached the tolerance, of all runs, and of requested runs.
     median, quartiles
-        Seconds, of runs that all reached the tolerance; nan otherwise: a failure has no time.
+        Seconds if all runs reached the tolerance; nan otherwise: a failure has no time.
     ratio
-        The median over the smallest one of this program and tolerance; nan likewise.
+        The median over the smallest one of this program and tolerance; nan if there is no median.
     gap
         The widest certified gap.
     """
@@ -53,14 +53,14 @@ class Mean:
     Attributes
     ----------
     reached, failed, not_run
-        On how many programs; one of which there is no run of this backend at all, as in a file of resume, is not run.
+        Numbers of programs. A program without any run of this backend, as in a file of `resume`, counts as not run.
     seconds
-        Shifted geometric mean of the medians. A failure counts as the time limit; nan where there is none, and where
-        a program was not run: a mean over other programs than those of the others says nothing.
+        Shifted geometric mean of the medians. A failure counts as the time limit. The mean is nan if there is a failure
+        and no time limit, or if a program was not run: means over different programs cannot be compared.
     at_least
-        Whether failures are in it, so that the mean is only a lower bound.
+        Whether the mean includes failures, so that it is only a lower bound.
     ratio
-        The mean over the smallest one at this tolerance that has no failure in it.
+        The mean over the smallest one at this tolerance that includes no failure.
     """
 
     backend: str
@@ -110,7 +110,7 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
 
     References
     ----------
-    Achterberg 2007, section A.3: the shift keeps the smallest times from deciding.
+    Achterberg 2007, section A.3: the shift keeps the smallest times from dominating.
     """
     return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
 

@@ -38,19 +38,19 @@ KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
 BLAMED = 5
 
 MARKS = "[ ]: a parameter that may be left out."
-"""The words on the brackets around names of parameters."""
+"""The explanation of the brackets around names of parameters."""
 
 
 def signature(page: Formulation[Any]) -> str:
-    """Return the parameters of a page in a line, those that may be left out in brackets."""
+    """Return the parameters of a page in a line, optional ones in brackets."""
     return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in page.parameters.items())
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """The rows with verdicts and intervals, below them each solver's own words and what follows from all together.
+    """The rows with verdicts and intervals; below them each solver's own words, and the conclusion from all rows.
 
-    A narrow terminal gets fewer columns; what they would hold stands below.
+    A narrow terminal gets fewer columns; the content of the others stands below the table.
     """
 
     headline: str
@@ -68,7 +68,7 @@ class ComparisonTable:
             yield foot(conclusion.words, KINDS[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
-        """The first columns, the most important ones; with `halves` the ends of an interval stand below each other."""
+        """The first, most important columns; `halves` puts the ends of an interval below each other."""
         table = Table()
         table.add_column("backend", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
@@ -88,7 +88,7 @@ class ComparisonTable:
 
 
 def fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
-    """Return the first layout in which nothing is cut off, the last one if there is none."""
+    """Return the first layout in which nothing is cut off, or else the last one."""
 
     def fits(table: Table) -> bool:
         lines = list(Segment.split_lines(console.render(table, options)))
@@ -109,14 +109,14 @@ def halved(interval: str) -> str:
 
 
 def foot(words: str, style: str, options: ConsoleOptions) -> Text:
-    """Return words to stand below a table, broken into lines but never between a number and its unit."""
-    held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # at which rich would break a line
+    """Break words below a table into lines, but never between a number and its unit."""
+    held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # rich would break a line at a plain space
     lines = textwrap.wrap(held, options.max_width, break_long_words=False, break_on_hyphens=False)
     return Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), style)
 
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
-    """Return the interval, the residuals of the answer as it came, and who is to blame for the gap."""
+    """Return the interval, the residuals of the answer as it came, and the terms that cause the gap."""
     table = Table(title=Text(program.headline, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -136,7 +136,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
 
 
 def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
-    """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
+    """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
         return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", ""]
     verdict, clashing = row.verdict or "", clashes(row, rows)
@@ -158,14 +158,14 @@ def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
 
 
 def asked(row: Row) -> str:
-    """Return the accuracy that a solver was asked for, or the gap of the certificate that ended it, and the profile."""
+    """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
     if not asked_by_name(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 
 
 def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
-    """Return the solver's words, the form of its best answer, its faults, and where the time went, in a line."""
+    """Return the solver's words, the form of its best answer, its errors, and its seconds by phase, in a line."""
     if not row.ran:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
     clashing = clashes(row, rows)

@@ -16,7 +16,7 @@ BUG = "Whatever the solvers did, that is a bug in boostopt: please report it wit
 """The words on intervals that have no point in common."""
 
 NO_ANSWER = "no answer"
-"""The words instead of an interval where no attempt left anything."""
+"""The words in place of an interval if no attempt left an answer."""
 
 UNANSWERED = "No backend left an answer."
 
@@ -25,7 +25,7 @@ Kind = Literal["known", "good", "warning", "wrong"]
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A sentence, and of what kind it is: "known" for what holds, "wrong" for what must not be."""
+    """A sentence and its kind: "known", "good" and "warning" for true findings, "wrong" for what must not happen."""
 
     words: str
     kind: Kind
@@ -35,13 +35,13 @@ class Conclusion:
 
 
 def together(runs: Iterable[Row]) -> tuple[float, float]:
-    """Return the intersection of all certified intervals; its ends are out of order where there is none."""
+    """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
     ran = [run for run in runs if run.ran]
     return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
 def why_none(run: Row) -> str:
-    """Say why a run has no answer, in the solver's own words."""
+    """Return why a run has no answer, in the solver's own words."""
     return run.error or run.solver_status or "no attempt was made"
 
 
@@ -54,7 +54,7 @@ def clashes(run: Row, runs: Iterable[Row]) -> list[str]:
 
 
 def verdict(runs: Sequence[Row]) -> Conclusion:
-    """Say in a sentence what is known about the optimum of a program, by whom, and whether the intervals agree."""
+    """Say in a sentence what is known about the optimum, who proved it, and whether the intervals agree."""
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran:
         return Conclusion("No backend named can take this program.", "wrong")
@@ -103,14 +103,14 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
 
 
 def proved(run: Row) -> str:
-    """Return what a run proves about the optimum, rounded outward."""
+    """Return the interval that a run proves for the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
     return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else interval(*run.interval)
 
 
 def width(run: Row) -> str:
-    """Return the certified gap, unscaled, of an answer; a program that is proved infeasible has none."""
+    """Return the certified gap of an answer, not scaled; a program that is proved infeasible has none."""
     return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
@@ -120,17 +120,17 @@ def seconds_once(run: Row) -> str:
 
 
 def iterations(run: Row) -> str:
-    """Return how many the solvers counted."""
+    """Return the number of iterations that the solvers counted."""
     return "-" if run.iterations is None else str(run.iterations)
 
 
 def asked(run: Row) -> str:
-    """Say by which profile a solver was asked, and the finest accuracy that it was sent; "" where neither is known."""
+    """Return the profile of a solve, and the finest accuracy that the solver was sent; "" if neither is known."""
     return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
 
 
 def accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
-    """Say which accuracies each backend was sent at each gap; nothing of those that were sent none."""
+    """Return the accuracies that each backend was sent at each gap; backends without one are left out."""
     sent: dict[tuple[str, float], set[float]] = {}
     for run in runs:
         if run.ran and run.asked is not None:
@@ -142,23 +142,23 @@ def accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
 
 
 def form(run: Row) -> str:
-    """Say of how many attempts the answer is the best, and in which form."""
+    """Return the number of attempts, and the form of the best one."""
     return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
 def phases(run: Row) -> str:
-    """Say where the time went."""
+    """Return the seconds of each phase."""
     return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in run.phases.items() if seconds is not None)
 
 
 def answered(run: Row) -> str:
-    """Say whose answer that of the automatic choice is; "" for any other backend."""
+    """Return which backend answered for the automatic choice; "" for any other backend."""
     by = run.answered_by
     return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
 
 
 def _listed(names: Iterable[str]) -> str:
-    """Return names as a sentence has them."""
+    """Join names for a sentence."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -167,13 +167,13 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def asked_for(runs: Iterable[Row], tol: float) -> str:
-    """Say what was asked for at a gap: the profile by its name, where there is one, and the gap."""
+    """Say what was asked for at a gap: the name of the profile, if there is one, and the gap."""
     by = {run.profile for run in runs if run.tol == tol and asked_by_name(run.profile)}
     return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
 
 
 def seconds(value: float) -> str:
-    """Write seconds with two digits: repeats agree in no more."""
+    """Write seconds with two digits: repeats do not agree in more."""
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
@@ -188,7 +188,7 @@ def time_of(score: Score) -> str:
 
 
 def spread(score: Score) -> str:
-    """Return the quartiles, or how far it came."""
+    """Return the quartiles, or how many runs succeeded."""
     missing = f"{score.runs} of {score.wanted} runs" if 0 < score.runs < score.wanted else ""
     if score.result == "failed":
         return f"{score.reached} of {score.runs}, gap {score.gap:.1e}"
@@ -206,12 +206,12 @@ def mean_of(mean: Mean) -> str:
 
 
 def result_of(mean: Mean) -> str:
-    """Return the worst that it came to on any program."""
+    """Return the widest certified gap over all programs."""
     return "failed" if mean.failed else "not run" if mean.not_run else "reached"
 
 
 def counts(mean: Mean) -> str:
-    """Say on how many programs it failed or was not run."""
+    """Return on how many programs the backend failed or was not run."""
     count = mean.reached + mean.failed + mean.not_run
     parts = [f"failed on {mean.failed}"] if mean.failed else []
     parts += [f"not run on {mean.not_run}"] if mean.not_run else []
@@ -220,7 +220,7 @@ def counts(mean: Mean) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """The showing of a backend at a tolerance: a time with its ratio to the fastest, a remark, and the result."""
+    """A backend at a tolerance: its time with the ratio to the fastest, a remark, and the result."""
 
     time: str
     ratio: str
@@ -229,21 +229,21 @@ class Cell:
 
 
 EMPTY = Cell("", "", "", "not run")
-"""The cell where there is no run, as in the file of a benchmark that goes on."""
+"""The cell without a run, as in the file of an unfinished benchmark."""
 
 
 def cells_of_scores(scores: Iterable[Score]) -> dict[tuple[str, float], Cell]:
-    """Return what came of each backend and tolerance on one program."""
+    """Return the cell of each backend and tolerance on one program."""
     return {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in scores}
 
 
 def cells_of_means(means: Iterable[Mean]) -> dict[tuple[str, float], Cell]:
-    """Return what came of each backend and tolerance over all programs."""
+    """Return the cell of each backend and tolerance over all programs."""
     return {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in means}
 
 
 def fastest(means: Iterable[Mean], tol: float) -> str:
-    """Say who is fastest to a gap of those that reach it on all programs."""
+    """Say which backend is fastest among those that reach a gap on all programs."""
     first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
     if not first:
         return f"No backend reaches a certified gap of {tol:g} on all programs."
@@ -251,7 +251,7 @@ def fastest(means: Iterable[Mean], tol: float) -> str:
 
 
 def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
-    """Say why backends were not run, or failed at the first gap that they did not reach; several with one reason once.
+    """Say why backends were not run, or failed at the first gap that they missed; a shared reason is said once.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Answers computed elsewhere, from files: arrays, tables, and what solvers write by the names of an exported program.
+"""Answers computed elsewhere, from files: arrays, tables, and solution files that use the names of an exported program.
 
 In text a weight is a line "d_7 0.25" or "w_2 0.5", counted from 1, as `boostopt.exporting` names columns and rows. In
-the solution files of HiGHS the weights of one side are values of columns and those of the other multipliers of rows: of
-columns named d_n and rows named w_q, or the other way round.
+the solution files of HiGHS, the weights of one side are values of columns, and the weights of the other side are
+multipliers of rows. Either the columns are named d_n and the rows w_q, or the other way round.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from boostopt.files import kind, read_bytes, read_npz
 from boostopt.shapes import Array, Float
 
 TEXTS = (".sol", ".txt")
-"""Endings of text with a name and a value on each line."""
+"""Endings of text files with a name and a value on each line."""
 
 WEIGHT = re.compile(r"([dw])_(\d{1,12})")
-"""Name of a weight; more digits than in any file that can be read are none."""
+"""The name of a weight; the limit on its digits exceeds every file that can be read."""
 
 NAMED = 6
-"""Names that are listed of what a file holds instead."""
+"""The most names that a message lists when a file holds something else."""
 
 Entry = tuple[int, str, str]
 """Number of a line, a name and the text of its value."""
@@ -42,9 +42,9 @@ class Answer:
     Attributes
     ----------
     d, w
-        Example weights and hypothesis weights, finite; None for what the file does not hold.
+        Example weights and hypothesis weights, finite; None if the file does not hold them.
     unread
-        Names of the arrays of an npz file that are neither.
+        Names of the other arrays of an npz file.
     """
 
     d: Any = None
@@ -58,14 +58,14 @@ def load_answer(source: str) -> Answer:
     Parameters
     ----------
     source
-        ".npz" with arrays d and/or w, ".csv" (".tsv") with columns d and/or w (the shorter one left blank at its end),
-        or ".sol" or ".txt" with a name d_n or w_q and its value on each line: solution files of HiGHS, raw or pretty
-        style, or plain text, where lines that name nothing of that kind are passed over.
+        ".npz" with arrays d and/or w; ".csv" (".tsv") with columns d and/or w (the shorter one left blank at its end);
+        or ".sol" or ".txt" with a name d_n or w_q and its value on each line. The last are solution files of HiGHS, in
+        raw or pretty style, or plain text, where lines without such a name are skipped.
 
     Raises
     ------
     DataError
-        The file is not there, is unreadable, holds neither, holds an entry that is not finite, or names
+        The file does not exist or is unreadable; it holds neither d nor w, or an entry that is not finite; or it names
         weights twice or with gaps.
     """
     path = file_path("source", source, DataError)
@@ -93,7 +93,7 @@ def load_answer(source: str) -> Answer:
 
 
 def _check_finite(source: str, name: str, values: Any) -> None:
-    """Refuse an entry that is no finite number: who saved it has no answer, and would be certified another one."""
+    """Refuse an entry that is not finite: `certify` would replace it, and certify another answer than the saved one."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
     at = np.argwhere(~np.isfinite(values))
@@ -118,7 +118,7 @@ def _text(path: Path) -> str:
 
 
 def _entries(source: str, lines: list[str]) -> list[Entry]:
-    """Return names and values in whichever of the three forms they stand; of HiGHS's files those that are weights."""
+    """Return names and values in any of the three forms; from HiGHS's files only those of weights."""
     parts = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
     tokens = [part for _, part in parts]
     if ["#", "Primal", "solution", "values"] in tokens:
@@ -129,7 +129,7 @@ def _entries(source: str, lines: list[str]) -> list[Entry]:
 
 
 def _raw(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
-    """Yield the values of columns and the multipliers of rows of HiGHS's raw style, in which "#" opens each part."""
+    """Yield the values of columns and the multipliers of rows in HiGHS's raw style, where "#" opens each part."""
     multipliers, block = False, ""
     for number, part in parts:
         if part[:2] == ["#", "Basis"]:
@@ -144,7 +144,7 @@ def _raw(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
 
 
 def _pretty(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
-    """Yield the same of HiGHS's pretty style: index, status (or none), ends, value, multiplier (or none), name."""
+    """Yield the same in HiGHS's pretty style: index, status (or none), bounds, value, multiplier (or none), name."""
     block = ""
     for number, part in parts:
         if part[0] in ("Columns", "Rows"):
@@ -164,7 +164,7 @@ def _pretty(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
 
 
 def _plain(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
-    """Yield what is named at the beginning of a line; what is no weight and no number is a heading."""
+    """Yield the name at the beginning of each line with its value; a line without a weight or number is a heading."""
     for number, part in parts:
         named = [token for token in part if token != "="] or part
         if WEIGHT.fullmatch(named[0]):
@@ -174,20 +174,20 @@ def _plain(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
 
 
 def _entry(source: str, number: int, part: list[str]) -> Entry:
-    """Return a name with its value, which must be there."""
+    """Return a name with its value, which must not be missing."""
     if len(part) < 2:
         raise DataError(f"{source}, line {number}: expected a name and its value; got {part[0][:80]!r}.")
     return number, part[0], part[1]
 
 
 def _summary(entries: list[Entry]) -> list[str]:
-    """Return some of the names that a file holds."""
+    """Return some of the names in a file."""
     names = list(dict.fromkeys(name for _, name, _ in entries))
     return names if len(names) <= NAMED else [*names[:NAMED], "..."]
 
 
 def _weights(source: str, entries: Iterable[Entry]) -> dict[str, Float[Array, " n"]]:
-    """Return d and w, each of all its weights and each of these once."""
+    """Return d and w; every weight of each must occur exactly once."""
     letters: dict[str, dict[int, float]] = {}
     for line, name, text in entries:
         matched = WEIGHT.fullmatch(name)
@@ -204,7 +204,7 @@ def _weights(source: str, entries: Iterable[Entry]) -> dict[str, Float[Array, " 
 
 
 def _in_order(source: str, letter: str, values: dict[int, float]) -> Float[Array, " n"]:
-    """Return the weights 1, 2, ..., which must all be there."""
+    """Return the weights 1, 2, ..., none of which may be missing."""
     last = max(values)
     if 0 in values:
         raise DataError(f"{source}: weights are counted from 1; got {letter}_0. Name the first one {letter}_1.")

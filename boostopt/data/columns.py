@@ -1,4 +1,4 @@
-"""Examples in the columns of a table: features and weights by their names, and the class."""
+"""Examples in the columns of a table: features, weights and the class, by name."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from boostopt.errors import DataError, listed_briefly, unknown_name
 from boostopt.shapes import Array, Float
 
 DEFAULT_LABEL = "label"
-"""The column of the classes where none is named."""
+"""The default column of the classes."""
 
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
-"""Names of the column in which pandas writes an index, and of that column when it is read and written once more."""
+"""The column name of an index that pandas writes, and its name after it is read and written once more."""
 
 MISSING = ("", "?", "na", "n/a", "null")
-"""Spellings of a missing value beside nan, in lower case."""
+"""Spellings of a missing value other than nan, in lower case."""
 
 REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
 """Advice about one."""
 
 ENCODE = " Encode it, or leave it out with drop=..."
-"""Advice about a text among numbers."""
+"""The advice for text among numbers."""
 
 
 def labelled_columns(source: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents:
-    """Return what a table holds that has a column of labels and, where it is named, one of weights."""
+    """Return the contents of a table with a column of labels and, if it is named, a column of weights."""
     path = Path(source)
     header, rows = read_table(path)
     remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
@@ -62,24 +62,24 @@ def feature_names(
     drop: Sequence[str],
     remedy: str = " Name it with label=...",
 ) -> list[str]:
-    """Return the columns of a table that are features, in their order.
+    """Return the feature columns of a table, in their order.
 
     Parameters
     ----------
     source, header
         The table, and the names of its columns.
     label, weights, drop
-        The column of the classes, that of the weights, and those to leave out.
+        The column of the classes, the column of the weights, and the columns to leave out.
     remedy
-        Advice where there is no column of the classes.
+        The advice if the column of the classes is missing.
 
     Raises
     ------
     DataError
-        One of these columns is not there, or stands for two things.
+        One of these columns is missing, or is named for two purposes.
     """
     if label not in header:
-        # Nobody who names no column has misspelt one: names that are near "label" would mislead.
+        # A user who names no column has not misspelt one: suggesting a name close to "label" would mislead.
         unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
         words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
         raise DataError(f"{source} has no label column: {words}{remedy}")
@@ -104,7 +104,7 @@ def feature_names(
 
 
 def warn_of_index(source: str | Path, names: Sequence[str]) -> None:
-    """Say which feature is the index of a data frame by its name."""
+    """Warn if the name of a feature shows that it is the index of a data frame."""
     for name in filter(UNNAMED.fullmatch, names):
         warnings.warn(
             f"{source}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. "
@@ -114,7 +114,7 @@ def warn_of_index(source: str | Path, names: Sequence[str]) -> None:
 
 
 def _dropped(header: Sequence[str], drop: Sequence[str]) -> list[str]:
-    """Return the columns to leave out: names as they are in the header, or names with commas between."""
+    """Return the columns to leave out: names as in the header, or names separated by commas."""
     names: list[str] = []
     for text in map(str.strip, drop):
         names += [text] if text in header else [name.strip() for name in text.split(",") if name.strip()]
@@ -122,7 +122,7 @@ def _dropped(header: Sequence[str], drop: Sequence[str]) -> list[str]:
 
 
 def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
-    """Return the named columns of a table, labels if it has them, and the names of the other columns."""
+    """Return the named columns of a table, its labels if there are any, and the names of the other columns."""
     path = Path(source)
     header, rows = read_table(path)
     at = places(path, header, [label])[0] if label in header and label not in names else None
@@ -135,11 +135,11 @@ def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
 
 
 TRUTH = {"True": "1", "False": "0"}
-"""Truth values of features, as pandas writes them, as numbers."""
+"""The numbers for truth values, spelt as pandas writes them."""
 
 
 def check_names(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
-    """Raise DataError for a feature of a model that is no column of a table."""
+    """Raise DataError if a feature of a model is not a column of a table."""
     there = set(header)
     missing = [name for name in names if name not in there]
     if missing:
@@ -150,12 +150,12 @@ def check_names(source: str | Path, names: Sequence[str], header: Sequence[str],
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
-    """Return the first of some names."""
+    """Return the first few names."""
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _to_features(cells: Sequence[str]) -> list[float]:
-    """Return the numbers that cells say; truth values are numbers too."""
+    """Convert cells to numbers; truth values are numbers too."""
     try:
         return to_numbers(cells)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Examples as a source holds them: features that are dense and finite, labels, and what else is there.
+"""Examples as a source holds them: dense and finite features, labels, and optional weights.
 
-Parsing is left to scikit-learn (svmlight), NumPy (npz) and the csv module; what is done here is to turn everything
-that can be wrong with a file into an error that says so.
+scikit-learn (svmlight), NumPy (npz) and the csv module parse the files. This module turns every fault of a file into
+an error that names the fault.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ from boostopt.files import LIMIT, read_bytes
 from boostopt.shapes import Array, Float
 
 NPY = b"\x93NUMPY"
-"""First bytes of a file of one array of NumPy."""
+"""The first bytes of a NumPy file with a single array."""
 
 DENSE_LIMIT = LIMIT
-"""Bytes a sparse file may take as a dense array of features."""
+"""The most bytes of a sparse file as a dense array of features."""
 
 SMALL = 1 << 28
-"""Bytes up to which it may be as sparse as it likes."""
+"""Bytes of the dense array up to which any sparsity is accepted."""
 
 SPARSEST = 1000
-"""Features of a larger one for each that is stored: beyond, it is an index that is misspelt, and no data set."""
+"""The most entries of a larger array for each stored one: beyond this, a misspelt index is more likely than data."""
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Examples as a source has them.
+    """Examples as a source holds them.
 
     Attributes
     ----------
     source
-        Its name or path.
+        The name or path of the source.
     X
         Features, shape (N, features): made dense, and checked to be finite numbers.
     labels
-        Of any kind and number, shape (N,); None where there are none.
+        Labels of any kind and number, shape (N,); None if there are none.
     features, classes
-        Names of the features, and of the classes 0, 1, ...; () where there are none.
+        Names of the features, and of the classes 0, 1, ...; () if there are none.
     c, d0
-        Multiplicities and reference distribution, shape (N,), where the source holds them.
+        Multiplicities and reference distribution, shape (N,), if the source holds them.
     unread
-        Names of columns or arrays that are none of these.
+        Names of the other columns or arrays.
     """
 
     source: str
@@ -70,7 +70,7 @@ class Contents:
 
 
 def of_name(name: str) -> Contents:
-    """Return one of scikit-learn's own sets."""
+    """Return a data set that comes with scikit-learn."""
     from sklearn import datasets
 
     bunch: Any = getattr(datasets, f"load_{name}")()
@@ -79,7 +79,7 @@ def of_name(name: str) -> Contents:
 
 
 def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] = ("c",)) -> Contents:
-    """Return the arrays X and y of an npz file, and weights by their names, where they are there."""
+    """Return the arrays X and y of an npz file, and its weights by name if it holds any."""
     if "X" not in arrays:
         raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
     labels = arrays.get("y")
@@ -91,7 +91,7 @@ def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] =
 
 
 def of_svmlight(source: str, count: int | None = None) -> Contents:
-    """Return what svmlight text holds; of so many features, where it is known."""
+    """Return the contents of svmlight text; `count` is the number of features, if it is known."""
     from sklearn.datasets import load_svmlight_file
 
     path = Path(source)
@@ -125,14 +125,14 @@ def of_svmlight(source: str, count: int | None = None) -> Contents:
 
 
 def _table_instead(content: bytes) -> str:
-    """Return what to do with text that looks like a table; "" where it does not."""
+    """Return the advice for text that looks like a table; "" for other text."""
     first = content.strip().partition(b"\n")[0].decode(errors="replace")
     endings = [suffix for suffix, sign in SEPARATORS.items() if sign in first and ":" not in first]
     return f" It looks like a table: give the file the ending {endings[0]}, and a header line." if endings else ""
 
 
 def check_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
-    """Refuse multiplicities c or a reference d0 that are no number for each example, or c whose sum overflows."""
+    """Refuse multiplicities c or a reference d0 without one number for each example, and c with an overflowing sum."""
     for name, values in weights.items():
         if values is not None and (values.dtype.kind not in "biuf" or values.shape != (N,)):
             raise DataError(
@@ -155,7 +155,7 @@ def _dense(source: str, features: Any) -> Float[Array, "N features"]:
         raise DataError(
             f"{source}: X must be numbers of shape (N, features), not empty; got {array.shape} of {array.dtype}."
         )
-    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite here
+    with np.errstate(over="ignore"):  # a number beyond float64 becomes infinite here
         X = array.astype(np.float64, copy=False)
     if not np.isfinite(X).all():
         n, j = np.argwhere(~np.isfinite(X))[0]
@@ -164,7 +164,7 @@ def _dense(source: str, features: Any) -> Float[Array, "N features"]:
 
 
 def _check_dense(source: str, features: Any) -> None:
-    """Refuse sparse features that are too large as a dense array, or that no array could be meant by."""
+    """Refuse sparse features that are too large as a dense array, or whose shape must be a mistake."""
     entries = features.shape[0] * features.shape[1]
     if 8 * entries > DENSE_LIMIT:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Data sets by name or from a file: what is boosted, fitted to and predicted from."""
+"""Data sets by name or from a file, for boosting, fitting and predicting."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
 
 EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
-"""scikit-learn's classification sets that come with it; those of more than two classes need `positive`."""
+"""The classification sets that come with scikit-learn; sets with more than two classes need `positive`."""
 
 EMBEDDED_SET = "embedded"
 """The form of a source that is one of these."""
 
 TABLE = "table"
-"""The form of a source that has columns with names: CSV, or the same with tabs."""
+"""The form of a source with named columns: CSV, or the same with tabs."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Examples of two classes, or a margin matrix that is given as it is.
+    """Examples of two classes, or a margin matrix that the source holds.
 
     Attributes
     ----------
     name
-        The name or path it was loaded from.
+        The name or path of the source.
     X
-        Features, shape (N, features); None where U is given.
+        Features, shape (N, features); None if U is given.
     y
-        Labels -1 and 1, shape (N,); None where U is given.
+        Labels -1 and 1, shape (N,); None if U is given.
     U
-        Margin matrix, shape (N, t), where the file holds one.
+        Margin matrix, shape (N, t), if the file holds one.
     c, d0
-        Multiplicities and reference distribution, shape (N,), where the file holds them.
+        Multiplicities and reference distribution, shape (N,), if the file holds them.
     unread
-        Names of the arrays of an npz file that are none of these.
+        Names of the other arrays of an npz file.
     features
-        Names of the features, () where the source has none.
+        Names of the features, () if the source has none.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Dataset:
     features: tuple[str, ...] = ()
 
     def margin_matrix(self, t: int, random_state: int) -> Any:
-        """Return U: the given one, or that of decision stumps drawn with a seed (at most t columns)."""
+        """Return U: the given one, or the margins of decision stumps drawn with a seed (at most t columns)."""
         if self.U is not None:
             return self.U
         if self.X is None or self.y is None:
@@ -86,34 +86,34 @@ def load_dataset(
     ----------
     source
         The name of a set that comes with scikit-learn ("breast_cancer"; nothing is downloaded), or a path: ".npz"
-        with arrays X and y, or U, and optionally c and d0; ".csv" with a header line, ".tsv" or ".tab" with tabs for
-        commas; ".parquet", a folder of such files, or a pattern of their names ("part-*.parquet"); anything else is
-        read as svmlight text. All text may be compressed (".gz", ".bz2", ".xz").
+        with arrays X and y, or U, and optionally c and d0; ".csv" with a header line; ".tsv" or ".tab" with tabs
+        instead of commas; ".parquet", a folder of such files, or a pattern of their names ("part-*.parquet"). Any other
+        file is read as svmlight text. All text may be compressed (".gz", ".bz2", ".xz").
     label
         The column of a CSV or parquet file that holds the class.
     positive
-        The class that becomes 1 against all others; by default there must be two classes and the larger one, as a
-        number or else alphabetically, becomes 1. The classes of scikit-learn's sets may be given by their names.
+        The class that becomes 1; all others become -1. By default there must be two classes, and the larger one, by
+        number or else alphabetically, becomes 1. You can give the classes of scikit-learn's sets by name.
     weights
-        The column of a CSV or parquet file that holds the multiplicities c, which are what sample weights mean; it is
-        then no feature.
+        The column of a CSV or parquet file that holds the multiplicities c, which act as sample weights. The column is
+        then not a feature.
     drop
-        Columns of a CSV or parquet file that are no features, one or several: each is a name, or else names with commas
-        between.
+        One or several columns of a CSV or parquet file that are not features: each entry is a name, or several names
+        separated by commas.
 
     Raises
     ------
     DataError
-        The source is unknown, unreadable, empty or truncated, the label column, that of the weights or one to drop is
-        not there, a feature is no finite number, there are not exactly two classes, columns are asked of a file
-        without names, or the numbers would take too much memory.
+        The source is unknown, unreadable, empty or truncated; the column of the labels, of the weights, or one to drop
+        is missing; a feature is not a finite number; there are not exactly two classes; columns are named for a file
+        without column names; or the numbers would take too much memory.
     OptionError
         A file is parquet, and pyarrow is not installed.
 
     Warns
     -----
     UserWarning
-        A column of a CSV file without a name, the index of a data frame, is taken as a feature.
+        A column of a CSV file without a name, which is the index of a data frame, is taken as a feature.
     """
     source, form = _source(source)
     contents = _columns(source, form, label, weights, drop)
@@ -131,7 +131,7 @@ def load_dataset(
 
 
 def _margins(source: str, arrays: Mapping[str, Any]) -> Dataset:
-    """Return a margin matrix with the weights of its examples, where they are there."""
+    """Return a margin matrix with the weights of its examples, if there are any."""
     U, c, d0 = arrays["U"], arrays.get("c"), arrays.get("d0")
     if U.ndim != 2 or 0 in U.shape:
         raise DataError(f"{source}: U must have shape (N, t) and not be empty; got {U.shape}. Save the margins.")
@@ -141,22 +141,22 @@ def _margins(source: str, arrays: Mapping[str, Any]) -> Dataset:
 
 @dataclass(frozen=True)
 class Table:
-    """Examples as a source has them: labels of any kind and number, features with their names.
+    """Examples as a source holds them: labels of any kind and number, features with their names.
 
     Attributes
     ----------
     name
-        The name or path it was loaded from.
+        The name or path of the source.
     X
         Features, shape (N, features).
     labels
-        Whole numbers, other numbers or texts, shape (N,); None where the source has none.
+        Whole numbers, other numbers or texts, shape (N,); None if the source has none.
     features
-        Names of the features, () where the source has none.
+        Names of the features, () if the source has none.
     c
-        Sample weights, shape (N,), where the source holds them.
+        Sample weights, shape (N,), if the source holds them.
     unread
-        Names of columns or arrays that are none of these.
+        Names of the other columns or arrays.
     """
 
     name: str
@@ -168,7 +168,7 @@ class Table:
 
 
 def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = None, drop: Sequence[str] = ()) -> Table:
-    """Load what a classifier is fitted to: labels as they are, of two classes or more.
+    """Load the training examples of a classifier: labels as they are, of two or more classes.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     Raises
     ------
     DataError
-        As `load_dataset`, but for the number of classes; or a column to drop is not there.
+        As `load_dataset`, except for the number of classes; or a column to drop is missing.
 
     Warns
     -----
@@ -196,24 +196,25 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
 
 
 def load_features(source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL) -> Table:
-    """Load what a classifier predicts from: the features that it was fitted to, whatever else the source holds.
+    """Load the features for predictions of a classifier: those that it was fitted to, whatever else the source holds.
 
     Parameters
     ----------
     source
         As in `load_dataset`.
     names
-        Names of the features, by which the columns of a CSV or parquet file are found in any order; () where there are
-        none: then the columns are taken in their order.
+        Names of the features, by which the columns of a CSV or parquet file are found in any order. If there are none,
+        (), the columns are taken in their order.
     count
         Number of features.
     label
-        The column of a CSV or parquet file that holds the class, if it is there and is no feature.
+        The column of a CSV or parquet file that holds the class, if there is one and it is not a feature.
 
     Raises
     ------
     DataError
-        The source is unknown or unreadable, a column is missing or there are more or fewer, a feature is no number.
+        The source is unknown or unreadable, a column is missing, the number of features differs, or a feature is not a
+        number.
     """
     source, form = _source(source)
     if form == PARQUET:
@@ -226,14 +227,14 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
             f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
             f"Leave out what is no feature, or name the column of the classes with label=... (here {label!r})."
         )
-    # Examples that are to be told apart may have a column for the class that is blank.
+    # Examples to be classified may have a blank column for the class.
     blank = labels is None or any(map(is_blank, np.ravel(labels)))
     y = None if blank else as_they_are(source, labels, len(X))
     return Table(source, X, y, tuple(names), None, contents.unread)
 
 
 def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents | None:
-    """Return what a table holds without the columns to drop; None for a source whose columns have no names."""
+    """Return the contents of a table without the columns to drop; None for a source without column names."""
     drop, label, weights = listed_names("drop", drop), text("label", label), optional(text, "weights", weights)
     if form == TABLE:
         return labelled_columns(source, label, weights, drop)
@@ -250,7 +251,7 @@ def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequ
 
 
 def _unnamed(source: str, form: str, count: int | None = None) -> Contents:
-    """Return what a source without named columns holds; of so many features, where it is known."""
+    """Return the contents of a source without column names; `count` is the number of features, if it is known."""
     if form == ".npz":
         return of_arrays(source, read_npz(Path(source)))
     return of_name(source) if form == EMBEDDED_SET else of_svmlight(source, count)
@@ -259,7 +260,7 @@ def _unnamed(source: str, form: str, count: int | None = None) -> Contents:
 def _source(source: object) -> tuple[str, str]:
     """Return the name or the path of a source, and its form: its suffix, `TABLE`, or `EMBEDDED_SET`."""
     file_path("source", source, DataError)
-    # Not read as a path: `./wine` is none of ours.
+    # The name is not read as a path: `./wine` is a file, not an embedded set.
     name = os.fspath(cast("str | os.PathLike[str]", source))
     path = Path(name)
     if name in EMBEDDED and not os.path.isfile(name):
@@ -268,7 +269,7 @@ def _source(source: object) -> tuple[str, str]:
         return name, PARQUET
     if os.path.isdir(name):
         raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
-    if not os.path.isfile(name):  # unlike Path.is_file, False for a name that is too long
+    if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {name!r}."
             + ((path.suffix == "" and nearest(name, EMBEDDED)) or " Check the path.")

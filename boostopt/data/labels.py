@@ -1,4 +1,4 @@
-"""Labels of data sets: as numbers where they are some, told apart in two classes or taken as they are."""
+"""Labels of data sets: numbers if possible, turned into two classes or taken as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boostopt.files import LIMIT
 from boostopt.shapes import Array, Int8
 
 WHOLE = 2.0**53
-"""Below this a float64 holds every whole number."""
+"""float64 holds every whole number below this one."""
 
 
 def two_classes(source: str, labels: Any, N: int, positive: Any, names: Sequence[str] = ()) -> Int8[Array, " N"]:
@@ -50,28 +50,28 @@ def two_classes(source: str, labels: Any, N: int, positive: Any, names: Sequence
 
 
 def as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
-    """Return labels as whole numbers, as numbers or as texts: the first that all of them are."""
+    """Return labels as whole numbers, as numbers or as texts: the first of these types that fits all of them."""
     keys = _keys(source, labels, N).tolist()
     if all(_is_whole(key) for key in keys):
         return np.array([int(key) for key in keys], dtype=np.int64)
     if all(isinstance(key, float) and math.isfinite(key) for key in keys):
         return np.array(keys)
     texts = [_text(label) for label in labels]
-    # An array of texts has room for the longest in each place, four bytes a letter.
+    # Every place in an array of texts has room for the longest one, with four bytes a letter.
     if 4 * N * max(map(len, texts)) > LIMIT:
         raise DataError(f"{source}: labels must be short; got one of {max(map(len, texts)):,} letters. Correct it.")
     return np.array(texts)
 
 
 def _is_whole(key: float | str) -> bool:
-    """Whether a label is a whole number that int64 holds, and is known to be that one and no other."""
+    """Whether a label is a whole number that int64 holds, and no other number rounds to the same value."""
     if isinstance(key, float):
         return abs(key) < WHOLE and key.is_integer()
     return isinstance(key, int) and -(1 << 63) <= key < 1 << 63
 
 
 def _keys(source: str, labels: Any, N: int) -> npt.NDArray[np.object_]:
-    """Return the label of each example, as a number where it is one."""
+    """Return the label of each example, as a number if it is one."""
     labels = np.asarray(labels)
     if labels.shape != (N,):
         raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {labels.shape}.")
@@ -89,7 +89,7 @@ def is_blank(label: Any) -> bool:
 
 
 def _key(label: Any) -> float | str:
-    """A label as the number that it is, an int where float64 might not hold it, else as text."""
+    """Return a label as a number, an int if float64 might not hold it, or else as text."""
     text = _text(label)
     try:
         value = float(label) if isinstance(label, np.bool | np.integer | np.floating) else to_number(text)
@@ -106,7 +106,7 @@ def _key(label: Any) -> float | str:
 
 
 def _is_exact(text: str, value: float) -> bool:
-    """Whether a text says this number and none that float64 rounds to it."""
+    """Whether a text denotes exactly this number, not another one that float64 rounds to it."""
     try:
         return Decimal(text) == value
     except InvalidOperation:  # an exponent beyond all bounds

@@ -1,6 +1,6 @@
-"""Examples in parquet files: one, those of a folder, or those that a pattern names.
+"""Examples in parquet files: a single file, the files of a folder, or the files that match a pattern.
 
-Columns are chosen by the rules of CSV files. An index that pandas has written is no column.
+Columns are chosen by the rules of CSV files. An index written by pandas is not a column.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from boostopt.files import LIMIT
 from boostopt.shapes import Array, Float
 
 PARQUET = ".parquet"
-"""The ending of such a file."""
+"""The ending of a parquet file."""
 
 
 def parquet_files(source: str) -> list[str]:
-    """Return the parquet files of a source, by the numbers in their names; none for a source of another kind.
+    """Return the parquet files of a source, sorted by the numbers in their names; none for a source of another kind.
 
     Raises
     ------
     DataError
-        No file is named by the pattern that the source is, or a folder cannot be read.
+        No file matches the pattern, or a folder cannot be read.
     """
     if os.path.isdir(source):
         try:
@@ -54,14 +54,14 @@ def _is_file(path: str) -> bool:
 
 
 def _numbered(path: str) -> list[Any]:
-    """Return the key by which part 10 comes after part 2, as Dask counts them."""
+    """Return a sort key that puts part 10 after part 2, as Dask numbers them."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
 
 
 def labelled_parquet(
     source: str, files: Sequence[str], label: str, weights: str | None, drop: Sequence[str]
 ) -> Contents:
-    """Return what parquet files hold that have a column of labels and, where it is named, one of weights."""
+    """Return the contents of parquet files with a column of labels and, if it is named, a column of weights."""
     parquet = Parquet(source, files)
     names = feature_names(source, parquet.header, label, weights, drop)
     warn_of_index(source, names)
@@ -71,7 +71,7 @@ def labelled_parquet(
 
 
 def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label: str) -> Contents:
-    """Return the named columns of parquet files, labels if they have them, and the names of the other columns."""
+    """Return the named columns of parquet files, their labels if there are any, and the names of the other columns."""
     parquet = Parquet(source, files)
     header = parquet.header
     check_names(source, names, header)
@@ -84,7 +84,7 @@ def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label
 
 
 class Parquet:
-    """Parquet files with the same columns, of which nothing is read yet but what they say of themselves.
+    """Parquet files with the same columns. Only their metadata is read at first.
 
     Attributes
     ----------
@@ -94,7 +94,8 @@ class Parquet:
     Raises
     ------
     DataError
-        A file is no such file, has other columns than the first one, or two of one name; or there are no rows.
+        A file is not parquet, has other columns than the first file, or has two columns of one name; or there are no
+        rows.
     OptionError
         pyarrow is not installed.
     """
@@ -122,7 +123,7 @@ class Parquet:
             raise DataError(f"{source} has no rows.")
 
     def read(self, columns: list[str]) -> Any:
-        """Return some columns of all rows, as a table of Arrow."""
+        """Return some columns of all rows, as an Arrow table."""
         if 8 * self._rows * len(columns) > LIMIT:
             raise DataError(
                 f"{self._source} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
@@ -159,7 +160,7 @@ def _first_line(failure: Exception) -> str:
 
 
 def _header(schema: Any) -> list[str]:
-    """Return the columns of a file but for those that pandas has written an index in."""
+    """Return the columns of a file, except for an index written by pandas."""
     about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
     return [name for name in schema.names if name not in index]
@@ -183,12 +184,12 @@ def _numbers(source: str, table: Any, names: Sequence[str]) -> Float[Array, "N c
 
 
 def is_numeric(kind: str) -> bool:
-    """Return whether a type of Arrow's or of pandas', by its name, is one of numbers."""
+    """Return whether the name of an Arrow or pandas type denotes numbers."""
     return re.fullmatch(r"u?int\d+|float\d*|half_?float|double|bool(ean)?|null", kind.lower()) is not None
 
 
 def text_among_numbers(source: str, name: str, kind: str) -> DataError:
-    """Return the error for a feature that is no number."""
+    """Return the error for a feature that is not a number."""
     return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE}")
 
 

@@ -1,7 +1,7 @@
 """Tables as text: CSV with a header, and the same with tabs.
 
-A cell that a spreadsheet would run as a formula is written with an apostrophe before it, and read without. Cells are
-made numbers row by row, so that the text of a table is never in memory cell by cell.
+A cell that a spreadsheet would run as a formula is written with an apostrophe before it, and read without the
+apostrophe. Cells are converted to numbers row by row, so that the text of all cells is never in memory at once.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 _FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
-"""The beginning of a text that spreadsheets run (OWASP, CSV injection), or of one that was guarded against that."""
+"""The beginning of a text that spreadsheets run (OWASP, CSV injection), or of a text guarded against this."""
 
 Rows = Iterator[tuple[int, list[str]]]
-"""The line on which each row ends, and its cells."""
+"""For each row, the line on which it ends, and its cells."""
 
 
 def to_number(text: str) -> float:
-    """Return the number that a text says.
+    """Convert a text to a number.
 
     Raises
     ------
     ValueError
-        It says none. 1_000 is a name, though Python reads it as 1000.
+        The text is not a number. 1_000 is a name, although Python reads it as 1000.
     """
     return to_numbers([text])[0]
 
 
 def to_numbers(texts: Sequence[str]) -> list[float]:
-    """Return the numbers that texts say.
+    """Convert texts to numbers.
 
     Raises
     ------
     ValueError
-        One of them says none.
+        One of them is not a number.
     """
     if "_" in "".join(texts):
         raise ValueError(f"could not convert string to float: {next(text for text in texts if '_' in text)!r}")
@@ -58,7 +58,7 @@ def to_numbers(texts: Sequence[str]) -> list[float]:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text says a number."""
+    """Return whether a text is a number."""
     try:
         to_number(text)
     except ValueError:
@@ -67,16 +67,16 @@ def is_number(text: str) -> bool:
 
 
 def guarded(cell: Any) -> Any:
-    """Return what is written for a value: a text that a spreadsheet would run gets an apostrophe.
+    """Return the cell for a value: a text that a spreadsheet would run gets an apostrophe.
 
-    `meant` takes it away. Numbers stay as they are, and so do texts that say one: what they begin with is no formula.
+    `meant` removes the apostrophe. Numbers stay as they are, and so do texts that are numbers: these are no formulas.
     """
     runs = isinstance(cell, str) and _FORMULA.match(cell) and not is_number(cell)
     return f"'{cell}" if runs else cell
 
 
 def meant(cell: str) -> str:
-    """Return the text that a cell was written for."""
+    """Return the text of a cell without the protecting apostrophe."""
     rest = cell[1:]
     return rest if cell.startswith("'") and _FORMULA.match(rest) and not is_number(rest) else cell
 
@@ -91,12 +91,12 @@ def written_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def read_table(path: Path) -> tuple[list[str], Rows]:
-    """Return the header of a table, and its rows one after another, all as long as the header.
+    """Return the header of a table, and an iterator of its rows, all as long as the header.
 
     Raises
     ------
     DataError
-        The file cannot be read, is no such text, or is empty; for the rows, when they are asked for.
+        The file cannot be read, is not such text, or is empty. Errors in a row are raised when the row is read.
     """
     content = read_bytes(path)
     try:
@@ -138,7 +138,7 @@ def _of_one_length(path: Path, lines: Rows, header: list[str]) -> Rows:
 
 
 def other_separator(path: Path, header: Sequence[str]) -> str:
-    """Return what to do where something else separates the cells of a header than should; "" where nothing does."""
+    """Return the advice if a wrong sign separates the cells of a header; "" if none does."""
     own = SEPARATORS.get(kind(path), ",")
     for sign, name in _SIGNS.items():
         if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
@@ -149,12 +149,12 @@ def other_separator(path: Path, header: Sequence[str]) -> str:
 
 
 def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
-    """Return the places of columns that are there, and once.
+    """Return the positions of the named columns, each of which must occur once.
 
     Raises
     ------
     DataError
-        One of them is there more than once.
+        One of them occurs more than once.
     """
     at = dict(zip(header, range(len(header)), strict=True))
     if len(at) < len(header):
@@ -166,7 +166,7 @@ def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
 
 
 class Numbers:
-    """Rows of numbers, as they come."""
+    """Rows of numbers, collected one by one."""
 
     def __init__(self, path: Path, columns: int) -> None:
         self._path, self._columns = path, columns
@@ -189,7 +189,7 @@ class Numbers:
             )
 
     def table(self) -> Float[Array, "N columns"]:
-        """Return them all, shape (N, columns)."""
+        """Return all rows, shape (N, columns)."""
         entries = np.frombuffer(self._entries) if self._entries else np.empty(0)
         return entries.reshape(self._rows, self._columns)
 
@@ -200,7 +200,7 @@ def number_columns(path: Path, header: list[str], rows: Rows, names: Sequence[st
     Raises
     ------
     DataError
-        A column is there twice, or has a cell that is no number.
+        A column occurs twice, or has a cell that is not a number.
     """
     at = places(path, header, names)
     cells: dict[str, list[str]] = {name: [] for name in names}

@@ -1,9 +1,9 @@
-"""Programs and instances in the files of others: MPS, CBF, npz.
+"""Programs and instances in formats that other tools read: MPS, CBF, npz.
 
 export
-    Write a bound program (.mps, .cbf), or what it was made of (.npz), so that a comparison can be replayed elsewhere.
+    Write a bound program (.mps, .cbf) or its data (.npz), so that a comparison can be replayed elsewhere.
 export_set
-    Write many programs with the intervals that their optima lie in for certain, for the authors of solvers.
+    Write many programs with certified intervals of their optima, for the authors of solvers.
 """
 
 from boostopt.lazy import attach

@@ -1,7 +1,7 @@
 """CBF, the Conic Benchmark Format, version 3: programs with second-order, exponential and power cones.
 
 All variables are free; row i of CON says that g_i = <a_i, x> + b_i lies in a cone. The exponential cone of the format,
-x_0 >= x_1 exp(x_2 / x_1), has its first and last entries the other way round than here (and in CVXPY, Clarabel, SCS).
+x_0 >= x_1 exp(x_2 / x_1), swaps the first and the last entry of the cone used here (and in CVXPY, Clarabel, SCS).
 
 References
 ----------
@@ -22,7 +22,7 @@ from boostopt.exporting.lines import write_lines
 from boostopt.shapes import Array, Int
 
 VERSION = 3
-"""The first version of the format that has exponential and power cones."""
+"""The first version of the format with exponential and power cones."""
 
 
 def write_cbf(conic: ConicProgram, comments: Iterable[str], file: IO[bytes]) -> None:
@@ -46,7 +46,7 @@ def _lines(conic: ConicProgram, comments: Iterable[str]) -> Iterator[str]:
     yield from _section("OBJACOORD", (f"{j} {value!r}" for j, value in _pairs(costs, conic.q)), len(costs))
     if conic.offset:
         yield from ("OBJBCOORD", repr(conic.offset), "")
-    # g = b - Ax lies in K; of equations g = Ax - b, so that the link has the signs that it is to have.
+    # g = b - Ax lies in K; for equations g = Ax - b, so that the link has the right signs.
     sign, order = np.where(np.arange(len(conic.b)) < conic.cones.zero, 1.0, -1.0), _order(conic.cones)
     A: Any = (scipy.sparse.diags_array(sign) @ conic.A).tocsr()[order].tocoo()
     entries = zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
@@ -57,7 +57,7 @@ def _lines(conic: ConicProgram, comments: Iterable[str]) -> Iterator[str]:
 
 
 def _section(keyword: str, lines: Iterable[str], count: int) -> Iterator[str]:
-    """Yield a section that begins with the number of its lines; none where there are none."""
+    """Yield a section that begins with the number of its lines, or nothing if it has no lines."""
     if count:
         yield from (keyword, str(count), *lines, "")
 

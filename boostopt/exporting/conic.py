@@ -1,13 +1,13 @@
-"""One side of a program as a conic program in numbers, with the places of d, w and of the constraint between them.
+"""One side of a program as a numeric conic program, with the positions of d, w and of the constraint between them.
 
-CVXPY compiles F over d and G over e (or their conjugates over m and w), each alone; the rows that link the two are
+CVXPY compiles F over d and G over e (or their conjugates over m and w) separately. The rows that link the two are
 written from U itself:
 
     primal   min over d, e   F(d) + G(e)         subject to   e - Uᵀd = 0 : w
     dual     min over w, m   F*(-m) + G*(w)      subject to   Uw - m = 0 : d
 
-The signs of these rows are such that the multiplier, as the change of the minimum for a unit on the right-hand side,
-is the other side's variable itself. The dual is a minimum here: that of -D.
+The multiplier is the change of the minimum for a unit on the right-hand side. The signs of these rows make it equal to
+the variable of the other side. The dual is a minimum here, the minimum of -D.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from boostopt.shapes import Array, Float, Int
 
 @dataclass(frozen=True)
 class Cones:
-    """The cones that rows lie in, in the order of the rows: K of b - Ax in K.
+    """The cones of the rows, in the order of the rows: K in b - Ax in K.
 
     Attributes
     ----------
@@ -77,15 +77,15 @@ class ConicNumbers:
 class ConicProgram(ConicNumbers):
     """One side of a program.
 
-    The first variables are d (or w), behind them e (or m). The first rows are the link, whose multipliers are the
-    other side's variables.
+    The first variables are d (or w), followed by e (or m). The first rows are the link. Their multipliers are the
+    variables of the other side.
 
     Attributes
     ----------
     side
-        The side of the program that it is.
+        The side of the program.
     own, linked
-        Numbers of the first variables (d, or w) and of those behind them (e, or m); there are `linked` link rows.
+        Numbers of the first variables (d, or w) and of the next ones (e, or m); there are `linked` link rows.
     """
 
     side: Side
@@ -105,7 +105,7 @@ class _Part(ConicNumbers):
 
 
 def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram:
-    """Return one side of a program in numbers; without `quadratic` a quadratic objective becomes second-order cones.
+    """Return one side of a program in numbers; without `quadratic`, second-order cones replace a quadratic objective.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram
 
 
 def _compiled(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _Part:
-    """Return a function of sign * x, as CVXPY compiles its minimum over x."""
+    """Return a function of sign * x, compiled by CVXPY as a minimum over x."""
     x = cp.Variable(size)
     expression, constraints = function(x if sign > 0 else -x)
     problem = cp.Problem(cp.Minimize(expression), constraints)
@@ -154,14 +154,14 @@ def _compiled(program: Program, size: int, function: Any, sign: float, quadratic
 
 
 def _with_first(start: int, size: int, n: int) -> Int[Array, " n"]:
-    """Return the order of n variables in which `size` of them from `start` on come first."""
+    """Return the order of n variables that puts the `size` variables from `start` on first."""
     everything = np.arange(n)
     ours = (everything >= start) & (everything < start + size)
     return np.concatenate([everything[ours], everything[~ours]])
 
 
 def _joined(side: Side, own: _Part, linked: _Part, link: list[Any]) -> ConicProgram:
-    """Return both parts and the link: variables own, linked, further ones; rows kind by kind."""
+    """Return both parts and the link, with the variables own, linked, further ones, and the rows kind by kind."""
     order = np.concatenate(
         [
             np.arange(own.size),
@@ -172,7 +172,7 @@ def _joined(side: Side, own: _Part, linked: _Part, link: list[Any]) -> ConicProg
     )
     A: Any = scipy.sparse.block_diag([own.A, linked.A], format="csr")
     P: Any = scipy.sparse.block_diag([own.P, linked.P], format="csc")
-    # The rows of each part are sorted by kind; together they are again.
+    # The rows of each part are sorted by kind; the rows of both together are sorted again.
     kinds = np.concatenate([np.repeat(np.arange(5), part.cones.blocks) for part in (own, linked)])
     rows = np.argsort(kinds, kind="stable")
     further: Any = scipy.sparse.csr_array((linked.size, own.further + linked.further))

@@ -1,4 +1,4 @@
-"""The heading of a file: which program it is, where d and w stand, how an answer is certified."""
+"""The heading of a file: the program, the positions of d and w, and how to certify an answer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
 WIDTH = 110
-"""Characters of a line: some readers take no more than 128."""
+"""The most characters of a line: some readers accept no more than 128."""
 
 
 def heading(program: Program, conic: ConicProgram) -> list[str]:
-    """Return the lines that open a file, without the sign that makes them comments."""
+    """Return the first lines of a file, without the comment sign."""
     N, t = program.margins.shape
     d, w = "the weight of example n (n = 1, ..., N)", "the weight of hypothesis q (q = 1, ..., t)"
     multiplier = "the multiplier of each, the change of the minimum for a unit on its right-hand side, is"
@@ -41,12 +41,12 @@ def heading(program: Program, conic: ConicProgram) -> list[str]:
         *([f"The objective contains the constant {conic.offset!r}."] if conic.offset else []),
     ]
     lines = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH, break_long_words=False)]
-    # A command is not broken: it is there to be copied.
+    # A command is not broken into lines, so that the user can copy it.
     return ["Written by boostopt.", *lines, *_certifying(program)]
 
 
 def certify_command(program: Program, formulation: str, data: str = "INSTANCE.npz") -> str | None:
-    """Return the command that certifies an answer to a program; None where its parameters do not fit a command."""
+    """Return the command that certifies an answer to a program; None if its parameters do not fit a command."""
     settings = _changed(program)
     if any(isinstance(value, np.ndarray) for value in settings.values()):
         return None
@@ -70,7 +70,7 @@ def _settings(program: Program) -> list[str]:
 
 
 def _changed(program: Program) -> dict[str, Any]:
-    """Return the parameters that are not at their default."""
+    """Return the parameters that differ from their defaults."""
     p, page = program.parameters, program.formulation
     declared = page.parameters if isinstance(page, Formulation) else {}
     values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}

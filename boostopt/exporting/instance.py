@@ -1,4 +1,4 @@
-"""npz: the numbers a program is made of, for `load_dataset` and for everybody who has NumPy."""
+"""npz: the data of a program, for `load_dataset` and for everybody who has NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from boostopt.programs.program import Program
 
 
 def instance_arrays(program: Program) -> dict[str, Any]:
-    """Return U as a dense array, c, d0 where it is not proportional to c, and parameters of each example by name.
+    """Return U as a dense array, c, d0 if it is not proportional to c, and parameters of each example by name.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def instance_arrays(program: Program) -> dict[str, Any]:
     c, d0, p = program.examples.c, program.examples.d0, program.parameters
     values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-    # What follows from c is left to be made again: divided by its sum once more it might differ in the last bit.
+    # A d0 that follows from c is not stored: dividing it by its sum once more might change the last bit.
     reference = {} if np.array_equal(d0, c / c.sum()) else {"d0": d0}
     return {**arrays, "U": _dense(program.margins), "c": c, **reference}
 
@@ -48,5 +48,5 @@ def _dense(margins: Margins) -> Any:
 
 
 def write_instance(arrays: dict[str, Any], file: IO[bytes]) -> None:
-    """Write arrays so that equal ones make equal files."""
+    """Write arrays so that equal arrays make equal files."""
     write_npz(file, arrays)

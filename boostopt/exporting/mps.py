@@ -1,10 +1,10 @@
 """MPS: linear and convex quadratic programs.
 
-HiGHS has a writer of its own, which keeps 15 digits: too few for a program that is to be the same again. The numbers
-here are the shortest decimals that read back as the same floats.
+HiGHS has a writer of its own, but it keeps only 15 digits, too few to restore the same program. The numbers here are
+the shortest decimals that read back as the same floats.
 
 The format is free MPS, with the section QUADOBJ for the lower triangle of P in (1/2) <x, P x>. A constant of the
-objective stands in RHS with its sign changed, where HiGHS, CPLEX and Gurobi read it.
+objective stands in RHS with its sign changed, as HiGHS, CPLEX and Gurobi read it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def write_mps(conic: ConicProgram, name: str, comments: Iterable[str], file: IO[
 
 @dataclass(frozen=True, eq=False)
 class _Bounds:
-    """Ends of the variables, and which rows are left to be written."""
+    """The bounds of the variables, and the rows that remain to be written."""
 
     lower: Float[Array, " n"]
     upper: Float[Array, " n"]
@@ -39,7 +39,7 @@ class _Bounds:
 
 
 def _bounds(conic: ConicProgram) -> _Bounds:
-    """Take inequalities on a variable alone, with coefficient 1 or -1, for its bounds: nothing is rounded there."""
+    """Turn inequalities on a single variable with coefficient 1 or -1 into bounds, which rounds nothing."""
     A: Any = scipy.sparse.csr_array(conic.A)
     rows, n = A.shape
     single = (np.diff(A.indptr) == 1) & (np.arange(rows) >= conic.cones.zero)
@@ -49,7 +49,7 @@ def _bounds(conic: ConicProgram) -> _Bounds:
     for sign, ends, narrow in ((1.0, upper, np.minimum), (-1.0, lower, np.maximum)):
         ours = coefficient == sign
         narrow.at(ends, column[ours], sign * conic.b[at[ours]])
-    # Bounds that cross are left as rows: there a reader might refuse the file, where a solver is to say infeasible.
+    # Crossing bounds stay rows: a reader might refuse them as bounds, but a solver should report infeasibility.
     crossed = lower > upper
     lower[crossed], upper[crossed] = -np.inf, np.inf
     lower, upper = lower + 0.0, upper + 0.0  # not -0.0
@@ -86,7 +86,7 @@ def _lines(conic: ConicProgram, bounds: _Bounds, name: str, comments: Iterable[s
 
 
 def _columns(conic: ConicProgram, kept: Bool[Array, " rows"], columns: list[str], rows: list[str]) -> Iterator[str]:
-    """Yield the entries column by column; every column has at least one, or readers would not know it."""
+    """Yield the entries column by column; every column has at least one, because readers need it to know the column."""
     A, q = conic.A, conic.q.tolist()
     for j, column in enumerate(columns):
         part = slice(A.indptr[j], A.indptr[j + 1])
@@ -97,7 +97,7 @@ def _columns(conic: ConicProgram, kept: Bool[Array, " rows"], columns: list[str]
 
 
 def _names(conic: ConicProgram, kept: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
-    """Return the names of columns and rows: what carries weights is d_n or w_q, counted from 1."""
+    """Return the names of columns and rows: those that carry weights are d_n or w_q, counted from 1."""
     own, linked, other = ("d", "e", "w") if conic.side == "primal" else ("w", "m", "d")
     n, k = len(conic.q), len(conic.b)
     columns = [*_counted(own, conic.own), *_counted(linked, conic.linked), *_counted("x", n - conic.own - conic.linked)]
@@ -110,7 +110,7 @@ def _counted(letter: str, count: int) -> list[str]:
 
 
 def _ends(column: str, lower: float, upper: float) -> Iterator[str]:
-    """Yield the bounds of a variable; both ends are said wherever readers differ in what they take for granted."""
+    """Yield the bounds of a variable, with both ends wherever the defaults of readers differ."""
     if lower == upper:
         yield f" FX BOUND {column} {lower!r}"
     elif lower == -np.inf and upper == np.inf:

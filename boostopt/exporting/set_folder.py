@@ -1,7 +1,7 @@
-"""The folder of a set: its index, and whether what lies in it may be gone on with.
+"""The folder of a set: its index, and whether the set can be continued in it.
 
-Nothing is overwritten that a set has not written itself: a folder is taken where it is empty, or where its index tells
-of the same programs and every other file in it is one that these have.
+A set overwrites only its own files. It accepts a folder that is empty. It also accepts a folder whose index lists the
+same programs, if every other file in it belongs to them.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from boostopt.errors import DataError, listed
 from boostopt.files import half_written, replace_file
 
 INDEX = "index.json"
-"""Name of the file that tells of all others."""
+"""The name of the file that describes all others."""
 
 FORMAT = "boostopt set 1"
-"""What an index says that it is."""
+"""The kind of file that an index states."""
 
 ABOUT = (
     "Each file of cbf and mps is the primal of a program, min F(d) + G(U'd), and its head says where d and w stand.",
@@ -31,7 +31,7 @@ ABOUT = (
     "certify, run in this folder, says how good an answer is: a file with d, w or both in place of ANSWER.",
     "verify, run in this folder, proves the interval once more, but for rounding, without a solver.",
 )
-"""What whoever has the folder alone must know."""
+"""The explanation for readers who have only the folder."""
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,28 @@ class SetFolder:
     Attributes
     ----------
     path
-        Where it is.
+        The path of the folder.
     settings
-        What all programs of the set share, as the index states it.
+        The settings that all programs of the set share, as the index states them.
     """
 
     path: Path
     settings: Mapping[str, Any]
 
     def opened(self, digests: Mapping[str, str], files: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Make the folder where there is none, and return what its index tells of the programs that are done.
+        """Create the folder if necessary, and return the entries of the finished programs in its index.
 
         Parameters
         ----------
         digests
             The digests of the programs of the set, by label.
         files
-            The files that the set comes to have, as the index names them.
+            The files that the set will have, as the index names them.
 
         Raises
         ------
         DataError
-            It cannot be made, or holds what is not of this set.
+            The folder cannot be created, or holds files that do not belong to this set.
         """
         planned = {INDEX, *files}
         try:
@@ -81,18 +81,18 @@ class SetFolder:
         return {}
 
     def put(self, entries: Iterable[Mapping[str, Any]], complete: bool) -> dict[str, Any]:
-        """Write the index anew, and return it as it reads."""
+        """Rewrite the index, and return its content."""
         document = {**self.settings, "about": ABOUT, "complete": complete, "programs": list(entries)}
         text = json_text(document) + "\n"
         replace_file(self.path / INDEX, lambda file: file.write(text.encode()))
         return json.loads(text)
 
     def file(self, name: str) -> dict[str, Any]:
-        """Return what the index tells of a file."""
+        """Return the entry of a file in the index."""
         return {"path": name, "bytes": (self.path / name).stat().st_size, "sha256": sha256(self.path / name)}
 
     def _resumed(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
-        """Return what the index tells, once all of it and of the folder belongs to this set."""
+        """Return the entries of the index, after checking that the index and the folder belong to this set."""
         if INDEX not in inside:
             held = listed(sorted(inside)[:3]) or "other folders"
             raise self._other(f"it holds {held} and no {INDEX} of a set")
@@ -128,14 +128,14 @@ class SetFolder:
 
 
 def folder_path(folder: str | PathLike[str]) -> Path:
-    """Return the path of a folder, whether it is there or not."""
+    """Return the path of a folder, which need not exist."""
     if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refused("folder", "the path of a folder", folder, 'Pass one such as "programs".')
     return Path(folder)
 
 
 def files_of(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield what the index tells of the files of a program, the instance among them."""
+    """Yield the entries of the files of a program, including its instance."""
     yield from entry["files"].values()
 
 
@@ -146,5 +146,5 @@ def sha256(path: Path) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield everything below a folder that is no folder."""
+    """Yield everything below a folder except folders."""
     yield from (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())

@@ -1,8 +1,8 @@
-"""A set of programs for the authors of solvers: each in files, with the interval that its optimum lies in for certain.
+"""A set of programs for the authors of solvers: the files of each program, and a certified interval of its optimum.
 
-A set is a folder. `index.json` tells of all that is in it and has the intervals; `cbf` and `mps` have the primal of
-each program, as MPS that of linear and quadratic ones; `instances` has what they were made of, one file for all
-programs of the same margins, and `certificates` what proves the intervals.
+A set is a folder. `index.json` lists its content and holds the intervals. `cbf` holds the primal of each program, and
+`mps` the primal of each linear and quadratic program. `instances` holds the data, one file for all programs with the
+same margins. `certificates` holds the proofs of the intervals.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from boostopt.solving.solution import Solution
 from boostopt.solving.solving import check_program
 
 TOL = 1e-9
-"""The scaled gap that is asked for: finer than what a solver is held against."""
+"""The scaled gap asked for, which is finer than the gap that solvers are judged by."""
 
 IN_MPS = frozenset({"linear", "quadratic"})
-"""The cones of programs that MPS holds."""
+"""The cones of programs that MPS can hold."""
 
 LETTERS = 8
-"""Letters of a digest in the name of an instance."""
+"""Number of letters of a digest in the name of an instance."""
 
 
 def export_set(
@@ -49,34 +49,35 @@ def export_set(
     time_limit: float | None = None,
     progress: bool | Callable[[int, int, Mapping[str, Any]], object] = False,
 ) -> dict[str, Any]:
-    """Write programs for other solvers, with the intervals that their optima lie in for certain.
+    """Write programs for other solvers, with certified intervals of their optima.
 
-    What was interrupted is gone on with by the same call. No other folder with something in it is written to.
+    If a call was interrupted, the same call continues its set. No other folder that holds files is written to.
 
     Parameters
     ----------
     programs
-        What to write, by label; files are named after the labels.
+        The programs by label; files are named after the labels.
     folder
-        Where to: a folder that is empty or not yet there, or one with a part of this very set.
+        The folder to write to: it is empty, does not exist yet, or holds a part of this very set.
     tol
-        Scaled gap wanted of every interval, in (0, 1). One that stays wider is written as it is.
+        The scaled gap that every interval is to reach, in (0, 1). A wider interval is written as it is.
     time_limit
         Seconds for each program; None for no limit.
     progress
-        True for a line on the standard error for each program, or a function of how many are done, how many there
-        are, and what the index says of the last one.
+        True for a line on the standard error for each program, or a function of the number of finished programs, the
+        number of all programs, and the entry of the last one in the index.
 
     Returns
     -------
-    What `index.json` holds: "programs", one entry each, "complete", "about", and what they share.
+    The content of `index.json`: "programs", with one entry each, "complete", "about", and the shared settings.
 
     Raises
     ------
     OptionError
-        There is no program, two labels make one name of a file, or a program does not fit CBF.
+        There is no program, two labels give the same file name, or a program does not fit CBF.
     DataError
-        The folder cannot be written to, or holds what is not of this set; an instance is too large for its format.
+        The folder cannot be written to, or holds files that do not belong to this set; or an instance is too large for
+        its format.
     """
     planned, gap, limit = _planned(programs), tolerance("tol", tol), seconds("time_limit", time_limit)
     tell = called(progress, _said)
@@ -104,7 +105,7 @@ class _Planned:
 
     @property
     def name(self) -> str:
-        """The name of its files, without their endings."""
+        """The name of the files, without their endings."""
         return _file_name(self.label)
 
     @property
@@ -115,18 +116,18 @@ class _Planned:
 
     @property
     def proof(self) -> dict[str, str]:
-        """The files of the certificate: the second is there where its vectors are long."""
+        """The files of the certificate; the second exists only if its vectors are long."""
         name = f"certificates/{self.name}.json"
         return {"certificate": name, "certificate_arrays": f"{name}.npz"}
 
     @property
     def files(self) -> tuple[str, ...]:
-        """All files that it may come to have."""
+        """All files that the program may have in the end."""
         return (self.instance, *self.models.values(), *self.proof.values())
 
 
 def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
-    """Return what is to be written."""
+    """Return the programs to write, with their files."""
     advice = "Pass a dict such as standard_programs() makes."
     labelled = instance("programs", programs, Mapping, "programs by label", advice)
     planned: list[_Planned] = []
@@ -145,12 +146,12 @@ def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
 
 
 def _file_name(label: str) -> str:
-    """Return the name of a program's files, without their endings; "" where its label has no letter for one."""
+    """Return the name of a program's files, without their endings; "" if no letter of its label fits a file name."""
     return re.sub(r"[^A-Za-z0-9.=+-]+", "_", label).strip("._")
 
 
 def _instance_name(program: Program) -> str:
-    """Return the name of the file with what a program was made of: equal ones have one."""
+    """Return the name of the file with a program's data; equal data share a file."""
     arrays = instance_arrays(program)
     del arrays["U"]
     digest = hashlib.sha256(program.margins.digest().encode())
@@ -172,7 +173,7 @@ def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | No
     try:
         solution.save(place.path / proof["certificate"])
     except ProblemError:
-        proof = dict[str, str]()  # F or G has no closed form that a file could state
+        proof = dict[str, str]()  # stays empty if F or G has no closed form that a file could state
     named = {"instance": one.instance, **models, **proof}
     files = {kind: place.file(name) for kind, name in named.items() if (place.path / name).exists()}
     for ending in models:
@@ -191,7 +192,7 @@ def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | No
 
 
 def _made(path: Path) -> None:
-    """Make the folder of a file where there is none."""
+    """Create the folder of a file if necessary."""
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as failure:
@@ -199,13 +200,13 @@ def _made(path: Path) -> None:
 
 
 def _cones(program: Program, ending: str) -> list[str]:
-    """Return the cones that a file needs: in CBF squares are second-order cones."""
+    """Return the cones that a file needs; CBF states squares as second-order cones."""
     cones = {"second_order" if cone == "quadratic" and ending == "cbf" else cone for cone in program.cones}
     return sorted({"linear", *cones})
 
 
 def _parameters(program: Program) -> dict[str, Any]:
-    """Return the parameters; of arrays, which are in the instance, their size."""
+    """Return the parameters, with the size in place of an array, which is in the instance."""
     return {
         name: f"array of {value.size}, in the instance" if isinstance(value, np.ndarray) else value
         for name, value in facts(program)["parameters"].items()
@@ -213,7 +214,7 @@ def _parameters(program: Program) -> dict[str, Any]:
 
 
 def _interval(solution: Solution) -> dict[str, Any]:
-    """Return what is proved of the optimum, and by what."""
+    """Return what is proved about the optimum, and the backends that proved it."""
     return {
         "interval": {
             **bounds(solution.certificate),
@@ -226,12 +227,12 @@ def _interval(solution: Solution) -> dict[str, Any]:
 
 
 def _said(done: int, total: int, entry: Mapping[str, Any]) -> None:
-    """Say what came of a program on the standard error."""
+    """Write the result of a program on the standard error."""
     say(f"[{done}/{total}] {entry['label']}: {came_to(entry)}")
 
 
 def came_to(entry: Mapping[str, Any]) -> str:
-    """Return in words what is proved of the optimum of a program of the index."""
+    """Say what is proved about the optimum of a program of the index."""
     interval, backend = entry["interval"], entry["proved_by"]["backend"]
     if interval["infeasible"]:
         return f"proved infeasible by {backend}"

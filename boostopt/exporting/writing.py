@@ -1,4 +1,4 @@
-"""The entrance: a program in the file that its ending asks for."""
+"""The entry point: write a program in the format that the ending of the file names."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ SIDES: tuple[Side, ...] = ("primal", "dual")
 
 
 def export(program: Program, path: str | os.PathLike[str], side: str = "primal") -> None:
-    """Write a bound program, or the instance it was made of, in a format that others read.
+    """Write a bound program, or its instance, in a format that other tools read.
 
     Parameters
     ----------
     program
-        What to write.
+        The program to write.
     path
-        ".mps" for linear and convex quadratic programs, ".cbf" (version 3) also for those with second-order,
-        exponential and power cones, ".npz" for the instance: U, c and d0, from which the same program is bound again.
+        ".mps" for linear and convex quadratic programs; ".cbf" (version 3) also for programs with second-order,
+        exponential and power cones; ".npz" for the instance: U, c and d0, from which the same program can be bound.
     side
-        "primal" (over d) or "dual" (over w, as the minimum of minus its objective); of no account for an instance.
+        "primal" (over d) or "dual" (over w, as the minimum of minus its objective); ignored for an instance.
 
     Raises
     ------
     OptionError
-        Unknown side or ending, a program that the format cannot hold, or a dual that cannot be derived.
+        The side or the ending is unknown, the format cannot hold the program, or the dual cannot be derived.
     DataError
         The file cannot be written, or the instance is too large for its format.
 

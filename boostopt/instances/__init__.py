@@ -1,9 +1,9 @@
-"""The constructed problems of the papers, each with the answers that are known about it, and the papers' toy data.
+"""The constructed problems of the papers, each with its known answers, and the papers' toy data.
 
     from boostopt import instances
 
     problem = instances.iteration_lower_bound(16)
-    problem  # the matrix, what it shows, what to bind it with and what must come out
+    problem  # shows the matrix, its purpose, its parameters and its known answers
     boostopt.get_formulation(name).bind(problem.U, **problem.parameters)
 
 An `Instance` is a margin matrix with known answers; the generators of examples return a `Dataset` instead.

@@ -1,4 +1,4 @@
-"""The record of a constructed problem, and the checks of the arguments it is made from."""
+"""The record of a constructed problem, and the checks of its arguments."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from boostopt.errors import ProblemError
 from boostopt.shapes import Array, Float
 
 WIDTH = 100
-"""Characters in a line of a record that is shown."""
+"""The most characters in a line of a shown record."""
 
 SHOWN = 400
-"""Entries up to which an array is shown in full."""
+"""The most entries of an array that is shown in full."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instance:
-    """A margin matrix and what is known about it. Its repr shows all of it, large arrays by their corners.
+    """A margin matrix with known answers. Its repr shows all of it, and large arrays by their corners.
 
     Attributes
     ----------
     name
-        What it is called.
+        The name of the instance.
     U
         Margin matrix, shape (N, t), entries in [-1, 1].
     shows
-        What it is an example of, in a sentence.
+        The property that the instance demonstrates, in a sentence.
     sources
-        Where it is stated: paper, section, equation.
+        References: paper, section, equation.
     parameters
-        What to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 where they matter. A
-        formulation takes those that it has.
+        The parameters to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 if they matter. A
+        formulation uses those that it has.
     known
         The known answers, by the name of the quantity. Rows and columns are counted from 0.
 
     Notes
     -----
-    The arrays cannot be written to, for they are shared by all who look at them.
+    The arrays are read-only, because all users of the instance share them.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Instance:
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy of an array that cannot be written to, and anything else as it is."""
+    """Return a read-only copy of an array, and anything else unchanged."""
     if not isinstance(value, np.ndarray):
         return value
     copy = value.copy()
@@ -80,7 +80,7 @@ def _kept(value: Any) -> Any:
 
 
 def _entry(name: str, value: Any) -> list[str]:
-    """Return the lines that show a quantity: beside its name where there is room, else below."""
+    """Return the lines that show a quantity: beside its name if there is room, or else below."""
     text = _text(value)
     head = f"  {name}: "
     if "\n" not in text and len(head) + len(text) <= WIDTH:
@@ -89,7 +89,7 @@ def _entry(name: str, value: Any) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """Return a value with ten digits."""
+    """Write a value with ten digits."""
     if isinstance(value, np.ndarray):
         return np.array2string(
             value, precision=10, max_line_width=WIDTH - 4, threshold=SHOWN, separator=", ", floatmode="maxprec"
@@ -109,7 +109,7 @@ def checked_between(name: str, value: object, low: float, high: float, advice: s
 
 
 def checked_generator(random_state: object) -> np.random.Generator:
-    """Return the generator of a seed, or a generator as it is, or raise ProblemError."""
+    """Return a generator for a seed, return a given generator, or raise ProblemError."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(checked_count("random_state", random_state, 0, "Pass a seed or a numpy Generator."))

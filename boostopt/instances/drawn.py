@@ -1,8 +1,8 @@
 """Toy data of the papers, drawn from a seed.
 
-In all of them `noise` is the fraction of wrong labels: round(noise N) examples, drawn without replacement, have their
-label turned over. `input_noise` moves points instead and leaves labels. The papers describe these data in a line or
-two; what they leave open is chosen here, and said.
+In all of them `noise` is the fraction of wrong labels: the labels of round(noise N) examples, drawn without
+replacement, are flipped. `input_noise` moves points instead, and does not change labels. The papers describe these data
+in a line or two. The docstrings state the choices that the papers leave open.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def softboost_synthetic(
     dimension: int = 100,
     informative: int = 10,
 ) -> Dataset:
-    """Draw uniform features of which a few are shifted for one class, with wrong labels.
+    """Draw uniform features, a few of which are shifted for one class, with wrong labels.
 
-    Every feature is uniform on [0, 1]; for the first half of the examples, class 1, the first `informative` features
-    are raised by 1/2 and rescaled to [0, 1]. The paper's hypotheses are the features as they are and their negations,
-    with values in [0, 1] and [-1, 0]: `oracles.RawFeatures(X, y)`. No single feature separates the classes, many
-    together nearly do; the wrong labels call for a soft margin.
+    Every feature is uniform on [0, 1]. For the first half of the examples, class 1, the first `informative` features
+    are raised by 1/2. These features are then rescaled to [0, 1]. The paper's hypotheses are the features themselves
+    and their negations, with values in [0, 1] and [-1, 0]: `oracles.RawFeatures(X, y)`. No single feature separates the
+    classes, but many together nearly do. The wrong labels call for a soft margin.
 
     Parameters
     ----------
     N
-        Number of examples, at least 2; the paper has 2000, of which it trains on 500.
+        Number of examples, at least 2; the paper has 2000 and trains on 500 of them.
     random_state
         Seed or generator; equal seeds give equal data.
     noise
@@ -41,16 +41,16 @@ def softboost_synthetic(
     dimension
         Number of features, at least `informative`; the paper has 100.
     informative
-        Number of features that tell the classes apart: the first ones; the paper has 10.
+        Number of features that distinguish the classes, which come first; the paper has 10.
 
     Returns
     -------
-    Dataset with X of shape (N, dimension), entries in [0, 1], and y, the first ceil(N / 2) of class 1 but for noise.
+    Dataset with X of shape (N, dimension), entries in [0, 1], and y. Before noise, the first ceil(N / 2) labels are 1.
 
     Raises
     ------
     ProblemError
-        An argument lies outside its range.
+        An argument is out of range.
 
     References
     ----------
@@ -62,7 +62,7 @@ def softboost_synthetic(
     rng, noise = checked_generator(random_state), _checked_noise(noise)
     X = rng.uniform(size=(rows, dimension))
     y = np.where(np.arange(rows) < (rows + 1) // 2, 1, -1).astype(np.int8)
-    # Raised by 1/2 the values of class 1 lie in [1/2, 3/2]: all are divided by 3/2.
+    # Raised by 1/2, the values of class 1 lie in [1/2, 3/2], so all values are divided by 3/2.
     X[:, :informative] = (X[:, :informative] + 0.5 * (y == 1)[:, np.newaxis]) / 1.5
     name = f"{informative} informative features of {dimension}, label noise {noise:g}"
     return Dataset(name, X, _with_noise(y, noise, rng))
@@ -77,7 +77,7 @@ def hypercube(
 ) -> Dataset:
     """Draw uniform points of {-1, 1}^dimension whose label is the sign of the sum of the first few coordinates.
 
-    Weighting the relevant coordinates equally gives every example with a right label a margin of 1 / relevant or more.
+    Equal weights on the relevant coordinates give every correctly labelled example a margin of 1 / relevant or more.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def hypercube(
     noise
         Fraction of wrong labels, 0 <= noise < 1/2.
     relevant
-        Number of coordinates that decide, odd: the first ones.
+        Number of coordinates that determine the label, odd; they come first.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def hypercube(
     Raises
     ------
     ProblemError
-        An argument lies outside its range.
+        An argument is out of range.
     """
     rng, noise = checked_generator(random_state), _checked_noise(noise)
     rows = checked_count("N", N, 1, "Ask for one example or more.")
@@ -120,27 +120,27 @@ def banana(
     spread: float = 0.15,
     input_noise: float = 0.0,
 ) -> Dataset:
-    """Draw two arcs in the plane that reach into each other, one for each class, with noise.
+    """Draw two interlocking arcs in the plane, one for each class, with noise.
 
-    A point of class 1 lies on the half circle (cos a, sin a), a point of class -1 on (1 - cos a, 1/2 - sin a), a
-    uniform on [0, pi]; both coordinates are then moved by normal deviates, and by uniform ones if there is input noise.
-    The shape is ours: these are not the points of the benchmark set of the same name. With the same seed label noise
-    changes labels alone, and input noise points alone.
+    A point of class 1 lies on the half circle (cos a, sin a), and a point of class -1 on (1 - cos a, 1/2 - sin a), with
+    a uniform on [0, pi]. Normal deviates are then added to both coordinates, and uniform ones if there is input noise.
+    The shape is our own choice: these are not the points of the benchmark set of the same name. With the same seed,
+    label noise changes only labels, and input noise changes only points.
 
     Parameters
     ----------
     N
         Number of examples, at least 2; half of them, rounded up, are drawn of class 1.
     noise
-        Fraction of wrong labels, 0 <= noise < 1/2. The paper turns no labels over.
+        Fraction of wrong labels, 0 <= noise < 1/2. The paper flips no labels.
     random_state
         Seed or generator; equal seeds give equal data.
     spread
         Standard deviation of the points about their arc, strictly between 0 and 10.
     input_noise
-        The paper's sigma^2, 0 <= sigma^2 < 100: 0, 0.09 and 0.16 there. Each coordinate is moved by a uniform deviate
-        of mean 0 and this variance, by at most sqrt(3) sigma. The paper writes U(0.0, sigma^2), read here as mean and
-        variance; as an interval it would move nothing by more than 0.16.
+        The paper's sigma^2, 0 <= sigma^2 < 100; the paper has 0, 0.09 and 0.16. A uniform deviate of mean 0 and this
+        variance, at most sqrt(3) sigma in size, is added to each coordinate. The paper writes U(0.0, sigma^2). We read
+        this as mean and variance; as an interval it would move no point by more than 0.16 in a coordinate.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def banana(
     Raises
     ------
     ProblemError
-        An argument lies outside its range.
+        An argument is out of range.
 
     References
     ----------
@@ -171,7 +171,7 @@ def banana(
     points = arcs + spread * rng.normal(size=(rows, 2))
     y = _with_noise(y, noise, rng)
     moved = f", input noise {input_noise:g}" if input_noise else ""
-    # Drawn last, so that nothing else depends on it.
+    # The input noise is drawn last, so that nothing else depends on it.
     points = points + np.sqrt(3 * input_noise) * rng.uniform(-1, 1, size=(rows, 2))
     return Dataset(f"banana, label noise {noise:g}{moved}", points, y)
 
@@ -185,7 +185,7 @@ def _checked_noise(noise: object) -> float:
 
 
 def _with_noise(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:
-    """Turn over the labels of a fraction of the examples."""
+    """Flip the labels of a fraction of the examples."""
     wrong = rng.permutation(len(y))[: round(noise * len(y))]
     signs = np.ones(len(y), dtype=np.int8)
     signs[wrong] = -1

@@ -1,8 +1,8 @@
-"""Matrices on which AdaBoost's distribution goes round in a cycle that is known in closed form.
+"""Matrices on which AdaBoost's distribution follows a cycle that is known in closed form.
 
-On entries +-1 a round is d_n <- d_n / (1 + U[n, j] r), with j the chosen column and r = u^j d its edge. In exact
-arithmetic d keeps its sum; in floating point an error of the sum grows by 1 / (1 - r^2) a round, so renormalize each
-time. The cycle's classifier weights the columns by AdaBoost's normalized steps.
+With entries +-1, a round is d_n <- d_n / (1 + U[n, j] r), where j is the chosen column and r = u^j d its edge. In exact
+arithmetic d keeps its sum. In floating point, an error of the sum grows by the factor 1 / (1 - r^2) in each round, so
+renormalize every time. The cycle's classifier weights the columns by AdaBoost's normalized steps.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ SQRT5 = math.sqrt(5)
 A, B = (3 - SQRT5) / 4, (SQRT5 - 1) / 4
 """The two smaller weights on a cycle of period three; the largest is 1/2."""
 GOLDEN = (SQRT5 - 1) / 2
-"""Its edge in every round."""
+"""The edge in every round of this cycle."""
 
 LARGEST = 50
-"""The largest size: much beyond it 1 - edge, about 2^(1 - m), is lost in rounding."""
+"""The largest size: for much larger m, 1 - edge, about 2^(1 - m), is lost in rounding."""
 
 
 def cycle_3x3() -> Instance:
     """Return the smallest matrix on which AdaBoost cycles, U = 1 1' - 2 I, and its two cycles of period three.
 
-    Both attract: from a random start AdaBoost converges to one of them, and its classifier has the maximum margin.
+    Both cycles are attracting: from a random start, AdaBoost converges to one of them. Its classifier then has the
+    maximum margin.
 
     Returns
     -------
-    Instance of shape (3, 3) with nu = 1, and d0 on the first cycle. Row k of a cycle is the distribution on which
-    the k-th column of its order is chosen.
+    Instance of shape (3, 3) with nu = 1, and d0 on the first cycle. Row k of a cycle is the distribution for which the
+    k-th column of the cycle's order is chosen.
 
     References
     ----------
@@ -74,8 +75,8 @@ def cycle_mxm(m: int) -> Instance:
 
     Returns
     -------
-    Instance of shape (m, m) with nu = 1, and d0 on the cycle of the order 0, 1, ..., m - 1. Row k of the cycle is the
-    distribution on which column k is chosen.
+    Instance of shape (m, m) with nu = 1, and d0 on the cycle with the order 0, 1, ..., m - 1. Row k of the cycle is the
+    distribution for which column k is chosen.
 
     Raises
     ------
@@ -114,16 +115,16 @@ def cycle_mxm(m: int) -> Instance:
 
 
 def manifold_4x5() -> Instance:
-    """Return the matrix on which AdaBoost, with an oracle that is not the best, keeps to a margin below the maximum.
+    """Return the matrix on which AdaBoost with a suboptimal oracle keeps a margin below the maximum.
 
-    The oracle chooses columns 4, 3, 2 in turn. Their edges are above the maximum margin 1/2, which is all that a weak
-    learner promises, but they are not the largest. Every start (s, A - s, 1/2, B) with 0 <= s <= A comes back after
-    three rounds: the cycles are a manifold. The margin stays 1/3.
+    The oracle chooses columns 4, 3, 2 in turn. Their edges exceed the maximum margin 1/2, which is all that a weak
+    learner promises, but they are not the largest edges. Every start (s, A - s, 1/2, B) with 0 <= s <= A recurs after
+    three rounds: the cycles form a manifold. The margin stays 1/3.
 
     Returns
     -------
-    Instance of shape (4, 5) with nu = 1, and d0 in the middle of the manifold. Row k of a cycle is the
-    distribution on which the k-th column of the order is chosen.
+    Instance of shape (4, 5) with nu = 1, and d0 in the middle of the manifold. Row k of a cycle is the distribution for
+    which the k-th column of the order is chosen.
 
     References
     ----------
@@ -152,13 +153,13 @@ def manifold_4x5() -> Instance:
 
 
 def _all_but_one(m: int) -> Float[Array, "m m"]:
-    """Return 1 1' - 2 I: hypothesis j is wrong on example j alone."""
+    """Return 1 1' - 2 I: hypothesis j is wrong only on example j."""
     return np.ones((m, m)) - 2 * np.eye(m)
 
 
 def _ratio(m: int) -> float:
     """Return the x < 1 with 1 + x + ... + x^(m-1) = 2, as the fixed point of x = (1 + x^m) / 2 from below."""
     x, smaller = 0.5, 0.0
-    while x > smaller:  # the iterates increase until rounding stops them, by a factor m x^(m-1) / 2 < 0.6 a step
+    while x > smaller:  # the iterates increase until rounding stops them; a step cuts the error by m x^(m-1) / 2 < 0.6
         x, smaller = (1 + x**m) / 2, x
     return x

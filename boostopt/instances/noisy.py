@@ -1,4 +1,4 @@
-"""Wrong labels: what a cap on the weights repairs, and what it does not."""
+"""Wrong labels: the damage that a cap on the weights repairs, and the damage that it does not."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SOURCES = (
 
 
 def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float = "flipped") -> Instance:
-    """Return the four points on which noisy labels make boosting misclassify clean ones.
+    """Return four points on which noisy labels make boosting misclassify correctly labelled points.
 
-    The points, all of class 1, are (1, 0), twice (gamma, -gamma) and (gamma, 5 gamma); their coordinates are the two
-    hypotheses. Without noise w = (1, 0) gives every point a margin of at least gamma.
+    The points, all of class 1, are (1, 0), twice (gamma, -gamma) and (gamma, 5 gamma). Their coordinates are the two
+    hypotheses. Without noise, w = (1, 0) gives every point a margin of at least gamma.
 
-    "flipped" has the label of (1, 0) wrong. A cap does not help: the two points (gamma, -gamma) are misclassified
-    for every nu. A number is the rate of symmetric noise: all points are there with both labels, and the
-    multiplicities c give the wrong ones this share. Then a cap does help: with nu = sum c the maximum is at w = (1, 0),
-    which gets only the wrong labels wrong.
+    "flipped" has a wrong label at (1, 0). A cap does not help: the two points (gamma, -gamma) are misclassified for
+    every nu. A number is the rate of symmetric noise: every point occurs with both labels, and the multiplicities c
+    give the wrong labels this share. Then a cap helps: with nu = sum c the maximum is at w = (1, 0), which disagrees
+    only with the wrong labels.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
     Raises
     ------
     ProblemError
-        gamma or noise lies outside its range.
+        gamma or noise is out of range.
 
     References
     ----------
-    Glocer 2009, section 2.6, on points that are given in Long and Servedio 2010. That section has no cap help at all,
-    which is so for "flipped" alone. The answers for all nu and for symmetric noise are ours.
+    Glocer 2009, section 2.6, with the points of Long and Servedio 2010. That section says that no cap helps, which is
+    true only for "flipped". The answers for all nu and for symmetric noise are ours.
     """
     gamma = checked_between("gamma", gamma, 0, 1 / 6, "Try 0.1.")
     clean = np.array([[1, 0], [gamma, -gamma], [gamma, -gamma], [gamma, 5 * gamma]])
@@ -93,14 +93,14 @@ def _points(U: Float[Array, "N 2"], shows: str, parameters: Mapping[str, Any], k
 def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
     """Return one hypothesis with margin -1 on a few examples and gamma on the others.
 
-    Its hard margin is -1; its soft margin is gamma / 2 or more for every nu >= 2 bad (1 + gamma) / gamma.
+    The hard margin is -1. The soft margin is gamma / 2 or more for every nu >= 2 bad (1 + gamma) / gamma.
 
     Parameters
     ----------
     N
         Number of examples, at least 2 bad (1 + gamma) / gamma.
     bad
-        Number of examples with margin -1, at least 1: the first ones.
+        Number of examples with margin -1, at least 1; they come first.
     gamma
         Margin of the others, strictly between 0 and 1.
 
@@ -111,7 +111,7 @@ def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
     Raises
     ------
     ProblemError
-        bad or gamma lies outside its range, or N is too small for them.
+        bad or gamma is out of range, or N is too small for them.
 
     References
     ----------

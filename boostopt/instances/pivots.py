@@ -1,4 +1,4 @@
-"""Matrices with a strict pivot: where the solution is plain to see, and what LPBoost makes of it."""
+"""Matrices with a strict pivot, whose solution is known, and the behaviour of LPBoost on them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
     Returns
     -------
     Instance of shape (N, t) with nu = 1. Every other entry of the pivot's row and column differs from the pivot by at
-    least a fortieth, the rest is uniform on [-1, 1).
+    least a fortieth. The remaining entries are uniform on [-1, 1).
 
     Raises
     ------
     ProblemError
-        N or t is no positive whole number, or random_state is neither a seed nor a generator.
+        N or t is not a positive whole number, or random_state is neither a seed nor a generator.
 
     References
     ----------
@@ -63,18 +63,19 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
 def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -> Instance:
     """Return the matrix on which LPBoost needs N / 2 rounds before its value rises above nearly -1.
 
-    With the oracle that returns the column of the largest edge, and a uniform start, the columns come in their order,
-    whatever solver is used: after t <= N / 2 rounds the matrix has a strict pivot, so that d is unique. The last
-    column brings the value above delta / 2.
+    With a uniform start and the oracle that returns the column of the largest edge, every solver adds the columns in
+    their order: after t <= N / 2 rounds the matrix has a strict pivot, so that d is unique. The last column raises the
+    value above delta / 2.
 
     Parameters
     ----------
     N
         Number of different examples, even, at least 4.
     delta
-        Strictly between 0 and 2 / (2N + 1), where the order of the columns has no ties; 1 / (2N) by default.
+        A number strictly between 0 and 2 / (2N + 1), for which the order of the columns has no ties; 1 / (2N) by
+        default.
     repeat
-        Number of copies of each row, next to each other, at least 1: the same happens under the cap nu = repeat.
+        Number of adjacent copies of each row, at least 1: LPBoost behaves the same under the cap nu = repeat.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
     Raises
     ------
     ProblemError
-        N is odd or smaller than 4, delta or repeat lies outside its range.
+        N is odd or smaller than 4, or delta or repeat is out of range.
 
     References
     ----------
@@ -124,16 +125,16 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
 
 
 def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 / 16) -> Instance:
-    """Return a matrix spoilt by one example that all hypotheses get wrong, and one hypothesis that is always wrong.
+    """Return a matrix spoilt by one example that all hypotheses misclassify, and one hypothesis that is always wrong.
 
-    Below U comes the row -3 delta, beside it the column -delta, and -2 delta in the corner. The corner is a strict
-    pivot: the hard margin puts all its weight on the bad hypothesis and misclassifies every example, however well
-    the columns of U separate the others.
+    Below U is the row -3 delta, beside it the column -delta, and in the corner -2 delta. The corner is a strict pivot:
+    the hard margin puts all its weight on the bad hypothesis and misclassifies every example, however well the columns
+    of U separate the others.
 
-    On the default the bad column is the last to come. After five rounds the optimum is -3 delta (the figure prints
-    that for the four before as well), w is not unique, and the smallest edge seen is larger by (35 / 9) delta: LPBoost
-    goes on to the bad column iff its epsilon is smaller than that. There a cap nu = 2 or 3 removes the effect, unless
-    the rows are repeated; nu = 1.5 does not.
+    For the default U, the bad column comes last. After five rounds the optimum is -3 delta (the figure prints this
+    value for the four rounds before as well), w is not unique, and the smallest edge so far exceeds the optimum by (35
+    / 9) delta. LPBoost continues to the bad column iff its epsilon is smaller than this difference. For the default U,
+    a cap nu = 2 or 3 removes the effect, unless the rows are repeated; nu = 1.5 does not remove it.
 
     Parameters
     ----------
@@ -141,16 +142,17 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
         Margin matrix of the good examples and hypotheses, shape (N, t), entries in [-1, 1]; by default that of
         `iteration_lower_bound(8, delta)`.
     delta
-        Strictly between 0 and 1/3, for the default U between 0 and 1/11, where the order of the columns has no ties.
+        A number strictly between 0 and 1/3; for the default U between 0 and 1/11, for which the order of the columns
+        has no ties.
 
     Returns
     -------
-    Instance of shape (N + 1, t + 1) with nu = 1, and with epsilon = delta on the default.
+    Instance of shape (N + 1, t + 1) with nu = 1, and with epsilon = delta for the default U.
 
     Raises
     ------
     ProblemError
-        U is no margin matrix, or delta lies outside its range.
+        U is not a margin matrix, or delta is out of range.
 
     References
     ----------
@@ -189,5 +191,5 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
 
 
 def _unit(size: int, at: int) -> Float[Array, " size"]:
-    """Return the unit vector with 1 at one place."""
+    """Return a unit vector."""
     return np.eye(1, size, at)[0]

@@ -1,4 +1,4 @@
-"""Instances that show what bounds for exact distributions are worth where a solver returns approximate ones."""
+"""Instances that test bounds for exact distributions when a solver returns approximate ones."""
 
 from __future__ import annotations
 
@@ -11,45 +11,47 @@ from boostopt.instances.base import Instance, checked_count, checked_generator
 from boostopt.shapes import Array, Float, Int
 
 N, HALF, SIZE, COMMON = 160, 80, 10, 5
-"""Examples, those on which the first hypothesis says nothing, members of a subset, and how many two may share."""
+"""The number of examples, of those where the first hypothesis is 0, of members of a subset, and of shared members."""
 
 EPSILON = 0.2
 
 LARGEST = 10_000
-"""Rounds up to which the subsets are found within seconds."""
+"""The most rounds for which the subsets are found within seconds."""
 
 BATCH = 512
-"""Subsets drawn at a time."""
+"""Number of subsets drawn at a time."""
 
 
 def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generator = 0) -> Instance:
     """Return the columns of a run of ERLPBoost that makes no progress although each of its steps is legal.
 
     The first hypothesis is 0 on the first 80 of 160 examples and 1 on the others, so that the optimum has nearly
-    uniform weights on the 80. In every later round the solver returns the uniform distribution on 10 of them, another
-    subset each time, no two of which share more than 5: all hypotheses so far have an edge of 0 or less there, and the
-    entropy costs 0.041 more than at the optimum, so that it is accurate to epsilon / 4. The oracle answers with +1 on
-    the subset and -1 elsewhere, an edge of 1. Under the exact distribution that hypothesis has a negative edge: the
-    optimum stays where it is, and the criterion, the smallest primal value of the returned distributions less the
-    optimum, never falls below 0.48. After 8171 rounds the run is beyond (64 / epsilon^2) ln N = 8120, the bound of
-    theorem 3.12, whose proof takes the hypothesis to be chosen at the exact distribution.
+    uniform weights on the 80. In every later round the solver returns the uniform distribution on 10 of the 80, each
+    time on another subset. No two subsets share more than 5 examples. At this distribution, all hypotheses so far have
+    an edge of 0 or less, and the entropy costs 0.041 more than at the optimum, so the distribution is accurate to
+    epsilon / 4. The oracle answers with +1 on the subset and -1 elsewhere, which has an edge of 1. Under the exact
+    distribution this hypothesis has a negative edge, so the optimum does not change. The criterion is the smallest
+    primal value of the returned distributions minus the optimum, and it never falls below 0.48. After 8171 rounds the
+    run exceeds (64 / epsilon^2) ln N = 8120, the bound of theorem 3.12, whose proof assumes that the hypothesis is
+    chosen at the exact distribution.
 
     Parameters
     ----------
     rounds
-        Number of columns, from 2 to 10000; the first hypothesis and one for each subset.
+        Number of columns, from 2 to 10000: the first hypothesis and one for each subset.
     random_state
-        Seed or generator for the subsets; equal seeds give equal ones, and those of a shorter run come first.
+        Seed or generator for the subsets; equal seeds give equal subsets, and a longer run begins with those of a
+        shorter one.
 
     Returns
     -------
-    Instance of shape (160, rounds) with nu = 1, epsilon = 0.2 and the eta of the theorem. Row k of the subsets has the
-    examples on which the distribution that is returned after k + 1 rounds is uniform, and column k + 1 of U is 1.
+    Instance of shape (160, rounds) with nu = 1, epsilon = 0.2 and the eta of the theorem. Row k of the subsets holds
+    the examples of the uniform distribution that is returned after k + 1 rounds; column k + 1 of U is 1 on them.
 
     Raises
     ------
     ProblemError
-        rounds lies outside its range, or random_state is neither a seed nor a generator.
+        rounds is out of range, or random_state is neither a seed nor a generator.
 
     References
     ----------
@@ -89,14 +91,14 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
 
 
 def _subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
-    """Return subsets of the first examples, sorted, any two of which share few: greedily from uniform draws."""
+    """Return sorted subsets of the first examples, chosen greedily from uniform draws so that any two share few."""
     indicators: Float[Array, "kept half"] = np.zeros((count, HALF), dtype=np.float32)
     kept = 0
     while kept < count:
         batch = np.zeros((BATCH, HALF), dtype=np.float32)
         np.put_along_axis(batch, rng.random((BATCH, HALF)).argpartition(SIZE, axis=1)[:, :SIZE], 1.0, axis=1)
         batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= COMMON]
-        # Of what is left, one that shares too many with an earlier one of the batch is dropped, kept or not.
+        # A remaining subset that shares too many with an earlier one of the batch is dropped, even if both are dropped.
         new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= COMMON][: count - kept]
         indicators[kept : kept + len(new)] = new
         kept += len(new)

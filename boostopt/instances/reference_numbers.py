@@ -1,4 +1,4 @@
-"""A problem of six examples and three hypotheses for which every program has been solved to ten digits."""
+"""A problem of six examples and three hypotheses on which every program has been solved to ten digits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from boostopt.instances.base import Instance
 
 
 def reference() -> Instance:
-    """Return the 6 x 3 problem on which the formulas of all programs can be checked.
+    """Return the 6 x 3 problem on which you can check the formulas of all programs.
 
-    The optima were computed by two independent routes (an ascent, and a conic or simplex solver); a quantity "at w"
-    is a closed form at the point `known["w"]`. Where a number needs other parameters than `parameters`, its name says
-    them. The objectives of QP_REG and of equation (22) are the printed ones, minus the value of the primal.
+    The optima were computed in two independent ways (an ascent, and a conic or simplex solver). A quantity "at w" is a
+    closed form at the point `known["w"]`. If a number needs other parameters than `parameters`, its name states them.
+    The objectives of QP_REG and of equation (22) are the printed ones, which are minus the value of the primal.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """The standard set: programs of every family on margins of every kind, for comparing solvers.
 
-The atlas is made from it, and `boostopt export --set` writes it for the authors of solvers.
+The atlas is built from this set, and `boostopt export --set` writes it for the authors of solvers.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from boostopt.regularizers.capped_simplex import project_capped_simplex
 from boostopt.shapes import Array, Float
 
 SHARE = 0.1
-"""nu over N, in all programs that have a nu."""
+"""nu / N in all programs that have a nu."""
 
 IDA = {"diabetis": (50, 1e2), "german": (100, 1e3), "image": (50, 1e4)}
-"""The sets of the IDA benchmark in it, each with the number of stumps and eta."""
+"""The sets of the IDA benchmark that belong to it, each with the number of stumps and eta."""
 
 STEPS = 100
-"""Updates of d after which its largest edge is what SoftBoost's edges are bounded by."""
+"""The number of updates of d whose largest edge becomes the bound of SoftBoost's edges."""
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Margins and what they are.
+    """Margins and their description.
 
     Attributes
     ----------
     name
-        What it is called.
+        The name of the case.
     shows
-        What it is, in a few words.
+        A description in a few words.
     U
         Margins, shape (N, t).
     eta
-        The rate of the entropies on it.
+        The rate of the entropies on these margins.
     gamma
-        The bound of the edges on it; None for the largest edge that `STEPS` updates of the examples' weights come to,
-        with four digits, rounded up: some d satisfies it.
+        The bound of the edges on these margins. None for the largest edge after `STEPS` updates of the examples'
+        weights, rounded up to four digits, so that some d satisfies the bound.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Case:
 
     @property
     def nu(self) -> float:
-        """The least number of examples that share the weight."""
+        """The smallest number of examples that share the weight."""
         return max(1.0, float(round(SHARE * self.U.shape[0])))
 
 
@@ -68,13 +68,13 @@ def standard_cases(ida: str | os.PathLike[str] | None = None) -> Mapping[str, Ca
     Parameters
     ----------
     ida
-        A folder with the IDA benchmark's diabetis.npz, german.npz and image.npz (X and y each), whose stumps then
-        belong to it too; None for what needs no file.
+        A folder with the IDA benchmark's diabetis.npz, german.npz and image.npz (each with X and y), whose stumps then
+        belong to the set too; None for the margins that need no file.
 
     Raises
     ------
     DataError
-        One of the files is not there, or is no such data set.
+        One of the files is missing, or is not such a data set.
     """
     return {case.name: case for case in (*_drawn(), *(() if ida is None else _of_ida(Path(ida))))}
 
@@ -90,7 +90,7 @@ def standard_programs(ida: str | os.PathLike[str] | None = None) -> Mapping[str,
     Raises
     ------
     DataError
-        A file of the folder is not there, or is no such data set.
+        A file of the folder is missing, or is not such a data set.
     """
     bound = dict[str, Program]()
     for case in standard_cases(ida).values():
@@ -126,7 +126,7 @@ PARAMETERS: Mapping[str, Callable[[Case], dict[str, Any]]] = {
 """The formulations of the set, one or two for each family, with the parameters on a case."""
 
 OF_TWO = frozenset({"corrective_erlpboost"})
-"""Formulations of two hypotheses: they get the mean of all but the last one, and the last one."""
+"""Formulations with two hypotheses: the mean of all but the last one, and the last one."""
 
 
 def _two(U: Float[Array, "N t"]) -> Float[Array, "N 2"]:
@@ -134,7 +134,7 @@ def _two(U: Float[Array, "N t"]) -> Float[Array, "N 2"]:
 
 
 def _drawn() -> Iterator[Case]:
-    """Yield what needs no file."""
+    """Yield the cases that need no file."""
     yield Case("random_tiny", "random signs, 100 x 10", _signs(100, 10, 1), 10.0)
     yield Case("random_small", "random signs, 1000 x 50", _signs(1000, 50, 2), 1e3)
     yield Case("random_wide", "random signs, 2000 x 200", _signs(2000, 200, 3), 1e6)
@@ -150,7 +150,7 @@ def _drawn() -> Iterator[Case]:
     d = project_capped_simplex(rng.uniform(size=600), 60)
     useless = rng.uniform(-0.5, 0.5, (600, 30))
     useless -= d @ useless
-    # The edges of this d are 0, and none has less: with a bound next to 0 hardly any d is left.
+    # The edges of this d are 0, and no d has a smaller largest edge: with a bound close to 0 hardly any d is feasible.
     negated = np.hstack([useless, -useless])
     yield Case("nearly_infeasible", "hypotheses and their negations without an edge, 600 x 60", negated, 1e5, 1e-6)
 
@@ -174,7 +174,7 @@ def _stumps(dataset: Dataset, count: int) -> Float[Array, "N t"]:
 
 
 def _signs(N: int, t: int, seed: int) -> Float[Array, "N t"]:
-    """Draw hypotheses that are right on 55 to 75 % of the examples."""
+    """Draw hypotheses that are correct on 55 to 75 % of the examples."""
     rng = np.random.default_rng(seed)
     right = rng.uniform(0.55, 0.75, t)
     return np.where(rng.uniform(size=(N, t)) < right, 1.0, -1.0)

@@ -1,32 +1,32 @@
-"""Pictures: functions that draw what a run, a path or a comparison has found, and return a matplotlib Figure.
+"""Pictures: functions that draw the results of a run, a path or a comparison, and return a matplotlib Figure.
 
 bounds
     Bounds of the soft margin, and the gap between them, against rounds or seconds.
 margin_distributions
     Margins of classifiers as cumulative distributions, with rho and the share of nu.
 example_weights
-    Weights d of the examples, by size beside their caps, or example by example.
+    Weights d of the examples relative to their caps, by size or example by example.
 weights_by_margin
     Weights d of the examples against their margins, some of them marked.
 weights_on_triangle
-    What a regularizer makes of the margins of three examples, on their simplex.
+    Weights that a regularizer gives to the margins of three examples, on their simplex.
 decision_regions
     f(x) over two features, its zero line, and the examples with their weights as sizes.
 triangle, cycles
-    AdaBoost's distributions on the simplex of three examples, and of any number over the rounds.
+    AdaBoost's distributions on the simplex of three examples, and over the rounds for any number of examples.
 path_of_runs
     Soft margin, number of hypotheses and their weights along a path of nu or eta.
 profiles, intervals
-    Who reaches which certified gap in what time; certified intervals beside each other.
+    Which backend reaches which certified gap in what time; certified intervals side by side.
 heat_map
     Seconds of every backend on every program at one gap as colours, failures hatched.
 claimed_against_certified
-    The gap that is certified against the one that the solver claims, run by run.
+    The certified gap against the gap that the solver claims, run by run.
 
-They need matplotlib: `pip install "boostopt[report]"`. pyplot is not used: no window opens, nothing global changes, and
-a notebook shows the figure that a cell ends with. The colours can be told apart by the colour-blind, and lines and
-markers differ where there is no colour. Where `axes` are given, a function draws there and leaves legends and colour
-bars, for which the caller's layout has its own place, to `axes.legend()`.
+The functions need matplotlib: `pip install "boostopt[report]"`. They do not use pyplot: no window opens, nothing global
+changes, and a notebook shows the figure that a cell ends with. Colour-blind readers can distinguish the colours, and
+lines and markers differ without colour, too. If you pass `axes`, a function draws on them and adds no legend and no
+colour bar. Place the legend in your own layout with `axes.legend()`.
 
 Names are loaded on first use, so that importing this page does not load matplotlib.
 """

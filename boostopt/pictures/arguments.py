@@ -24,7 +24,7 @@ def title(run: Run) -> str:
 
 
 def run_of(source: Any) -> Any:
-    """Return the run of a classifier of two classes, which has it as `run_`; anything else as it is.
+    """Return the run of a two-class classifier, which holds it as `run_`; return anything else unchanged.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def run_of(source: Any) -> Any:
 
 
 def runs_by_label(runs: Any) -> dict[str, Run]:
-    """Return runs by label, those of classifiers too, one by its algorithm; OptionError for anything else."""
+    """Return runs by label, also of classifiers; a single run is labelled by its algorithm. Refuse anything else."""
     one = run_of(runs)
     sources: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
     named: dict[str, Run] = {}
@@ -52,14 +52,14 @@ def runs_by_label(runs: Any) -> dict[str, Run]:
 
 
 def benchmark_that_ran(benchmark: object) -> Benchmark:
-    """Return a benchmark in which something was run.
+    """Return a benchmark with at least one run.
 
     Raises
     ------
     OptionError
-        This is no benchmark.
+        The argument is not a benchmark.
     ProblemError
-        Nothing was run in it.
+        The benchmark has no run.
     """
     if not isinstance(benchmark, Benchmark):
         raise OptionError(f"expected what benchmark returns; got {type(benchmark).__name__}. Pass that.")
@@ -74,7 +74,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
     Raises
     ------
     ProblemError
-        They are no such numbers.
+        The values are not such numbers.
     """
     array = as_array(name, values)
     if array.dtype.kind not in "biuf" or array.ndim != dimensions or array.size == 0:
@@ -91,7 +91,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
 
 
 def counts(c: Any, N: int) -> Float[Array, " N"]:
-    """Return multiplicities, 1 by default; ProblemError where they do not fit."""
+    """Return multiplicities, 1 by default; raise ProblemError if they do not fit."""
     if c is None:
         return np.ones(N)
     array = real_array("c", c, 1)
@@ -104,15 +104,15 @@ def counts(c: Any, N: int) -> Float[Array, " N"]:
 
 
 def counts_of(examples: Examples) -> Float[Array, " N"]:
-    """Return how often each example of a program counts: not at all where its reference weight is 0."""
+    """Return how often each example of a program counts; an example with reference weight 0 does not count."""
     return np.where(examples.d0 > 0, examples.c, 0.0)
 
 
 def nu_of(goal: Goal | None) -> float | None:
-    """Return the nu of a soft margin; None where there is none, or it is measured by other than a cap."""
+    """Return the nu of a soft margin; None if there is none, or if no cap defines the soft margin."""
     return None if goal is None else goal.nu
 
 
 def check_nu(nu: Any) -> None:
-    """Raise OptionError unless nu is a positive number, or None. Its upper end is the cap's to check."""
+    """Raise OptionError unless nu is a positive number, or None. The cap checks its upper end."""
     optional(positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

@@ -19,23 +19,23 @@ from boostopt.shapes import Array, Bool, Float
 def weights_by_margin(
     weights: Any, margins: Any = None, marked: npt.ArrayLike | None = None, c: Any = None, axes: Where = None
 ) -> Figure:
-    """Draw the weight of each example against its margin, those that are marked as triangles.
+    """Draw the weight of each example against its margin, with marked examples as triangles.
 
-    Weights are relative to equal ones, d_n sum(c) / c_n. Where the regularizer is a sum over the examples they lie on
-    one falling curve for examples of one multiplicity: the derivative of the loss that it stands for. The legend has
-    the share of the weight that the marked examples have, beside their share of the examples.
+    Weights are relative to equal ones, d_n sum(c) / c_n. If the regularizer is a sum over the examples, the weights of
+    examples of one multiplicity lie on one falling curve, the derivative of the corresponding loss. The legend shows
+    the marked examples' share of the weight and their share of the examples.
 
     Parameters
     ----------
     weights
-        A run, whose last weights and margins are meant, or a classifier of two classes that has it as `run_`; or
-        weights, shape (N,), non-negative, which are divided by their sum.
+        A run, whose last weights and margins are drawn, or a classifier of two classes that holds one as `run_`; or an
+        array of weights, shape (N,), non-negative, which is divided by its sum.
     margins
-        Margins of the examples, shape (N,), finite, where weights are an array; a run brings its own.
+        Margins of the examples, shape (N,), finite, for an array of weights; a run brings its own.
     marked
-        Which examples to mark, flags of shape (N,): those with wrong labels, say. None by default.
+        Flags of the examples to mark, shape (N,), such as those with wrong labels. No example by default.
     c
-        Multiplicities of the examples of arrays, shape (N,), non-negative, 1 by default; a run brings its own.
+        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; a run brings its own.
     axes
         Axes to draw on.
 

@@ -1,4 +1,4 @@
-"""What solvers claim against what is certified: the gap that each reports beside the one that its answer proves."""
+"""Claims of solvers against certificates: the gap that each solver reports and the gap that its answer proves."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from boostopt.pictures.style import BLACK, GREY, RED, look, name_of, panels
 from boostopt.text import counted
 
 LEAST = 1e-17
-"""The smallest gap that is told from 0: less than the last bit of 1."""
+"""The smallest gap that is distinguished from 0: less than the last bit of 1."""
 
 MOST = 1e9
-"""The largest gap that is told from an infinite one."""
+"""The largest gap that is distinguished from an infinite one."""
 
 ROOM = 0.07
-"""Half of the share of the scale that is between the gaps and the border, for those of 0 or the infinite ones."""
+"""Half of the share of the scale between the gaps and the border, where gaps of 0 or infinity stand."""
 
 MANY = 400
-"""Points from which on they are drawn smaller."""
+"""From this number on, points are drawn smaller."""
 
 
 @dataclass(frozen=True)
 class _Scale:
-    """A logarithmic scale of gaps: where it begins and ends, and which of its ends stand for 0 and infinity."""
+    """A logarithmic scale of gaps: its ends, and which of them stand for 0 and infinity."""
 
     low: float
     high: float
@@ -47,19 +47,19 @@ class _Scale:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The first and the last power of ten, those of the borders with them."""
+        """The first and the last power of ten, including the borders."""
         return self.low - 2 * self.room * self.zero, self.high + 2 * self.room * self.infinite
 
     def at(self, gap: float) -> float:
-        """Return where a gap stands: 0 and infinity at the border."""
+        """Return the position of a gap; 0 and infinity are at the border."""
         if gap < LEAST:
             return 10.0 ** (self.low - self.room)
         return 10.0 ** (self.high + self.room) if gap > MOST else gap
 
     @property
     def ticks(self) -> dict[float, str]:
-        """Powers of ten, six at most, and the borders."""
-        # Next to the number of a border there is no room for another one.
+        """At most six powers of ten, and the borders."""
+        # There is no room for another number next to that of a border.
         inside = range(math.ceil(self.low) + self.zero, math.floor(self.high) + 1 - self.infinite)
         powers = {10.0**k: f"$10^{{{k}}}$" for k in inside[:: max(math.ceil(len(inside) / 6), 1)]}
         return {
@@ -70,25 +70,26 @@ class _Scale:
 
 
 def claimed_against_certified(benchmark: Benchmark) -> Figure:
-    r"""Draw the gap that is certified against the gap that the solver itself claims, a point for each run.
+    r"""Draw the certified gap against the gap that the solver itself claims, with a point for each run.
 
-    Above the diagonal the certificate is wider than the claim: what the solver says of its answer is not borne out.
-    Below it the answer proves more than is said of it. Points are filled where the solver says that it found an
-    optimum. Gaps of 0, or below 1e-17, and infinite ones stand at the border, beyond a line, with a ring around them. A
-    run without an answer has an infinite certified gap. Solvers that report no gap are named below.
+    Above the diagonal, the certified gap is wider than the claim: the answer does not confirm the claim. Below the
+    diagonal, the answer proves more than the solver claims. Points are filled if the solver claims an optimum. Gaps of
+    0, or below 1e-17, and infinite gaps stand at the border, beyond a line, with a ring around them. A run without an
+    answer has an infinite certified gap. Solvers that report no gap are named below.
 
     Parameters
     ----------
     benchmark
-        What `boostopt.benchmark` returns. A claimed gap is \|p - q\| / max(1, \|p\|, \|q\|) of the two values that the
-        solver reports, a certified one is scaled likewise; where several attempts were made, of the best one.
+        The result of `boostopt.benchmark`. A claimed gap is \|p - q\| / max(1, \|p\|, \|q\|) of the two values that the
+        solver reports. A certified gap is scaled likewise. If there are several attempts, the gaps are those of the
+        best one.
 
     Raises
     ------
     OptionError
-        This is no benchmark.
+        The argument is not a benchmark.
     ProblemError
-        Nothing was run in it, or no solver reported a gap.
+        The benchmark has no run, or no solver reported a gap.
     """
     b = benchmark_that_ran(benchmark)
     said = [run for run in b.runs if claims_a_gap(run)]
@@ -118,12 +119,12 @@ def claimed_against_certified(benchmark: Benchmark) -> Figure:
 
 
 def claims_a_gap(run: Row) -> bool:
-    """Whether the solver of a run reports a gap of its own."""
+    """Whether the solver of a run reports its own gap."""
     return run.ran and run.claimed_gap is not None and run.claimed_gap >= 0.0
 
 
 def _silent(runs: Sequence[Row]) -> str:
-    """Name the solvers that report no gap, with how many of their runs unless it is all."""
+    """Name the solvers that report no gap, with the number of such runs unless it is all of them."""
     words: list[str] = []
     for backend in dict.fromkeys(run.backend for run in runs if run.ran):
         its = [run for run in runs if run.backend == backend and run.ran]
@@ -135,13 +136,13 @@ def _silent(runs: Sequence[Row]) -> str:
 
 
 def _ground(axis: Axes, scale: _Scale) -> None:
-    """Draw the scales, the borders, the diagonal and what is above and below it."""
+    """Draw the scales, the borders, the diagonal, and the words above and below it."""
     low, high = (10.0**end for end in scale.ends)
     axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     axis.set(xlabel="gap that the solver claims", ylabel="gap that is certified")
     axis.fill_between([low, high], [low, high], [high, high], color=RED, alpha=0.07, lw=0)
     axis.plot([low, high], [low, high], color=GREY, lw=1.0)
-    # In the corners of what is within the borders, so that no point at a border is under them.
+    # The words are in the corners within the borders, so that they cover no point at a border.
     near, far = (10.0 ** (end + sign * 0.3 * scale.room) for end, sign in ((scale.low, 1), (scale.high, -1)))
     style: dict[str, Any] = {"color": GREY, "fontsize": "small"}
     axis.text(near, far, "wider than claimed", ha="left", va="top", **style)
@@ -158,12 +159,12 @@ def _ground(axis: Axes, scale: _Scale) -> None:
 
 
 def _points(axis: Axes, runs: Sequence[Row], scale: _Scale, k: int, size: float) -> None:
-    """Draw the runs of a backend, filled where it says that it found an optimum."""
+    """Draw the runs of a backend, filled if the solver claims an optimum."""
     its = look(k)
     for claims, face in ((True, its.color), (False, "none")):
         some = [(run.claimed_gap or 0.0, run.scaled_gap) for run in runs if run.claims == claims]
         x, y = ([scale.at(pair[side]) for pair in some] for side in (0, 1))
-        if some:  # what is empty and not clipped would count as a point in the corner
+        if some:  # an empty collection that is not clipped would count as a point in the corner
             axis.plot(
                 x, y, its.marker, color=its.color, mfc=face, ms=size, mew=1.1, label="_", alpha=0.85, clip_on=False
             )

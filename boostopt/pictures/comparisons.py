@@ -1,4 +1,4 @@
-"""Backends beside each other: who reaches which gap in what time, and what each has proved."""
+"""Backends side by side: which gap each reaches in what time, and which interval each proves."""
 
 from __future__ import annotations
 
@@ -22,44 +22,45 @@ from boostopt.pictures.arguments import benchmark_that_ran
 from boostopt.pictures.style import BLACK, BLUE, GREY, OUTCOMES, RED, Where, look, name_of, panels
 
 LEAST = 1e-16
-"""The smallest distance that is told from 0."""
+"""The smallest distance that is distinguished from 0."""
 
 WORDS = 85
-"""Letters of a reason that are shown."""
+"""Number of letters of a reason that are shown."""
 
 FEW_TIMES = 30.0
-"""A range of ratios below which a scale with powers of ten alone would have too few numbers."""
+"""Below this range of ratios, a scale with only powers of ten would have too few numbers."""
 
 AGAINST = {"fastest": "time / fastest", "seconds": "seconds"}
-"""What profiles are drawn against, and the words below the scale."""
+"""The scales of profiles, and the words below them."""
 
 MEANS = f"At the right of the bars: geometric means of the seconds, shifted by {SHIFT_SECONDS:g} s."
-"""The words on the numbers beside the bars."""
+"""The explanation of the numbers beside the bars."""
 
 
 def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
-    """Draw profiles of a benchmark: who reaches a certified gap on which share of the programs, how fast.
+    """Draw profiles of a benchmark: on which share of the programs, and how fast, a backend reaches a certified gap.
 
-    A panel for each gap asked for. At x a line has the height of the share of all programs that the backend brought to
-    that gap in at most x times the time of the fastest one, which is its performance profile, or in at most x seconds,
-    which is its data profile with time as the budget. A performance profile begins, at 1, with the share on which the
-    backend was fastest; both end with the share that it reached at all. The bars below count programs: reached, failed,
-    and not run, which is no failure: the backend cannot take the program or was not asked. At the right of a bar stands
-    the shifted geometric mean of the seconds, over all programs, as `benchmark.means` has it.
+    There is a panel for each gap asked for. The height of a line at x is the share of all programs on which the backend
+    reached that gap in time. In a performance profile, this means at most x times the time of the fastest backend; in
+    a data profile, at most x seconds. A performance profile begins, at 1, with the share on which the backend was
+    fastest. Both profiles end with the share that the backend reached at all. The bars below count the programs that
+    were reached, failed, or not run. The last is not a failure: the backend does not support the program or was not
+    asked. To the right of a bar is the shifted geometric mean of the seconds over all programs, from
+    `benchmark.means`.
 
     Parameters
     ----------
     benchmark
-        What `boostopt.benchmark` returns. Times are medians of its repeats.
+        The result of `boostopt.benchmark`. Times are medians of its repeats.
     against
         "fastest" for performance profiles, "seconds" for data profiles.
 
     Raises
     ------
     OptionError
-        This is no benchmark, or `against` is neither of the two.
+        The argument is not a benchmark, or `against` is neither of the two.
     ProblemError
-        Nothing was run in it.
+        The benchmark has no run.
 
     References
     ----------
@@ -94,7 +95,7 @@ def _time(score: Score, against: str) -> float:
 
 
 def _curves(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]) -> None:
-    """Draw the profile of each backend at one gap, of its times in their order, on a scale between two ends."""
+    """Draw the profile of each backend at one gap from its sorted times, on a scale between two ends."""
     least, most = ends
     for k, (backend, times) in enumerate(reached.items()):
         its = look(k)
@@ -111,7 +112,7 @@ def _curves(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends
 
 
 def _means(axis: Axes, backends: list[str], of: Mapping[str, Mean]) -> None:
-    """Write the mean of each backend at the right of its bars."""
+    """Write the mean of each backend to the right of its bars."""
     for height, backend in zip(range(len(backends))[::-1], backends, strict=True):
         words = mean_of(of[backend]) if backend in of else ""
         axis.text(1.03, height, words, transform=axis.get_yaxis_transform(), va="center", fontsize="small")
@@ -134,28 +135,28 @@ def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
 
 
 def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief: bool = False) -> Figure:
-    """Draw the certified intervals of a comparison, as distances from the middle of what all of them leave.
+    """Draw the certified intervals of a comparison, as distances from the middle of their intersection.
 
-    Every interval holds the optimum, so that all of them meet; how far each reaches to either side is drawn on a scale
-    that is linear near 0 and logarithmic outside, for widths differ by many orders. An arrow is an end that is
-    infinite. At the right the gap and the seconds that it took. Where a backend was not run, or left no answer, it says
-    why. Intervals that do not meet, which is a mistake of this package, are said to contradict each other.
+    Every interval contains the optimum, so that all of them overlap. The scale is linear near 0 and logarithmic
+    outside, because the widths differ by many orders of magnitude. An arrow marks an infinite end. The gap and the
+    seconds are on the right. If a backend was not run, or left no answer, the picture says why. Intervals that do not
+    overlap are marked as contradictions; they are a mistake of this package.
 
     Parameters
     ----------
     comparison
-        What `boostopt.compare` returns, or runs of one program, such as those of a benchmark, each drawn in a row.
+        The result of `boostopt.compare`, or runs of one program, such as those of a benchmark, each drawn in a row.
     axes
         Axes to draw on.
     brief
-        Leave out what a table says as well, gaps, seconds and why a backend was not run: for narrow pictures.
+        Leave out the content of the table (gaps, seconds, and why a backend was not run), for narrow pictures.
 
     Raises
     ------
     OptionError
-        This is no comparison.
+        The argument is not a comparison.
     ProblemError
-        No answer in it has an interval with finite ends: there is nothing to measure distances from.
+        The intersection of the intervals has no two finite ends, so that no middle is defined.
     """
     runs = comparison.rows if isinstance(comparison, Comparison) else comparison
     brief = flag("brief", brief)
@@ -191,12 +192,12 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
 
 
 def _left(low: float, high: float) -> str:
-    """Say what intervals without two finite ends leave together."""
+    """Describe the intersection of intervals without two finite ends."""
     return "the program is proved infeasible" if low == math.inf else f"together they leave [{low}, {high}]"
 
 
 def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool) -> None:
-    """Draw the interval of a backend from the middle to the farthest distance of the scale, or why there is none."""
+    """Draw the interval of a backend, up to the farthest distance of the scale, or say why there is none."""
     middle, farthest = scale
     right = axis.get_yaxis_transform()
     if not run.answered:
@@ -225,9 +226,9 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
 
 
 def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:
-    """Return some powers of ten to both sides of 0, in brief the largest one."""
+    """Return some powers of ten on both sides of 0; with `brief`, only the largest one."""
     first, last = round(math.log10(nearest)), math.floor(math.log10(farthest))
-    # Next to 0 the scale is linear, as long as a power of ten: no label is nearer to that of 0 than to another.
+    # The linear part next to 0 is as long as a power of ten: no label is nearer to that of 0 than to another.
     step = max(math.ceil((last - first) / 3), 2)
     powers = [10.0**last] if brief else [10.0**k for k in range(last, first + step - 2, -step)][::-1]
     return [*(-power for power in reversed(powers)), 0.0, *powers]

@@ -1,4 +1,4 @@
-"""Programs and backends in one table of colours: who takes how long for what, and who fails where."""
+"""Programs and backends in one table of colours: the seconds of each backend on each program, and its failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from boostopt.pictures.arguments import benchmark_that_ran
 from boostopt.pictures.style import BLACK, OUTCOMES, WIDTH, name_of, panels
 
 COLORS = "viridis_r"
-"""From light to dark as seconds grow: even for the eye, for the colour-blind too, and in grey."""
+"""Colours from light to dark as seconds grow: perceptually uniform, also for colour-blind readers and in grey."""
 
 HEIGHT = 0.22
 """Inches of a row: as high as its label."""
@@ -33,45 +33,46 @@ WIDTHS = 0.52, 0.24
 """Inches of a column with numbers in it, and of one without, as wide as its label is high."""
 
 COLUMNS = 24
-"""Backends up to which numbers stand in the cells: more would make the picture wider than two pages."""
+"""The most backends with numbers in the cells: more would make the picture wider than two pages."""
 
 LETTER = 0.072
 """Inches of a letter of a label."""
 
 PADS = 0.3
-"""Inches beside the labels and the columns."""
+"""Inches in addition to the labels and the columns."""
 
 LEAST = 3.6
-"""Inches of the narrowest picture: its scale and its keys need them."""
+"""Inches of the narrowest picture: its scale and its legend need them."""
 
 LETTERS = {False: 40, True: 28}
-"""Letters of a program's label that are shown, in brief fewer."""
+"""Number of letters of a program's label that are shown; a brief picture shows fewer."""
 
 MOST = 300
-"""Programs, and backends, that a picture holds."""
+"""The most programs, and the most backends, in a picture."""
 
 
 def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool = False) -> Figure:
     """Draw the seconds of every backend on every program at one gap as colours, failures hatched.
 
-    A row for each program, a column for each backend. A cell is coloured by the median of the seconds, which also
-    stands in it where there is room, if the gap was certified in all runs; hatched if not; blank if it was not run.
+    There is a row for each program and a column for each backend. If the gap was certified in all runs, the colour of
+    the cell shows the median of the seconds. If there is room, the cell also shows its number. If the gap was not
+    certified in all runs, the cell is hatched. A cell that was not run is blank.
 
     Parameters
     ----------
     benchmark
-        What `boostopt.benchmark` returns.
+        The result of `boostopt.benchmark`.
     tol
         One of its gaps, or the name of a profile by which its solvers were asked; by default the smallest gap.
     brief
-        Leave out the numbers, and the ends of long labels: for narrow pictures.
+        Leave out the numbers and the ends of long labels, for narrow pictures.
 
     Raises
     ------
     OptionError
-        This is no benchmark, or it has no such gap or profile.
+        The argument is not a benchmark, or it has no such gap or profile.
     ProblemError
-        Nothing was run in it, or it has more than 300 programs or backends.
+        The benchmark has no run, or more than 300 programs or backends.
     """
     b, brief = benchmark_that_ran(benchmark), flag("brief", brief)
     tol = _gap(b, tol)
@@ -90,7 +91,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     on.figure.set_figwidth(width := max(width, LEAST if brief else WIDTH))
     axis = on.axes[0]
     times = [score.median for score in at.values() if score.result == "reached"]
-    # Twice as far to both sides where all times are alike: some round number is on the scale then.
+    # If all times are equal, extend the scale by a factor of two on both sides: it then has some round number.
     spare = 2.0 if times and max(times) < 4.0 * min(times) else 1.05
     norm = LogNorm(min(times) / spare, max(times) * spare) if times else None
     for row, program in enumerate(programs):
@@ -104,7 +105,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
 
 
 def _gap(b: Benchmark, tol: object) -> float:
-    """Return the gap that is meant: of a profile that at which its answers are judged."""
+    """Return the requested gap: for a profile, the gap that judges its answers."""
     gaps = b.settings.profiles
     if tol is None:
         return min(gaps)
@@ -118,12 +119,12 @@ def _gap(b: Benchmark, tol: object) -> float:
 
 
 def _asked(b: Benchmark, profile: str) -> set[float]:
-    """Return the gaps at which the answers to a profile are judged."""
+    """Return the gaps that judge the answers to a profile."""
     return {run.tol for run in b.runs if run.profile == profile}
 
 
 def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None, numbers: bool) -> None:
-    """Draw what came of a backend on a program."""
+    """Draw the result of a backend on a program."""
     column, row = at
     corner = column - 0.5, row - 0.5
     if score.result != "reached" or norm is None:
@@ -140,7 +141,7 @@ def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None,
 
 
 def _labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], upright: bool) -> None:
-    """Name the rows at the left and the columns above, upright where they are narrower than their names."""
+    """Name the rows on the left and the columns above; the names of narrow columns are vertical."""
     axis.set(xlim=(-0.5, len(backends) - 0.5), ylim=(len(programs) - 0.5, -0.5))
     axis.set_yticks(range(len(programs)), programs, fontsize="small")
     axis.set_xticks(range(len(backends)), backends, fontsize="small", rotation=90 if upright else 0)
@@ -151,7 +152,7 @@ def _labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], uprigh
 
 
 def _keys(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> None:
-    """Put the scale of the colours below, and what hatched and blank cells are."""
+    """Put the scale of the colours below, and a legend of hatched and blank cells."""
     height = figure.get_figheight()
     if norm is not None:
         bar = figure.colorbar(
@@ -163,7 +164,7 @@ def _keys(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> 
             shrink=min(1.0, 4.0 / inside),
             aspect=40,
         )
-        # As one image it would not be drawn in a page that may hold none; between its parts there must be no seams.
+        # A page without images would not show the scale as one image; there must be no seams between its parts.
         solids: Any = bar.solids
         solids.set(rasterized=False, edgecolor="face")
         bar.set_label("seconds (median)", fontsize="small")

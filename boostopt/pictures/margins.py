@@ -22,20 +22,20 @@ from boostopt.shapes import Array, Float
 def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = None, axes: Where = None) -> Figure:
     """Draw the share of the examples whose margin is at most a value, for one or several classifiers.
 
-    Where nu is known, a marker shows rho = m_(ceil nu), the smallest value such that nu examples have at most this
-    margin, at the height nu / N; the mean over the nu smallest, the soft margin, stands in the legend. Examples count
-    with their multiplicity. What lies left of 0 is classified wrongly.
+    If nu is known, a marker at the height nu / N shows rho = m_(ceil nu), the smallest value such that nu examples have
+    at most this margin. The legend shows the soft margin, which is the mean over the nu smallest margins. Examples
+    count with their multiplicity. Examples left of 0 are misclassified.
 
     Parameters
     ----------
     classifiers
-        A run, what `reweight` returns, a fitted classifier with `margins_`, or an array of margins y_n f(x_n), shape
+        A run, a result of `reweight`, a fitted classifier with `margins_`, or an array of margins y_n f(x_n), shape
         (N,); or several of these by their labels. Margins of runs are those of f in [-1, 1] on the training examples.
     nu
         The count of examples, 0 < nu <= sum of c; by default that of each run or reweighted ensemble, and none for
         other classifiers.
     c
-        Multiplicities of the examples of arrays and classifiers, shape (N,), non-negative, 1 by default. Runs and
+        Multiplicities of the examples for arrays and classifiers, shape (N,), non-negative, 1 by default. Runs and
         reweighted ensembles, and classifiers that hold a run as `run_`, bring their own.
     axes
         Axes to draw on.
@@ -43,7 +43,7 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
     Raises
     ------
     OptionError
-        Nothing is given, or nu is no positive number.
+        Nothing is given, or nu is not a positive number.
     ProblemError
         Margins are not finite, do not fit c, or nu exceeds the sum of c.
     """
@@ -65,7 +65,7 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """Margins in ascending order with their multiplicities, and the nu that they are looked at with."""
+    """Margins in ascending order with their multiplicities, and the nu of their soft margin."""
 
     m: Float[Array, " N"]
     c: Float[Array, " N"]
@@ -73,7 +73,7 @@ class Distribution:
 
     @property
     def shares(self) -> Float[Array, " N"]:
-        """The share of the examples up to each."""
+        """The share of the examples up to each margin."""
         reached = np.cumsum(self.c)
         return reached / reached[-1]
 

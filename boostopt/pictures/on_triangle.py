@@ -1,4 +1,4 @@
-"""What a regularizer makes of margins: its weights on the triangle of three examples."""
+"""The weights that a regularizer gives to margins, on the triangle of three examples."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
 PLANE = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
-"""Two directions of length 1 along which the sum of three numbers stays."""
+"""Two orthogonal directions of length 1 along which the sum of three numbers is constant."""
 
 DIRECTIONS = 12
-"""Of the margins: those that differ by a permutation of the examples are among them."""
+"""Number of directions of the margins; every permutation of the examples maps these directions to each other."""
 
 STEPS = 10
-"""Dots along a direction."""
+"""Number of dots along a direction."""
 
 RAYS, RINGS = 96, 5
-"""Points at which F is looked at, along rays from its minimizer to the end of its domain."""
+"""Number of rays, and of points on each ray from the minimizer of F to the end of its domain."""
 
 HALVINGS = 9
-"""Of a ray, in search of its end: to a 500th, about a pixel."""
+"""Bisection steps for the end of a ray: accurate to a 500th, about a pixel."""
 
 NOTHING = np.full(3, np.nan)
 
@@ -39,33 +39,33 @@ OUTSIDE = 1e-9
 
 LEVELS = 9
 HIGHEST = 0.9
-"""Quantile of the values at which the levels end: barriers rise beyond all of them."""
+"""The quantile of the values at which the levels end, because barriers are unbounded."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("F", ["#c9c9c9", "#f7f7f7"])
-"""Greys that lines upon them are told from."""
+"""Greys that contrast with the lines on them."""
 
 
 def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Where = None) -> Figure:
-    """Draw what a regularizer of three examples makes of margins: the weights d(w) on the simplex.
+    """Draw the weights d(w) that a regularizer gives to the margins of three examples, on the simplex.
 
-    From the minimizer of F, where all margins are equal, twelve lines go out: margins in a fixed ratio that grow apart,
-    a dot for each tenth of the way. The tips belong to margins of which the largest size is `reach`, once the mean is
-    taken off. The shades are levels of F on its domain, lighter where F is larger; no shades where the weights need not
-    sum to 1, and the weights are then divided by their sum.
+    Twelve lines start at the minimizer of F, where all margins are equal. Along each line, the margins grow apart in a
+    fixed ratio, with a dot for each tenth of the way. At its end, the margins minus their mean have the largest
+    absolute value `reach`. The shades are levels of F on its domain, lighter where F is larger. If the weights need not
+    sum to 1, there are no shades, and the weights are divided by their sum.
 
     Parameters
     ----------
     regularizer
-        F, of three examples.
+        The regularizer F of three examples.
     reach
-        How far the margins go, positive; 1 is the most that hypotheses in [-1, 1] can do.
+        The largest absolute value of the margins, positive; hypotheses in [-1, 1] cannot exceed 1.
     axes
         Axes to draw on.
 
     Raises
     ------
     OptionError
-        This is no regularizer, or reach is not positive.
+        The argument is not a regularizer, or reach is not positive.
     ProblemError
         There are not three examples.
     """
@@ -83,7 +83,7 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Wher
         [start, *(_on_simplex(F, -reach * share * direction) for share in np.arange(1, STEPS + 1) / STEPS), NOTHING]
         for direction in _directions()
     ]
-    # One line with breaks is drawn much faster than twelve.
+    # One line with breaks is drawn much faster than twelve lines.
     x, y = triangle_coordinates(np.concatenate(lines)).T
     axis.plot(x, y, color=BLUE, lw=0.8, marker="o", ms=2.5, label=f"$d$ where margins grow apart, to {reach:g}")
     axis.plot(*triangle_coordinates(start), color=BLACK, marker="s", ms=5, ls="", label="equal margins")
@@ -92,25 +92,25 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Wher
 
 
 def _directions() -> list[Float[Array, " 3"]]:
-    """Return margins around 0 of which the largest size is 1."""
+    """Return margins with mean 0 and largest absolute value 1."""
     angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS + np.pi / 6
     margins = np.column_stack([np.cos(angles), np.sin(angles)]) @ PLANE
     return list(margins / np.abs(margins).max(axis=1, keepdims=True))
 
 
 def _on_simplex(F: Regularizer, z: Float[Array, " 3"]) -> Float[Array, " 3"]:
-    """Return d at z, with sum 1; nan where there is no weight at all."""
-    # A bound of F*, which takes a described regularizer ten times as long, is not needed here.
+    """Return d at z, with sum 1; nan if all weights are 0."""
+    # A bound of F* is not needed here, and would take ten times as long for a described regularizer.
     d = F.maximizer(z) if isinstance(F, DescribedRegularizer) and not F.exact else F.conjugate_at(z).d
     total = float(d.sum())
     return d / total if total > 0 else NOTHING
 
 
 def _shade(axis: Axes, F: Regularizer) -> None:
-    """Fill the domain by levels of F, on a grid of rays and rings that ends where the domain does."""
+    """Fill the domain by levels of F, on a grid of rays and rings that ends at the border of the domain."""
     centre = F.project(None)
     ends = np.array([_end(F, centre, angle) for angle in np.linspace(0, 2 * np.pi, RAYS, endpoint=False)])
-    # Thinner rings outside: that is where F rises most.
+    # The outer rings are thinner, because F rises most there.
     rings = centre + np.sin(np.linspace(0, np.pi / 2, RINGS))[:, np.newaxis, np.newaxis] * (ends - centre)
     values = np.array([[F.value(d) for d in ring] for ring in rings])
     x, y = np.moveaxis(triangle_coordinates(_closed(rings)), -1, 0)
@@ -126,19 +126,19 @@ def _shade(axis: Axes, F: Regularizer) -> None:
 
 
 def _closed(rings: Float[Array, "rings rays *more"]) -> Float[Array, "rings closed *more"]:
-    """Return rings that end where they begin."""
+    """Return closed rings."""
     return np.concatenate([rings, rings[:, :1]], axis=1)
 
 
 def _farthest(F: Regularizer, centre: Float[Array, " 3"], direction: Float[Array, " 3"]) -> float:
-    """Return how far a direction goes within the box of the weights, where one is known, or the triangle."""
+    """Return how far a direction stays within the box of the weights, if one is known, or else the triangle."""
     lower, upper = (F.lower, F.upper) if isinstance(F, Separable) else (np.zeros(3), np.ones(3))
     room, moves = np.where(direction > 0, upper - centre, centre - lower), direction != 0
     return float((room[moves] / np.abs(direction[moves])).min())
 
 
 def _end(F: Regularizer, centre: Float[Array, " 3"], angle: float) -> Float[Array, " 3"]:
-    """Return the last point of the domain from the centre into a direction."""
+    """Return the last point of the domain from the centre in a direction."""
     direction = np.array([np.cos(angle), np.sin(angle)]) @ PLANE
     low, high = 0.0, _farthest(F, centre, direction)
     if max(F.residuals(centre + high * direction).values()) <= OUTSIDE:

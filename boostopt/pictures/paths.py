@@ -1,4 +1,4 @@
-"""A path of runs: what becomes of the soft margin and the weights as a parameter moves."""
+"""A path of runs: how the soft margin and the weights change with a parameter."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from boostopt.pictures.style import BLUE, GREY, Where, look, panels
 from boostopt.shapes import Array, Float
 
 NAMED = 6
-"""Hypotheses that stand in the legend: those of the largest weights."""
+"""Number of hypotheses in the legend: those with the largest weights."""
 
 LOG_FROM = 10.0
-"""Ratio of the largest to the smallest value from which on the values are drawn on a log scale."""
+"""From this ratio of the largest to the smallest value on, the scale of the values is logarithmic."""
 
 ROOM = 0.08
-"""The least distance between two values below the picture, as a share of its width."""
+"""The smallest distance between two values below the picture, as a share of its width."""
 
 TICKS = 5
-"""Most steps between the ticks of an axis of shares or counts."""
+"""The most steps between the ticks of an axis of shares or counts."""
 
 WORDS = 34
-"""Letters of a hypothesis that the legend shows."""
+"""Number of letters of a hypothesis that the legend shows."""
 
 
 def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     """Draw a path of runs: certified soft margin above, hypotheses with weight in the middle, their weights below.
 
-    The soft margin that is best over the class lies in the band, if the oracle bounds the class; the line is what the
-    runs have reached. Below, each hypothesis is a line, in the manner of a lasso path: its share w_q / sum |w| of each
-    run; those of the largest weights are named, the others grey.
+    If the oracle bounds the class, the best soft margin over the class lies in the band. The line is the soft margin of
+    the runs. In the lowest panel each hypothesis is a line, as in a lasso path: its share w_q / sum |w| in each run.
+    The hypotheses with the largest weights are named, the others grey.
 
     Parameters
     ----------
     path
-        What `boostopt.path` returns, its values in any order.
+        The result of `boostopt.path`, with its values in any order.
     axes
         Three axes to draw on.
 
     Raises
     ------
     OptionError
-        This is no path, or one of a formulation that is after no soft margin.
+        The argument is not a path, or its formulation does not maximize a soft margin.
     ProblemError
-        It has no run, or not one for each value.
+        The path has no run, or not one for each value.
     """
     if not isinstance(path, RegularizationPath):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected a path, what boostopt.path returns; got {type(path).__name__}. Pass the path.")
@@ -78,7 +78,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=rf"$\{path.parameter}$")
     log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
     for axis in on.axes:
-        # By default the number of ticks follows the axis's height, which the layout changes after it left them room.
+        # By default the number of ticks depends on the height of the axis, which the layout changes later.
         axis.yaxis.set_major_locator(MaxNLocator(TICKS))
         if log:
             axis.set_xscale("log")
@@ -90,7 +90,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
 
 
 def _ticks(place: Float[Array, " k"]) -> list[int]:
-    """Return which values stand below the picture: as many as have room, from the first on."""
+    """Return which values to write below the picture: as many as fit, from the first on."""
     chosen = [0]
     for k in range(1, len(place)):
         if place[k] - place[chosen[-1]] >= ROOM * (place[-1] - place[0]) > 0:
@@ -99,7 +99,7 @@ def _ticks(place: Float[Array, " k"]) -> list[int]:
 
 
 def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
-    """Return the share w / sum |w| of every hypothesis that has one in some run, over the runs, largest first."""
+    """Return the shares w / sum |w| over the runs of every hypothesis with a weight in some run, largest first."""
     by_hypothesis: dict[Hypothesis, Float[Array, " k"]] = {}
     for k, run in enumerate(runs):
         total = float(np.abs(run.w).sum())

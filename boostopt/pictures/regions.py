@@ -20,24 +20,24 @@ from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
 from boostopt.shapes import Array, Bool, Float
 
 LARGEST = 160.0
-"""Square points that the marker of the largest weight covers; the others in proportion."""
+"""The area of the marker of the largest weight in square points; the others are in proportion."""
 
 LEVELS = 22
-"""Even, so that what is near 0 has a colour of its own, white."""
+"""The number of levels. It is even, so that values near 0 have their own colour, white."""
 
 FAINT_GREY = "#b0b0b0"
-"""Of hatches, which markers lie upon."""
+"""The colour of hatches, which lie below the markers."""
 
 COARSEST, FINEST = 2, 4000
-"""Of the resolution: the finest takes 16 million values of f."""
+"""Limits of the resolution: the finest takes 16 million values of f."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
-"""From the palette's red to its blue through white, light enough for markers upon it."""
+"""Colours from the palette's red through white to its blue, light enough for markers on them."""
 
 
 @runtime_checkable
 class Decides(Protocol):
-    """Anything with a decision function: a run, a classifier of scikit-learn's kind."""
+    """Anything with a decision function: a run, or a classifier in the style of scikit-learn."""
 
     def decision_function(self, X: Any) -> Any: ...
 
@@ -52,20 +52,21 @@ def decision_regions(
 ) -> Figure:
     """Draw f(x) over two features with the line f = 0, and the examples as markers by class and weight.
 
-    Where f is 0 on a whole area, which no class owns, the area is hatched and its border drawn instead of a line.
+    If f is 0 on a whole area, which belongs to no class, the picture shows the area hatched, with its border instead of
+    a line.
 
     Parameters
     ----------
     classifier
-        Anything whose `decision_function(X)` returns one number for each row: a run, a fitted classifier of two
+        Anything whose `decision_function(X)` returns one number for each row: a run, or a fitted classifier of two
         classes.
     X
         Features of the examples, shape (N, 2), finite; a table's column names become the names of the axes.
     y
         Labels, shape (N,), of two kinds; the larger one is the class where f > 0.
     weights
-        Weights of the examples, shape (N,), non-negative; the areas of the markers are proportional to them, and a
-        small dot remains of each example. All alike by default.
+        Weights of the examples, shape (N,), non-negative. The areas of the markers are proportional to them, and each
+        example has at least a small dot. Equal by default.
     resolution
         Points of the grid along each axis, 2 to 4000.
     axes
@@ -76,8 +77,8 @@ def decision_regions(
     OptionError
         The classifier has no decision function, or the resolution is out of range.
     ProblemError
-        X has not two features, the lengths of X, y and weights differ, y has not two labels, a number is not finite, or
-        the decision function returns something else than a number for each row.
+        X does not have two features; the lengths of X, y and weights differ; y does not have two labels; a number is
+        not finite; or the decision function does not return one number for each row.
 
     References
     ----------
@@ -144,14 +145,14 @@ def _sizes(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
 
 
 def _range(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
-    """Return the grid along an axis, with some room around the examples."""
+    """Return the grid along an axis, with some space around the examples."""
     low, high = float(x.min()), float(x.max())
     room = 0.06 * (high - low) or 1.0
     return np.linspace(low - room, high + room, resolution)
 
 
 def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]]) -> Float[Array, "rows columns"]:
-    """Return f on the grid, given to the classifier as what X is: a table, or an array."""
+    """Return f on the grid, which the classifier receives in the type of X: a table or an array."""
     grid: Any = np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 2)
     if hasattr(X, "columns"):
         grid = type(X)(grid, columns=X.columns)
@@ -167,7 +168,7 @@ def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]
 
 
 def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]) -> None:
-    """Fill by f, draw where it changes its sign, hatch where it is 0."""
+    """Fill the plane by the values of f, draw the line where f changes its sign, and hatch where f is 0."""
     most = float(np.abs(f).max()) or 1.0
     filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, LEVELS), cmap=SHADES)
     zero = np.abs(f) <= ZERO
@@ -175,7 +176,7 @@ def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f
     if area:
         hatched = axis.contourf(*ticks, zero, levels=[0.5, 1.5], colors="none", hatches=["///"])
         hatched.set(edgecolor=FAINT_GREY, linewidth=0.0)
-    # Around an area of zeros the line would be anywhere in it: its two sides are drawn.
+    # In an area of zeros the position of the line would be arbitrary: the border of the area is drawn instead.
     side = 0.5 * float(np.abs(f[~zero]).min(initial=1.0))
     between = [level for level in ([-side, side] if area else [0.0]) if f.min() < level < f.max()]
     if between:
@@ -200,5 +201,5 @@ def _markers(
 
 
 def _said(label: Any) -> str:
-    """Name a class in the legend: a number as one, with its minus."""
+    """Name a class in the legend; a number is typeset as a number, with a minus sign."""
     return f"$y = {label:g}$" if isinstance(label, int | float) else f"y = {label}"

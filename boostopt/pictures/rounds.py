@@ -1,4 +1,4 @@
-"""Bounds of the soft margin as a run goes on."""
+"""Bounds of the soft margin over the rounds of a run."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ AGAINST = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since t
 """The column of the trace, and the words below the picture."""
 
 FAR_OFF = 4
-"""One part in so many of a run, its first rounds, may lie outside the upper panel."""
+"""One part in this many of the rounds, at the start of a run, may lie outside the upper panel."""
 
 FILLED = 3
-"""Runs up to which the space between bounds is filled: more fillings over each other are mud."""
+"""The most runs for which the space between the bounds is filled: more overlapping fillings are unreadable."""
 
 
 def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     """Draw the bounds of the soft margin above, the gap between them below.
 
-    The lower line of a run is the soft margin of its weights; the upper one bounds what any weights over the class can
-    reach. Where an oracle is heuristic there is no such bound: the smallest edge so far stands in its place, and the
-    legend says so. Below, the gap, on a log scale, and epsilon. A gap of 0 or less lies below every scale. The upper
-    panel is scaled to all but the first rounds of each run, a quarter of them, whose bounds are far off.
+    The lower line of a run is the soft margin of its weights. The upper line bounds the soft margin of any weights over
+    the class. If an oracle is heuristic, there is no such bound: the smallest edge so far replaces it, and the legend
+    says so. The lower panel shows the gap, on a log scale, and epsilon. A gap of 0 or less cannot be shown. The scale
+    of the upper panel ignores the first quarter of the rounds of each run, whose bounds are loose.
 
     Parameters
     ----------
     runs
-        A run, or a classifier of two classes that has it as `run_`; or several by their labels.
+        A run, or a classifier of two classes that holds one as `run_`; or several by their labels.
     against
         "rounds", or "seconds" since the start of the run.
     axes
@@ -45,7 +45,7 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     Raises
     ------
     OptionError
-        No run is given, a run is after no soft margin, or `against` is neither of the two.
+        No run is given, a run does not maximize a soft margin, or `against` is neither of the two.
     ProblemError
         A run has no rounds.
     """
@@ -63,7 +63,7 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     gaps = np.concatenate([run.trace["gap"] for run in named.values()])
     below.set_yscale("log", nonpositive="clip")
     if not (gaps > 0).any():
-        below.set_ylim(1e-16, 1.0)  # nothing to choose a scale by
+        below.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
     above.set_ylabel("soft margin and its bound")
     below.set(ylabel="gap", xlabel=AGAINST[against][1])
     on.legend(above, below)
@@ -78,7 +78,7 @@ def _check(label: str, run: Run) -> None:
 
 
 def bound(run: Run) -> Float[Array, " rounds"]:
-    """Return the bound of the class after each round, or the smallest edge where there is none."""
+    """Return the bound of the class after each round, or the smallest edge if there is none."""
     return np.array([row.bound for row in run.trace])
 
 
@@ -91,12 +91,12 @@ def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look
     drawn = [(above, upper, words), (above, lower, None), (below, run.trace["gap"], None)]
     for axis, y, name in drawn:
         axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.4, drawstyle="steps-post", label=name)
-        # Where a run ended, its last step being a line without width.
+        # Mark the end of a run, because its last step is a line without width.
         axis.plot(x[-1:], y[-1:], color=its.color, marker=its.marker, ms=4, ls="")
 
 
 def _show_the_end(axis: Axes, runs: list[Run]) -> None:
-    """Scale to what the bounds are once they are near each other."""
+    """Choose the scale by the bounds of the later rounds, which are close to each other."""
     late = [values[len(values) // FAR_OFF :] for run in runs for values in (bound(run), run.trace["soft_margin"])]
     low, high = min(float(v.min()) for v in late), max(float(v.max()) for v in late)
     room = 0.08 * max(high - low, 1e-9)

@@ -1,4 +1,4 @@
-"""Distributions that move: on the triangle of three examples, and of any number over the rounds."""
+"""Distributions over the rounds: of three examples on the triangle, and of any number of examples."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from boostopt.pictures.style import BLACK, BLUE, GREY, RED, Look, Panels, Where,
 from boostopt.shapes import Array, Float
 
 ON_SIMPLEX = 1e-6
-"""By how much a sum may miss 1, and a weight 0: what iterating without renormalizing may cost."""
+"""The tolerance for sums of 1 and weights of at least 0: iterating without renormalizing may lose as much."""
 
 LINES = 8
-"""Examples up to which each has a line of its own; more are drawn as an image."""
+"""Up to this number, each example has a line of its own; more are drawn as an image."""
 
 CORNERS = triangle_coordinates(np.eye(3))
 MIDDLES = triangle_coordinates((1 - np.eye(3)) / 2)
@@ -27,8 +27,8 @@ MIDDLES = triangle_coordinates((1 - np.eye(3)) / 2)
 def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
     """Draw distributions over three examples in barycentric coordinates: AdaBoost's dynamics.
 
-    A corner has all weight on one example. Later rounds have larger circles; the dotted triangle is where AdaBoost lies
-    after a round in which the hypothesis just chosen is wrong on one example.
+    A corner has all weight on one example. Later rounds have larger circles. After a round whose hypothesis is wrong on
+    exactly one example, AdaBoost lies on the dotted triangle.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
         Distributions in the order of the rounds, shape (rounds, 3), as `boosting.dynamics.iterate` returns them; or
         several of these by their labels.
     cycle
-        A cycle to be marked: what `boosting.dynamics.find_cycle` returns, or its distributions, shape (period, 3).
+        A cycle to mark: the result of `boosting.dynamics.find_cycle`, or its distributions, shape (period, 3).
     axes
         Axes to draw on.
 
     Raises
     ------
     ProblemError
-        There are not three examples, no rounds, or these are no distributions.
+        There are not three examples, there are no rounds, or the rows are not distributions.
 
     References
     ----------
@@ -67,22 +67,22 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
 
 
 def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
-    """Draw the weights of the examples over the rounds: a line for each of up to 8, otherwise an image.
+    """Draw the weights of the examples over the rounds: lines for up to 8 examples, otherwise an image.
 
     Parameters
     ----------
     trajectory
         Distributions in the order of the rounds, shape (rounds, N).
     cycle
-        The cycle in which it ends, as for `triangle`: the rounds at its end that repeat it are marked, a period from
-        line to line.
+        The cycle in which the trajectory ends, as for `triangle`. Lines mark the final rounds that repeat the cycle,
+        one line for each period.
     axes
         Axes to draw on.
 
     Raises
     ------
     ProblemError
-        There are no rounds, these are no distributions, or the cycle has other examples.
+        There are no rounds, the rows are not distributions, or the cycle has another number of examples.
     """
     d = _distributions("trajectory", trajectory)
     closed = None if cycle is None else _distributions("cycle", _points_of(cycle), d.shape[1])
@@ -124,7 +124,7 @@ def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Ar
 
 
 def empty_triangle(axis: Axes, inner: bool) -> None:
-    """Draw the simplex of three examples, also the triangle between the middles of its sides."""
+    """Draw the simplex of three examples, and the triangle between the midpoints of its sides."""
     axis.plot(*CORNERS[[0, 1, 2, 0]].T, color=BLACK, lw=1)
     if inner:
         axis.plot(*MIDDLES[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
@@ -161,7 +161,7 @@ def _image(on: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
 
 
 def _repeated(d: Float[Array, "rounds N"], cycle: Float[Array, "period N"]) -> list[int]:
-    """Return the rounds, the last one first, at which the cycle begins and from which on the trajectory stays on it."""
+    """Return the rounds, last one first, at which a period begins and from which the trajectory stays on the cycle."""
     period, starts = len(cycle), list[int]()
     for k in range(len(d) - period, -1, -1):
         if starts and k != starts[-1] - period:

@@ -19,14 +19,14 @@ from boostopt.errors import OptionError
 T = TypeVar("T")
 
 Where = Axes | Sequence[Axes] | None
-"""Axes of the caller's to draw on; None for a figure of its own."""
+"""The caller's axes to draw on; None for a figure of its own."""
 
 COLORS = ("#000000", "#d55e00", "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7")
-"""The palette of Okabe and Ito, which the colour-blind can tell apart, without its yellow, too light for a line."""
+"""The palette of Okabe and Ito, safe for colour-blind readers, without its yellow, which is too light for a line."""
 
 BLACK, RED, BLUE, ORANGE, GREEN, SKY, PURPLE = COLORS
 GREY = "#767676"
-"""Of what is in the background: still 4.5 to 1 against white."""
+"""The colour of the background elements: its contrast with white is still 4.5 to 1."""
 
 DASHES: tuple[Any, ...] = (
     "-",
@@ -40,16 +40,16 @@ DASHES: tuple[Any, ...] = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 OUTCOMES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "..")}
-"""Colour and hatch of what came of solves."""
+"""Colour and hatch of the results of solves."""
 
 NAME = 32
-"""Letters of a name that are shown."""
+"""Number of letters of a name that are shown."""
 
 LETTERS = 15
-"""Small letters to an inch, on average, with room to spare."""
+"""Average number of small letters in an inch, on the safe side."""
 
 WIDTH = 7.2
-"""Inches: about the width of a page, so that letters of 10 points are read as such."""
+"""The width of a figure in inches: about the width of a page, so that letters of 10 points keep their size."""
 
 DPI = 110
 
@@ -57,11 +57,11 @@ DPI = 110
 class Picture(Figure):
     """A figure that notebooks show.
 
-    They show a bare Figure as its name only, unless pyplot has been imported.
+    Unless pyplot has been imported, notebooks show only the name of a bare Figure.
     """
 
     def _repr_png_(self) -> bytes:
-        """Return the picture as notebooks take it."""
+        """Return the picture in the form that notebooks expect."""
         buffer = io.BytesIO()
         self.savefig(buffer, format="png")
         return buffer.getvalue()
@@ -69,7 +69,7 @@ class Picture(Figure):
 
 @dataclass(frozen=True)
 class Look:
-    """The look of one of several things that are drawn over each other: no two of 49 alike."""
+    """The look of one of several overlapping curves; 49 looks are distinct."""
 
     color: str
     dashes: Any
@@ -77,14 +77,14 @@ class Look:
 
 
 def look(k: int) -> Look:
-    """Return the look of thing k, from 0."""
+    """Return the look of curve k, from 0."""
     count = len(COLORS)
-    # Once all colours are used up each comes again with another line.
+    # Once all colours are used, each occurs again with another line.
     return Look(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
 
 
 def name_of(thing: str, letters: int = NAME) -> str:
-    """Return a name as matplotlib shows it: a dollar begins no formula, an underscore hides none."""
+    """Escape a name for matplotlib: a dollar must not begin a formula, and an underscore must not hide the name."""
     plain = " ".join(thing.split())
     cut = plain if len(plain) <= letters else f"{plain[: letters - 3]}..."
     return f"{' ' if cut[:1] in ('', '_') else ''}{cut}".replace("$", r"\$")
@@ -101,7 +101,7 @@ class Panels:
     axes
         Its panels, row by row.
     own
-        Whether the figure was made for this picture, so that legends and colour bars are ours to place.
+        Whether the figure was made for this picture, so that the picture places legends and colour bars.
     """
 
     figure: Figure
@@ -109,9 +109,9 @@ class Panels:
     own: bool
 
     def legend(self, *of: Axes, columns: int = 6, title: str = "") -> None:
-        """Put one legend for all of these panels below them, in as many columns as fit; the figure grows by it.
+        """Put one legend for all these panels below them, in as many columns as fit; the figure grows by its height.
 
-        Its title, plain words, is broken into lines of the figure's width.
+        The title is plain text, broken into lines of the figure's width.
         """
         if not self.own:
             return
@@ -146,12 +146,12 @@ def panels(
     heights: Sequence[float] | None = None,
     one_scale: bool = True,
 ) -> Panels:
-    """Return panels in a figure of their own, those of a row and, with `one_scale`, a column alike, or the ones given.
+    """Return the given axes, or panels in a new figure that share scales by row and, with `one_scale`, by column.
 
     Raises
     ------
     OptionError
-        Other axes are given than the picture has panels.
+        The number or type of the given axes does not fit the panels of the picture.
     """
     wanted = rows * columns
     if axes is None:
@@ -177,12 +177,12 @@ def panels(
 
 
 def by_label(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:
-    """Return things by their labels, a single one by the label that is its own.
+    """Return things by label; a single one gets its own label.
 
     Raises
     ------
     OptionError
-        There is none, or a label is no text that a legend can show.
+        There is none, or a label is not a text that a legend can show.
     """
     if not isinstance(things, Mapping):
         return {label: things}

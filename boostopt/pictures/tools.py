@@ -1,4 +1,4 @@
-"""Matplotlib, which pictures need: the error where it is not installed."""
+"""The error if matplotlib, which pictures need, is not installed."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
 from boostopt.shapes import Array, Float
 
 AT_CAP = 1e-6
-"""Relative distance from its cap at which a weight is said to be there: as near as solvers bring it."""
+"""The relative distance from its cap at which a weight counts as capped: solvers come no closer."""
 
 MOST = 0.99
-"""Share of the weight whose examples are counted: with an entropy all have some."""
+"""The share of the weight whose examples are counted; with an entropy all examples have some weight."""
 
 
 def example_weights(
@@ -28,29 +28,30 @@ def example_weights(
 ) -> Figure:
     """Draw the weights d of the examples, by size or example by example.
 
-    Where all of them have a cap c_n / nu they are drawn relative to it, nu d_n / c_n in [0, 1]; otherwise relative to
-    equal weights, d_n sum(c) / c_n, which are 1. Sorted by size, the area below a line is nu in the one case and the
-    number of examples in the other; the legend counts the examples at their cap, and those that carry 99 % of all.
+    If all weights have a cap c_n / nu, they are drawn relative to it, as nu d_n / c_n in [0, 1]. Otherwise they are
+    drawn relative to equal weights, as d_n sum(c) / c_n, and equal weights are 1. If they are sorted by size, the area
+    below a line is nu in the first case and the number of examples in the second. The legend counts the examples at
+    their cap, and those that carry 99 % of the weight.
 
     Parameters
     ----------
     weights
-        A run, or a classifier of two classes that has it as `run_`, whose last distribution is meant; or an array of
+        A run, or a classifier of two classes that holds one as `run_`, whose last distribution is drawn; or an array of
         weights, shape (N,), non-negative, which is divided by its sum; or several of these by their labels.
     nu
         The count of examples in the cap, positive; by default that of each run, if its cap can bind, and none for
-        arrays. Weights that no cap was set to may exceed it.
+        arrays. Weights that were not capped may exceed this cap.
     c
-        Multiplicities of the examples of arrays, shape (N,), non-negative, 1 by default; runs bring their own.
+        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; runs bring their own.
     ordered
-        Whether the largest come first, each as wide as its multiplicity; otherwise example n stands at n.
+        Whether the largest weights come first, each as wide as its multiplicity; otherwise example n is at position n.
     axes
         Axes to draw on.
 
     Raises
     ------
     OptionError
-        Nothing is given, or nu is no positive number.
+        Nothing is given, or nu is not a positive number.
     ProblemError
         Weights are negative, not finite, all 0, or do not fit c.
     """
@@ -90,7 +91,7 @@ class Weights:
 
     @property
     def words(self) -> str:
-        """The number of examples at their cap, and of those that carry nearly all, in words."""
+        """The number of examples at their cap, and of those that carry nearly all the weight, in words."""
         carried = np.cumsum(np.sort(self.d)[::-1])
         carriers = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
         if self.nu is None:
@@ -108,7 +109,7 @@ def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
     if isinstance(source, Run):
         d, of = source.d, counts_of(source.record.problem.examples)
         own = nu_of(source.record.problem.goal)
-        # No weight is held below 1 by the cap of a hard margin.
+        # The cap of a hard margin does not hold any weight below 1.
         binds = own is not None and float(of.max()) < own
         nu = own if nu is None and binds else nu
     else:
@@ -123,7 +124,7 @@ def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
 
 
 def _draw_ordered(axis: Axes, name: str, its: Weights, capped: bool, as_: Look) -> None:
-    """Draw a falling staircase, a stair for each example."""
+    """Draw a decreasing step function, with a step for each example."""
     y = its.relative(capped)
     order = np.argsort(-y, kind="stable")
     x = np.concatenate([[0.0], np.cumsum(its.c[order])])
@@ -134,7 +135,7 @@ def _draw_ordered(axis: Axes, name: str, its: Weights, capped: bool, as_: Look) 
 
 
 def _draw_each(axis: Axes, name: str, its: Weights, capped: bool, as_: Look, stems: bool) -> None:
-    """Draw a marker for each example, on a stem unless those of others would cover it."""
+    """Draw a marker for each example, with a stem unless the stems would overlap."""
     y = its.relative(capped)
     n = np.arange(len(y))
     if stems:

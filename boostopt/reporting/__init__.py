@@ -3,9 +3,9 @@
 report
     Write the page of a comparison or a benchmark.
 to_html
-    Return it as text.
+    Return the page as text.
 
-The page needs no other file, no script and no network. Making it needs Jinja, latex2mathml and matplotlib:
+The page needs no other file, no script and no network. To make it, you need Jinja, latex2mathml and matplotlib:
 `pip install "boostopt[report]"`.
 """
 

@@ -1,4 +1,4 @@
-"""The contents of a report as the template takes them: words, formulas and pictures, nothing left to compute."""
+"""The contents of a report for the template: words, formulas and pictures, with nothing left to compute."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from boostopt.reporting.illustrations import Illustration, of_claims, of_program
 from boostopt.reporting.logs import by_backend
 
 FEW = 3
-"""Up to as many formulations, and programs, stand unfolded."""
+"""Up to this many formulations, and programs, are unfolded."""
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A formulation: its page, its formulas where it states any in the pages' notation, and where it is stated."""
+    """A formulation: its page, its formulas if the page states them in the pages' notation, and its sources."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Backends, one in a row, against gaps, with the accuracies that solvers were sent, and remarks below them."""
+    """Backends, one for each row, against gaps, with the accuracies that solvers were sent, and remarks below."""
 
     gaps: tuple[str, ...]
     rows: tuple[tuple[str, tuple[tuple[Cell, str], ...]], ...]
@@ -58,7 +58,7 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Shown:
-    """A program with everything that was found out about it."""
+    """A program with all its results."""
 
     label: str
     verdict: Conclusion
@@ -91,7 +91,7 @@ class Contents:
 
 
 def contents(of: Document) -> Contents:
-    """Return what stands in the report of a comparison or a benchmark."""
+    """Return the contents of the report of a comparison or a benchmark."""
     b = of.benchmark
     programs = tuple(_program(of, k, label) for k, label in enumerate(b.programs))
     several = len(b.programs) > 1
@@ -123,7 +123,7 @@ def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
 
 
 def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
-    """Return what is known, in a sentence; of several programs in one about all, after those that must not be."""
+    """Return the conclusion in a sentence; several programs share one, which follows the contradictions, if any."""
     b = of.benchmark
     if len(programs) == 1:
         return (programs[0].verdict,)
@@ -172,7 +172,7 @@ def _program(of: Document, k: int, label: str) -> Shown:
 
 
 def _narrowest(runs: Iterable[Row]) -> list[Row]:
-    """Return the run of each backend that has proved most: the interval that it stands for."""
+    """Return the best run of each backend, whose interval represents the backend."""
     best: dict[str, Row] = {}
     for run in runs:
         before = best.get(run.backend)
@@ -182,10 +182,10 @@ def _narrowest(runs: Iterable[Row]) -> list[Row]:
 
 
 def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
-    """Return the intervals for wide and for narrow screens, by these words; nothing where there is none to draw."""
+    """Return the intervals for wide and for narrow screens, by these words; nothing if there is none to draw."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
-    except ProblemError:  # infeasible, or nothing known: there are no distances to draw, and the words say so
+    except ProblemError:  # infeasible, or no finite interval: there are no distances to draw, and the words say so
         return ()
     label = "Certified intervals of the backends against each other"
     return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
@@ -215,7 +215,7 @@ def _matrix(
     accuracy: Mapping[tuple[str, float], str],
     remarks: Iterable[str],
 ) -> Matrix:
-    """Put cells in rows, each with the accuracy that the solver was sent in a line of its own."""
+    """Put cells in rows, with the accuracy that the solver was sent on a line of its own."""
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
     rows = tuple(

@@ -1,4 +1,4 @@
-"""Pictures as SVG inside a page: text as text, no date, every name of its own."""
+"""Pictures as SVG inside a page: with text as text, without a date, and with unique names."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
 SAVED: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
-"""Text is text that a browser draws and a reader can search; names in the picture do not change from run to run."""
+"""Settings for text that the browser draws and the reader can search, and for names that are equal in all runs."""
 
 NARROW = 4.2
-"""Inches of a picture for narrow screens: shrunk to one of 360 pixels its letters are still those of a text."""
+"""Inches of a picture for narrow screens: at a width of 360 pixels its letters are still as large as text."""
 
 NOT_RUN = "not run"
-"""The words on a backend without an interval."""
+"""The words for a backend without an interval."""
 
 
 def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup:
-    """Return a figure as SVG to stand in HTML.
+    """Return a figure as SVG to embed in HTML.
 
     Parameters
     ----------
     figure
-        What a function of `boostopt.pictures` returned.
+        The result of a function of `boostopt.pictures`.
     prefix
-        What every name in it begins with: names must be unique in a page.
+        The prefix of every name in the picture: names must be unique in a page.
     label
-        What it shows, for those who do not see it.
+        A description of the picture, for readers who do not see it.
     least
-        Pixels below which its width is not shrunk: it is moved to be seen then; 0 for as wide as the page has it.
+        The minimum width in pixels; on a narrower screen the reader scrolls. 0 fits the picture to the page.
     """
     file = io.StringIO()
     with mpl.rc_context(SAVED), warnings.catch_warnings():
-        # The letters are drawn by the browser, whose fonts have more of them than matplotlib's.
+        # The browser draws the letters, and its fonts have more letters than those of matplotlib.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(file, format="svg", metadata={"Date": None})
     text = file.getvalue()
     text = text[text.index("<svg") :]
-    # What it says about itself, its comments, and a style that would hold for all pictures of the page.
+    # Remove metadata, comments, and a style that would apply to all pictures of the page.
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style\b.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"<[^<>]+>", lambda tag: _renamed(tag[0], prefix), text)
     text = re.sub(r'^<svg ([^>]*?)\s*width="[^"]*"', r"<svg \1", text)
@@ -61,7 +61,7 @@ def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup
 
 
 def wide_intervals(runs: Sequence[Row]) -> Figure:
-    """Draw certified intervals with gaps and seconds, but not with reasons, which the table beside it has in full."""
+    """Draw certified intervals with gaps and seconds, but without reasons, which the table beside it gives in full."""
     figure = intervals(runs)
     for label in figure.axes[0].texts:
         if label.get_text().startswith(f"{NOT_RUN}: "):
@@ -70,13 +70,13 @@ def wide_intervals(runs: Sequence[Row]) -> Figure:
 
 
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
-    """Draw the profiles for a narrow screen: a picture for each gap, its legend no wider than the picture."""
+    """Draw the profiles for a narrow screen: one picture for each gap, with a legend no wider than the picture."""
     settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.profiles)[::-1]]
     return tuple(narrowed(profiles(replace(benchmark, settings=one), against)) for one in settings)
 
 
 def narrowed(figure: Figure) -> Figure:
-    """Make a picture narrow, and its legend anew in as many columns as fit."""
+    """Make a picture narrow, and rearrange its legend in as many columns as fit."""
     title = ""
     for legend in list(figure.legends):
         title = " ".join(legend.get_title().get_text().split())
@@ -88,7 +88,7 @@ def narrowed(figure: Figure) -> Figure:
 
 
 def narrow_intervals(runs: Sequence[Row]) -> Figure:
-    """Draw certified intervals for a narrow screen: no words that the table has, the legend in one column."""
+    """Draw certified intervals for a narrow screen: without the words of the table, and with a one-column legend."""
     figure = Figure(figsize=(NARROW, 1.2 + 0.34 * len(runs)), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.add_subplot()
@@ -104,6 +104,6 @@ def narrow_intervals(runs: Sequence[Row]) -> Figure:
 
 
 def _renamed(tag: str, prefix: str) -> str:
-    """Return a tag whose names, and what refers to them, begin with a prefix."""
+    """Return a tag whose names, and the references to them, begin with a prefix."""
     tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
     return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", tag)

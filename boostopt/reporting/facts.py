@@ -1,4 +1,4 @@
-"""Facts, name by name: parameters, data, how the comparison came about, what it was made with."""
+"""Facts, name by name: parameters, data, origin of the comparison, versions and machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boostopt.reporting.formulas import prose, symbol
 
 
 def origin(of: Document) -> tuple[tuple[str, str], ...]:
-    """Return where the comparison comes from."""
+    """Return the origin of the comparison."""
     source = of.benchmark.origin
     return named(
         {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
@@ -61,7 +61,7 @@ def facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...
 
 
 def _multiplicities(ends: Sequence[float], total: float | None) -> str:
-    """Say how often the examples count."""
+    """Describe the multiplicities of the examples."""
     if not ends:
         return ""
     least, most = ends
@@ -70,7 +70,7 @@ def _multiplicities(ends: Sequence[float], total: float | None) -> str:
 
 
 def _share(share: float) -> str:
-    """Write a share, which is whole only where it is 1."""
+    """Write a share, as 100 % only if it is exactly 1."""
     return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
 
 
@@ -106,5 +106,5 @@ def provenance(of: Document) -> tuple[tuple[str, str], ...]:
 
 
 def named(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Return what is known, as text."""
+    """Return the known facts as text."""
     return tuple((name, str(value)) for name, value in facts.items() if value not in ("", None))

@@ -1,7 +1,7 @@
-"""The problems of a page as MathML: its plain notation becomes LaTeX, and that MathML, statement by statement.
+"""The problems of a page as MathML: plain notation becomes LaTeX, and LaTeX becomes MathML, statement by statement.
 
-Each statement is a formula of its own and the layout is HTML's, so that a narrow screen can put things below each
-other, which no formula does by itself.
+Each statement is a formula of its own, and HTML does the layout. So a narrow screen can put statements below each
+other, which a single formula cannot do.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements,
 from boostopt.typesetting.prose import Part, parts_of_prose
 
 LONGEST = 10_000
-"""Characters of the longest paragraph in which formulas are looked for."""
+"""The most characters of a paragraph that is searched for formulas."""
 
 
 @dataclass(frozen=True)
 class ProblemShown:
-    """An optimization problem: what opens it, its objective, and its constraints with their multipliers, or None."""
+    """An optimization problem: its opening words, its objective, and its constraints with their multipliers or None."""
 
     name: Markup
     opening: Markup
@@ -36,7 +36,7 @@ class ProblemShown:
 
 @dataclass(frozen=True)
 class StatementsShown:
-    """Statements that all hold, under a name."""
+    """Statements that hold together, under a name."""
 
     name: Markup
     rows: tuple[Markup, ...]
@@ -44,16 +44,16 @@ class StatementsShown:
 
 @dataclass(frozen=True)
 class PageShown:
-    """The text of a formulation's page, its formulas as MathML.
+    """The text of a formulation's page, with formulas as MathML.
 
     Attributes
     ----------
     summary, sources
-        What the program finds, and where it is stated.
+        The purpose of the program, and its references.
     problems
-        Primal and dual, and what else the page states as a problem.
+        Primal and dual, and further problems that the page states.
     statements
-        The conditions of optimality and further blocks.
+        The optimality conditions and further blocks.
     symbols
         Symbols with their meanings.
     """
@@ -66,12 +66,12 @@ class PageShown:
 
 
 def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
-    """Return what a page says; None where it states no problems, or not in the notation of the pages.
+    """Return the content of a page; None if it states no problems, or not in the notation of the pages.
 
     Parameters
     ----------
     page
-        Its docstring.
+        The docstring of the page.
     meanings
         Meanings of its parameters by name.
     """
@@ -80,17 +80,17 @@ def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
     try:
         text = parse_page(page)
         return _shown(text, meanings)
-    except (OptionError, RecursionError):  # a page of one's own, or a file that was edited: its words are shown instead
+    except (OptionError, RecursionError):  # the user's own page or an edited file: its words are shown instead
         return None
 
 
 def symbol(name: str) -> Markup:
-    """Return a symbol by the name that is typed; the name itself where it is no symbol of the papers."""
+    """Return a symbol by its typed name; the name itself if it is no symbol of the papers."""
     return mathml(latex(name)) if name in STANDARD else Markup.escape(name)
 
 
 def prose(text: str) -> Markup:
-    """Return a paragraph in the notation of the pages as HTML: its formulas are MathML, its code is marked.
+    """Return a paragraph in the notation of the pages as HTML, with formulas as MathML and with marked code.
 
     A paragraph of a file can be anything. If it is very long or nested very deeply, it is shown as it was typed.
     """
@@ -111,8 +111,8 @@ def prose(text: str) -> Markup:
 def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Markup:
     r"""Translate LaTeX for math mode to MathML.
 
-    Bars come as `\lvert` and `\rvert`, which latex2mathml takes for relations unless they are `\left` and `\right`; and
-    it leaves no room before a function, nor around a colon.
+    latex2mathml takes the bars `\lvert` and `\rvert` for relations unless they are `\left` and `\right`. It also leaves
+    no space before a function, nor around a colon.
     """
     fenced = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
     fenced = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", fenced)
@@ -120,9 +120,9 @@ def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Marku
     fenced = fenced.replace(" : ", r" \; : \; ")
     # In a block, limits stand below max and sum.
     root = convert_to_element(fenced, display=display)
-    root.attrib.pop("xmlns", None)  # HTML knows its MathML without
+    root.attrib.pop("xmlns", None)  # HTML needs no namespace for MathML
     for element in root.iter():
-        # It writes characters as their entities; escaped text must stay text, so that they are resolved here.
+        # latex2mathml writes characters as entities. They are resolved here, but escaped text must stay text.
         element.text = unescape(element.text) if element.text else element.text
     for element in root.iter():
         _mark_signs(element)
@@ -130,7 +130,7 @@ def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Marku
 
 
 def _mark_signs(row: ElementTree.Element) -> None:
-    """Make infinity a symbol, and a sign that follows another sign a prefix: operators stand apart from both sides."""
+    """Make infinity a symbol, and make a sign after another sign a prefix, which has no space on both sides."""
     before = None
     for element in row:
         if element.tag == "mo" and element.text == "\N{INFINITY}":

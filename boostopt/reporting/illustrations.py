@@ -1,4 +1,4 @@
-"""The pictures of a benchmark, each for wide screens and for narrow ones, with a note on how to read it."""
+"""The pictures of a benchmark for wide and for narrow screens, each with a note on how to read it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from boostopt.pictures import claimed_against_certified, heat_map, profiles
 from boostopt.reporting.drawings import NARROW, drawn, narrow_profiles, narrowed
 
 WIDE = 7.2
-"""Inches of a picture that fits on a wide screen with letters as large as those of the text."""
+"""Inches of a picture for wide screens with letters as large as those of the text."""
 
 PIXELS = 85.0
-"""Pixels of an inch of a picture, at the least: letters of 10 points are then no smaller than 11 pixels."""
+"""The minimum of pixels for an inch of a picture: letters of 10 points are then no smaller than 11 pixels."""
 
 BARS = (
     "Below, on how many programs it reached the gap, failed, or was not run; at the right the geometric mean of its "
@@ -27,7 +27,7 @@ BARS = (
 
 @dataclass(frozen=True)
 class Illustration:
-    """A picture, drawn for several kinds of screens by these words, its heading and its note."""
+    """A picture, drawn for several kinds of screens, with its heading and its note."""
 
     heading: str
     drawn: tuple[tuple[str, Markup], ...]
@@ -35,7 +35,7 @@ class Illustration:
 
 
 def of_programs(b: Benchmark) -> tuple[Illustration, ...]:
-    """Return what shows all programs at once, of two or more."""
+    """Return the pictures that show all programs at once, if there are two or more."""
     return (
         Illustration(
             "Performance profiles",
@@ -53,7 +53,7 @@ def of_programs(b: Benchmark) -> tuple[Illustration, ...]:
 
 
 def of_claims(b: Benchmark) -> tuple[Illustration, ...]:
-    """Return what the solvers claim against what is certified; nothing where no solver reports a gap."""
+    """Return the picture of claimed against certified gaps; nothing if no solver reports a gap."""
     label = "The gap that the solver claims against the gap that is certified, for each run"
     try:
         wide, narrow = claimed_against_certified(b), narrowed(claimed_against_certified(b))
@@ -72,7 +72,7 @@ def of_claims(b: Benchmark) -> tuple[Illustration, ...]:
 
 
 def _profiles(b: Benchmark, against: str) -> tuple[tuple[str, Markup], ...]:
-    """Return profiles; on narrow screens a picture for each gap."""
+    """Return the profiles; narrow screens get one picture for each gap."""
     label, name = {
         "fastest": ("Performance profiles of the backends", "profiles"),
         "seconds": ("Data profiles of the backends", "data"),
@@ -82,7 +82,7 @@ def _profiles(b: Benchmark, against: str) -> tuple[tuple[str, Markup], ...]:
 
 
 def _heat(b: Benchmark) -> Iterator[Illustration]:
-    """Yield the map of seconds; nothing where there are more programs or backends than a picture holds."""
+    """Yield the map of seconds; nothing if there are too many programs or backends for a picture."""
     label = "Seconds of each backend on each program"
     try:
         wide, narrow = heat_map(b), heat_map(b, brief=True)
@@ -101,5 +101,5 @@ def _heat(b: Benchmark) -> Iterator[Illustration]:
 
 
 def _both(wide: Markup, *narrow: Markup) -> tuple[tuple[str, Markup], ...]:
-    """Return pictures with the screens that they are for."""
+    """Return pictures for wide and for narrow screens."""
     return ("wide-screen", wide), *(("narrow-screen", one) for one in narrow)

@@ -22,7 +22,7 @@ def by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def head_of_log(runs: list[Row]) -> str:
-    """Return the heading of what there is to unfold of a backend on a program."""
+    """Return the heading of the unfoldable log of a backend on a program."""
     ran = [run for run in runs if run.ran]
     if not ran:
         return "not run"
@@ -33,13 +33,13 @@ def head_of_log(runs: list[Row]) -> str:
 
 
 def head_of_run(run: Row) -> str:
-    """Return the heading of one of several runs: its gap and repeat, and what it came to."""
+    """Return the heading of one of several runs: its gap, its repeat and its result."""
     result = f"{run.result} in {seconds_once(run)} s" if run.ran else run.result
     return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
 
 
 def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
-    """Return what a run came to, name by name."""
+    """Return the results of a run, name by name."""
     if not run.ran:
         return (("Why", run.reason),)
     return named(
@@ -59,7 +59,7 @@ def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
 
 
 def facts_of_attempt(attempt: LoggedAttempt) -> tuple[tuple[str, str], ...]:
-    """Return what is known of an attempt besides its form and the solver's words, name by name."""
+    """Return the facts about an attempt other than its form and the solver's words, name by name."""
     spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
     return named(
         {

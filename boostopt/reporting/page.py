@@ -1,4 +1,4 @@
-"""The page: contents put into the template, everything escaped, and written whole or not at all."""
+"""The page: the template filled with escaped contents, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from boostopt.reporting.tools import check_place, check_tools
 HERE = Path(__file__).parent
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that no page may hold: controls, and halves of characters."""
+"""Characters that no page may hold: control characters and surrogates."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -29,12 +29,12 @@ def to_html(result: Comparison | Benchmark | Document) -> str:
     Parameters
     ----------
     result
-        What `boostopt.compare` or `boostopt.benchmark` returned, or what `boostopt.comparison.documents.load` read.
+        The result of `boostopt.compare` or `boostopt.benchmark`, or of `boostopt.comparison.documents.load`.
 
     Raises
     ------
     ReportToolsNotFound
-        Something that reports are made with is not installed.
+        A package that reports need is not installed.
     """
     check_tools()
     from boostopt.reporting.contents import contents
@@ -50,12 +50,12 @@ def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[st
     result
         As in `to_html`.
     path
-        The file; one that is there is replaced, whole or not at all.
+        The file; an existing file is replaced, whole or not at all.
 
     Raises
     ------
     ReportToolsNotFound
-        Something that reports are made with is not installed.
+        A package that reports need is not installed.
     DataError
         The file cannot be written.
     """
@@ -67,7 +67,7 @@ def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[st
 
 @cache
 def _template() -> Any:
-    """The template, which escapes whatever is put into it."""
+    """The template, which escapes all its contents."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -88,5 +88,5 @@ def _template() -> Any:
 
 
 def _printable(value: Any) -> Any:
-    """Return text without characters that no page may hold; what is escaped already stays so."""
+    """Return text without characters that no page may hold; escaped text stays escaped."""
     return type(value)(UNPRINTABLE.sub(REPLACEMENT, value)) if isinstance(value, str) else value

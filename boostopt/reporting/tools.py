@@ -1,4 +1,4 @@
-"""Checks before any work: whether a report can be made, and whether it can be written where it is to stand."""
+"""Checks before any work: whether a report can be made, and whether it can be written to its path."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class ReportToolsNotFound(BoostoptError, ImportError):
 
 
 def check_tools() -> None:
-    """Ask whether everything is installed that reports are made with.
+    """Check that every package that reports need is installed.
 
     Raises
     ------
     ReportToolsNotFound
-        Something is not.
+        A package is not installed.
     """
     missing = [name for name in TOOLS if find_spec(name) is None]
     if missing:
@@ -35,19 +35,19 @@ def check_tools() -> None:
 
 
 def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str] | None] = ()) -> None:
-    """Ask whether a report can be written to a path, without touching what is there.
+    """Check that a report can be written to a path, without touching an existing file.
 
     Parameters
     ----------
     path
-        Where the report is to stand.
+        The path of the report.
     read
-        Files that the report must not replace; None for none.
+        Input files that the report must not replace; None for none.
 
     Raises
     ------
     DataError
-        It cannot be written, or it would replace what is read.
+        The report cannot be written, or it would replace an input file.
     """
     path = file_path("path", path, DataError)
     several = [read] if isinstance(read, str | os.PathLike) else listed("read", read, "paths of files")
@@ -56,7 +56,7 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
             raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
     target = written(path)
     try:
-        # Made and dropped: permissions alone do not tell whether a disk can be written to.
+        # A file is created and removed, because permissions alone do not show whether a disk can be written to.
         with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
             pass
     except (OSError, ValueError) as failure:
