@@ -59,7 +59,7 @@ from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
 class Parameters:
     """The parameters of ERLPBoost."""
 
-    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy", POSITIVE, CANONICAL)
     two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)

@@ -52,7 +52,7 @@ from boostopt.authoring import (
 class Parameters:
     """The parameters of LPBoost."""
 
-    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 

@@ -77,8 +77,9 @@ LEAST_PRODUCT = 1e-250
 
 def in_domain(F: Regularizer, d: Float[Array, " N"]) -> bool:
     """Whether d is in the domain of F as it is; on the simplex its exact sum is 1."""
-    if F.on_simplex and not abs(float(d.sum()) - 1.0) <= SUM_ROUNDING:
-        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        if F.on_simplex and not abs(float(d.sum()) - 1.0) <= SUM_ROUNDING:
+            return False
     return not any(F.residuals(d).values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
 
 

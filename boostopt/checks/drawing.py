@@ -52,7 +52,7 @@ class Instance:
     c, d0
         As passed to `bind`, None for the default.
     refusals
-        What the page said of the draws that it refused before this one.
+        The refusals of earlier draws, in the words of the page.
     """
 
     program: Program

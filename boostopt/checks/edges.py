@@ -144,7 +144,7 @@ def _conjugate(probe: EdgeProbe) -> Measurements:
         yield NotAsked(UNSTATED)
         return
     if not G.exact:
-        yield Remark("G* is an upper bound only: held to be above the supremum over [-1, 1]")
+        yield Remark("G* is an upper bound only: it must be at least the supremum over [-1, 1]")
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[: 2 * probe.solves]:
         supremum = probe.near.at(w)
         if supremum is None:

@@ -43,7 +43,7 @@ SOLVES = 2
 MULTIPLIER = 1e-5
 """Accuracy of a solver's multipliers: the square root of its gap if the dual is flat."""
 
-DERIVED = "the page prints no {}: the derived one stands for it"
+DERIVED = "the page prints no {}: the derived one is used instead"
 NO_DUAL = "no dual is printed, and none can be derived"
 
 
@@ -284,7 +284,7 @@ def _bounds(probe: PageProbe) -> Measurements:
     if value is None:
         yield Remark("no solver found a value in one instance")
         return
-    yield Remark("F* or G* is an upper bound only: the value at w was held below the optimum")
+    yield Remark("F* or G* is an upper bound only: the value at w must be at most the optimum")
     for w in probe.weights:
         bound = probe.closed(w)
         if probe.G.off(w) < OFF:

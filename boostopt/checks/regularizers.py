@@ -111,7 +111,7 @@ def _fenchel_young(probe: RegularizerProbe) -> Measurements:
 def _maximizer(probe: RegularizerProbe) -> Measurements:
     F = probe.F
     if not F.exact:
-        yield Remark("F* is an upper bound only: its d need not attain it, and was held to the domain alone")
+        yield Remark("F* is an upper bound only: its d need not attain it; only its domain was checked")
     for z, at in zip(probe.directions, probe.at, strict=True):
         yield Measured(probe.outside(at.d), FEASIBLE, "the maximizer leaves the domain", {"z": z, "d": at.d})
         if F.exact:
@@ -125,7 +125,7 @@ def _conjugate(probe: RegularizerProbe) -> Measurements:
         yield NotAsked(UNSTATED)
         return
     if not F.exact:
-        yield Remark("F* is an upper bound only: held to be above the supremum, and near it where told a maximizer")
+        yield Remark("F* is an upper bound only: it must be at least the supremum, and close to it near a maximizer")
     for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
         supremum = probe.supremum.at(z)
         if supremum is None:
@@ -140,7 +140,7 @@ def _conjugate(probe: RegularizerProbe) -> Measurements:
         for bound in (at.value, near.value):
             yield Measured(supremum - bound, SOLVED * scale, "the supremum exceeds the bound F*(z)", {"z": z})
         if float(np.abs(z).max()) <= 1.0:
-            what = "the bound F*(z), told a maximizer, exceeds the supremum"
+            what = "the bound F*(z), computed near a maximizer, exceeds the supremum"
             yield Measured(near.value - supremum, NEAR * scale, what, {"z": z})
 
 
@@ -161,7 +161,7 @@ def _gradient(probe: RegularizerProbe) -> Measurements:
             tolerance = 1e-14 * scale_of(at.value, float(np.abs(at.d) @ np.abs(z))) / h * np.sqrt(F.N) + SOLVED
             what = f"weight {n} of the maximizer is no slope of F*: it lies outside [{behind:.6g}, {ahead:.6g}]"
             yield Measured(outside, tolerance, what, {"z": z, "d": at.d})
-    yield Remark("at kinks of F* the weight is held between the slopes; F* has one slope", pinned, count)
+    yield Remark("at kinks of F* the weight must lie between the slopes; F* has one slope", pinned, count)
 
 
 def _stationarity(probe: RegularizerProbe) -> Measurements:

@@ -152,7 +152,7 @@ def latex_of_formulas(F: str | None, G: str | None) -> str | None:
 
 
 def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
-    """Return primal and dual side by side with the table of their symbols, for a notebook; None without problems.
+    """Return primal and dual side by side, KKT system and table of symbols, for a notebook; None without problems.
 
     Parameters
     ----------
@@ -166,7 +166,9 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     page = parse_page(docstring)
     rows = [f"{latex(symbol)} & {_in_latex(meaning)}" for symbol, meaning in symbol_table(page, meanings)]
     table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
-    return _display(f"\\begin{{array}}{{l}}\n{latex_side_by_side(page)} \\\\[3ex]\n{table}\n\\end{{array}}")
+    kkt = f"\\textbf{{{page.kkt.name}}} \\\\[1ex]\n{latex_kkt(page)}"
+    body = " \\\\[3ex]\n".join((latex_side_by_side(page), kkt, table))
+    return _display(f"\\begin{{array}}{{l}}\n{body}\n\\end{{array}}")
 
 
 def _in_latex(prose: str) -> str:

@@ -557,10 +557,10 @@ def test_nothing_is_printed(backend: str, capfd: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("program", "reason"),
     (
-        (reference_erlpboost, "HiGHS is driven for linear programs here; the program needs exponential cones"),
+        (reference_erlpboost, "HiGHS is used for linear programs only; the program needs exponential cones"),
         (
             lambda: get_formulation("qp_reg_adaboost").bind(REFERENCE_U, C=1),
-            "HiGHS is driven for linear programs here; the program needs a quadratic objective",
+            "HiGHS is used for linear programs only; the program needs a quadratic objective",
         ),
         (
             lambda: get_formulation("norm_penalty").bind(REFERENCE_U, r=2.0, p=np.inf),

@@ -43,7 +43,7 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("lpboost", {}, r"lpboost needs nu, the number of examples.*, in \[1, sum of c\]; got none. Pass nu=..."),
+        ("lpboost", {}, r"lpboost needs nu, the least number of examples.*, in \[1, sum of c\]; got none. Pass nu=..."),
         ("lpboost", {"nu": 0.99}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 0.99"),
         ("lpboost", {"nu": 6.01}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 6.01"),
         ("lpboost", {"nu": 4, "c": [0.5] * 6}, r"= \[1, 3\]; got 4"),
@@ -65,7 +65,7 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         (
             "lpboost",
             {"nu": 0.5, "c": [0.1] * 6},
-            r"got 0\.5\. It is .* the cap is c / nu\. Pass a value in this domain\.$",
+            r"got 0\.5\. It is .* each gets at most c / nu\. Pass a value in this domain\.$",
         ),
         ("lpboost", {"nu": 2, "c": MASKED[0]}, r"c must have no masked entries; got 2, the first at \(1\)\. Drop"),
         ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"d0 must have no masked entries; got 2, the first at \(1\)\. Drop"),

@@ -96,7 +96,7 @@ def test_formulas_in_prose_are_mathml_and_the_rest_is_escaped() -> None:
     assert "".join(ElementTree.fromstring(formula).itertext()) == "e=U\N{DOWN TACK}d"
     assert rest.startswith(", with <code>segment</code> &amp; ") and "<script" not in rest
     assert dict(stated("lpboost").symbols)[symbol("nu")] == prose(
-        "the number of examples that must at least share the weight: the cap is c / nu"
+        "the least number of examples that share the weight: each gets at most c / nu"
     )
 
 

@@ -93,8 +93,9 @@ def test_a_capital_in_the_middle_of_a_sentence_is_a_symbol() -> None:
 def test_notebooks_show_the_formulas_in_meanings() -> None:
     page: Any = boostopt.get_formulation("lpboost")
     shown = page._repr_latex_() or ""
-    assert r"share the weight: the cap is }\frac{c}{\nu} \\" in shown
+    assert r"share the weight: each gets at most }\frac{c}{\nu} \\" in shown
     assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in shown
+    assert r"\textbf{KKT} \\[1ex]" in shown and r"w_{q} (\gamma - e_{q}) = 0" in shown
     assert "Uᵀ" not in shown and "c / nu" not in shown
 
 

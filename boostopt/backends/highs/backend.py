@@ -204,7 +204,7 @@ class HighsBackend(Backend):
         beyond = program.cones - {"linear"}
         if beyond:
             needs = " and ".join(needs_in_words(beyond))
-            return Capability(False, f"HiGHS is driven for linear programs here; the program needs {needs}")
+            return Capability(False, f"HiGHS is used for linear programs only; the program needs {needs}")
         reason = unfit(program)
         return Capability(not reason, f"HiGHS cannot be given the program directly: {reason}" if reason else "")
 
