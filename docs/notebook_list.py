@@ -1,4 +1,4 @@
-"""The gallery of the notebooks: by reader, each with its first picture and its first sentence."""
+"""The gallery of the notebooks by reader, each with its first picture and its first sentence."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any
 from markup import write_folder
 
 ABOUT = (
-    "They are run from their source each time these pages are built, and what they claim is asserted in their cells: a "
-    "claim that does not hold fails the build. Each is a file for Jupyter too, with its outputs; `make lab` opens them "
-    "in a clone."
+    "Every build of these pages runs the notebooks from their source. Their cells assert their claims, so a false "
+    "claim fails the build. You can also download each notebook for Jupyter, with its outputs. In a clone, `make lab` opens "
+    "them all."
 )
 
 INTERACTIVE = """\
-One more moves: `marimo run notebooks/interactive/explore.py` opens sliders of $\\nu$, $\\eta$ and the gap, and a choice
-of regularizers. The weights on the triangle, the margins and the certified interval follow; a move takes about a tenth
-of a second of the processor. It comes with `pip install ".[interactive]"` and runs as a script too,
-`python notebooks/interactive/explore.py --regularizer "Hellinger's distance" --nu 0.6`: so it is tested."""
+One notebook is interactive: `marimo run notebooks/interactive/explore.py` opens sliders for $\\nu$, $\\eta$ and the
+gap, and a choice of regularizers. If you move a slider, the weights on the triangle, the margins and the certified interval
+follow. A move takes about a tenth of a second of processor time. To install marimo, use `pip install ".[interactive]"`.
+The notebook also runs as a script, and is tested in this way:
+`python notebooks/interactive/explore.py --regularizer "Hellinger's distance" --nu 0.6`."""
 
 READERS = {
     "For everybody": ("quickstart",),
@@ -31,13 +32,13 @@ READERS = {
     "For the practitioner": ("soft_margins", "an_ensemble_reweighted"),
     "The papers' pictures": ("softboost_figures", "pictures_of_the_dissertation"),
 }
-"""The notebooks, in the order in which each reader wants them."""
+"""The notebooks for each reader, in reading order."""
 
 ENDINGS = {"image/png": ".png", "image/svg+xml": ".svg"}
 
 
 def write_notebook_list(folder: Path, notebooks: Path) -> None:
-    """Write the gallery of the notebooks that are there, and their first pictures beside it."""
+    """Write the gallery of the existing notebooks, and their first pictures beside it."""
     named = [name for names in READERS.values() for name in names]
     there = sorted(path.stem for path in notebooks.glob("*.md"))
     if sorted(named) != there:
@@ -48,12 +49,12 @@ def write_notebook_list(folder: Path, notebooks: Path) -> None:
         cards = "\n".join(_card(notebooks / f"{name}.ipynb", folder) for name in names)
         parts += [f"## {reader}", f"`````{{container}} gallery\n{cards}\n`````"]
     contents = "\n".join(f"/notebooks/{name}" for name in named)
-    parts += ["## One with sliders", INTERACTIVE, f"```{{toctree}}\n:hidden:\n\n{contents}\n```"]
+    parts += ["## A notebook with sliders", INTERACTIVE, f"```{{toctree}}\n:hidden:\n\n{contents}\n```"]
     write_folder(folder, {"index": "\n\n".join(parts) + "\n"})
 
 
 def _card(path: Path, folder: Path) -> str:
-    """Return the card of a notebook, whose picture is put into the folder."""
+    """Return the card of a notebook, and write its picture into the folder."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     title, sentence = _introduced("".join(cells[0]["source"]))
     shown = [f"**[{title}](/notebooks/{path.stem}.md)**", sentence]
@@ -75,7 +76,7 @@ def _introduced(text: str) -> tuple[str, str]:
 
 
 def _pictures(cells: list[Any]) -> Iterator[tuple[str, str]]:
-    """Yield the pictures among the outputs, each with its kind."""
+    """Yield the pictures in the outputs, each with its kind."""
     for cell in cells:
         for output in cell.get("outputs", ()):
             for kind in ENDINGS:

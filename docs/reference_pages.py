@@ -27,15 +27,15 @@ class Page:
     Attributes
     ----------
     file
-        Its name.
+        The name of the file.
     title
-        Its heading.
+        The heading.
     module
-        From where its names are imported.
+        The module that users import the names from.
     part
-        The package, below `boostopt`, that defines them; "" for all that the other pages of the module leave.
+        The package, below `boostopt`, that defines them; "" for all names that the module's other pages leave.
     about
-        What they are for, as Markdown.
+        The purpose of the names, as Markdown.
     also
         Classes that the public functions return, by the module that defines them.
     """
@@ -54,7 +54,7 @@ PAGES = (
         "boostopt",
         "boostopt",
         "",
-        "What `import boostopt` gives. Names are loaded on first use.",
+        "The names that you get with `import boostopt`. Each is loaded on first use.",
         also=(
             "data.answers.Answer",
             "comparison.failures.Failure",
@@ -70,14 +70,14 @@ PAGES = (
         "boostopt.authoring: formulations",
         "boostopt.authoring",
         "",
-        "What a page of `formulations/` is written with. `Array` and `Float` are for annotations with shapes.",
+        "The names for writing a page of `formulations/`. `Array` and `Float` are for annotations with shapes.",
     ),
     Page(
         "regularizers",
         "boostopt.authoring: regularizers",
         "boostopt.authoring",
         "regularizers",
-        "The functions F of the [template](../template.md), and what one of your own must do.",
+        "The functions F of the [template](../template.md), and the interface of your own F.",
         also=("regularizers.base.Stationarity", "regularizers.statements.Statement"),
     ),
     Page(
@@ -85,21 +85,21 @@ PAGES = (
         "boostopt.authoring: edge functions",
         "boostopt.authoring",
         "edges",
-        "The functions G of the [template](../template.md), and what one of your own must do.",
+        "The functions G of the [template](../template.md), and the interface of your own G.",
     ),
     Page(
         "backends",
         "boostopt.authoring: backends",
         "boostopt.authoring",
         "backends",
-        "What a solver of your own is connected with.",
+        "The names that you need to connect your own solver.",
     ),
     Page(
         "boosting",
         "boostopt.boosting",
         "boostopt.boosting",
         "",
-        "Column generation: what `boost` returns, its rules and schedules.",
+        "Column generation: the result of `boost`, its rules and schedules.",
         also=(
             "boosting.rules.View",
             "boosting.problem.Problem",
@@ -119,7 +119,7 @@ PAGES = (
         "boostopt.oracles",
         "boostopt.oracles",
         "",
-        "Who finds hypotheses, and what an oracle of your own must do.",
+        "The oracles that find hypotheses, and the interface of your own oracle.",
         also=("oracles.features.Features", "oracles.kernel.Kernel"),
     ),
     Page(
@@ -127,7 +127,7 @@ PAGES = (
         "boostopt.estimators",
         "boostopt.estimators",
         "",
-        "Classifiers in the manner of scikit-learn.",
+        "Classifiers with the interface of scikit-learn.",
         also=("oracles.rbf.network.RBFNetwork",),
     ),
     Page(
@@ -135,14 +135,14 @@ PAGES = (
         "boostopt.ensembles",
         "boostopt.ensembles",
         "",
-        "Fitted ensembles weighted anew: see [re-weighting](../ensembles.md).",
+        "New weights for fitted ensembles: see [re-weighting](../ensembles.md).",
     ),
     Page(
         "pictures",
         "boostopt.pictures",
         "boostopt.pictures",
         "",
-        "What is drawn: see [pictures](../pictures.md).",
+        "Functions that draw pictures: see [pictures](../pictures.md).",
         also=("pictures.regions.Decides", "boosting.dynamics.Cycle"),
     ),
     Page(
@@ -150,14 +150,14 @@ PAGES = (
         "boostopt.verification",
         "boostopt.verification",
         "",
-        "Certificates in files, and what checks them: see [verification](../verification.md).",
+        "Certificates in files, and their checks: see [verification](../verification.md).",
     ),
     Page(
         "exporting",
         "boostopt.exporting",
         "boostopt.exporting",
         "",
-        "Programs in the files of others: see [exporting](../exporting.md).",
+        "Programs in the file formats of other tools: see [exporting](../exporting.md).",
     ),
     Page(
         "reporting",
@@ -167,7 +167,7 @@ PAGES = (
         "Comparisons as one page of HTML: see [reports](../reports.md).",
         also=("comparison.documents.Document",),
     ),
-    Page("checks", "boostopt.checks", "boostopt.checks", "", "What a piece of your own is tried with."),
+    Page("checks", "boostopt.checks", "boostopt.checks", "", "Checks of the pieces that you write yourself."),
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
 )
 
@@ -175,7 +175,7 @@ ANNOTATIONS = "boostopt.shapes"
 
 
 def write_reference_pages(folder: Path) -> None:
-    """Write the reference of every public name, each on the first page that has it."""
+    """Write the reference of every public name, each on the first page that lists it."""
     written: set[int] = set()
     contents = fenced("toctree", body="\n" + "\n".join(page.file for page in PAGES))
     pages = {"index": f"# Reference\n\n{contents}\n"}
@@ -190,7 +190,7 @@ def write_reference_pages(folder: Path) -> None:
 
 
 def _by_home(page: Page) -> dict[str, dict[str, Any]]:
-    """Return the names of a page, as users write them, with what they stand for, by the module that defines them."""
+    """Return the names of a page, as users write them, with their objects, by the module that defines them."""
     module = import_module(page.module)
     other_parts = {other.part for other in PAGES if other.module == page.module and other.part}
     found: dict[str, dict[str, Any]] = {}
@@ -205,7 +205,7 @@ def _by_home(page: Page) -> dict[str, dict[str, Any]]:
             continue
         for name in sorted({alias.name for alias in node.names} & set(module.__all__)):
             value = getattr(module, name)
-            # A package hands on what one of its modules defines.
+            # A package re-exports an object that one of its modules defines.
             defining = getattr(value, "__module__", home) if callable(value) else home
             found.setdefault(defining, {})[f"{page.module}.{name}"] = value
     for path in page.also:
@@ -215,7 +215,7 @@ def _by_home(page: Page) -> dict[str, dict[str, Any]]:
 
 
 def _imports_of(module: ModuleType) -> str:
-    """Return what imports the names of a module: its stub where they are loaded on first use, or the module."""
+    """Return the source that imports the names of a module: its stub if they are loaded on first use, or the module."""
     stub = Path(inspect.getfile(module)).with_suffix(".pyi")
     return stub.read_text() if stub.is_file() else inspect.getsource(module)
 
@@ -249,7 +249,7 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
     if inspect.isclass(value):
         yield f".. {'autoexception' if issubclass(value, Exception) else 'autoclass'}:: {path}"
         yield "   :members:"
-        # Made by scikit-learn, with words that its own documentation explains.
+        # scikit-learn generates these methods, and its own documentation explains them.
         made = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
         if made:
             others = [base for base in value.__mro__ if not base.__module__.startswith("boostopt.")]

@@ -42,7 +42,7 @@ def predict_command(
     label: Label = "label",
     out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
     base: Annotated[
-        str | None, typer.Option(help="File of the oracle, where the model was fitted to hypotheses of one's own.")
+        str | None, typer.Option(help="File of the oracle, if the model was fitted to your own hypotheses.")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
     probabilities: Annotated[
