@@ -13,14 +13,14 @@ from markup import write_folder
 
 ABOUT = (
     "Every build of these pages runs the notebooks from their source. Their cells assert their claims, so a false "
-    "claim fails the build. You can also download each notebook for Jupyter, with its outputs. In a clone, `make lab` opens "
-    "them all."
+    "claim fails the build. You can also download each notebook for Jupyter, with its outputs. In a clone, "
+    "`make lab` opens them all."
 )
 
 INTERACTIVE = """\
 One notebook is interactive: `marimo run notebooks/interactive/explore.py` opens sliders for $\\nu$, $\\eta$ and the
-gap, and a choice of regularizers. If you move a slider, the weights on the triangle, the margins and the certified interval
-follow. A move takes about a tenth of a second of processor time. To install marimo, use `pip install ".[interactive]"`.
+gap, and a choice of regularizers. If you move a slider, the weights on the triangle, the margins and the certified
+interval follow. A move takes about a tenth of a second of processor time. To install marimo, use `pip install ".[interactive]"`.
 The notebook also runs as a script, and is tested in this way:
 `python notebooks/interactive/explore.py --regularizer "Hellinger's distance" --nu 0.6`."""
 
