@@ -20,8 +20,8 @@ ABOUT = (
 INTERACTIVE = """\
 One notebook is interactive: `marimo run notebooks/interactive/explore.py` opens sliders for $\\nu$, $\\eta$ and the
 gap, and a choice of regularizers. If you move a slider, the weights on the triangle, the margins and the certified
-interval follow. A move takes about a tenth of a second of processor time. To install marimo, use `pip install ".[interactive]"`.
-The notebook also runs as a script, and is tested in this way:
+interval follow. A move takes about a tenth of a second of processor time. To install marimo, use
+`pip install ".[interactive]"`. The notebook also runs as a script, and is tested in this way:
 `python notebooks/interactive/explore.py --regularizer "Hellinger's distance" --nu 0.6`."""
 
 READERS = {
