@@ -108,7 +108,7 @@ class Benchmark:
         """The settings and the machine of the measurement, in words."""
         settings = self.settings
         by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
-        by = by or "A gap is what must be certified; solvers are asked for accuracies of their own, not for the gap. "
+        by = by or "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap. "
         seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
         quartiles = ", quartiles below them" if settings.repeats > 2 else ""
         return f"{by}{seconds}{quartiles}; x1 is the fastest. {self._made_on}"

@@ -331,5 +331,5 @@ def _remarks(measured: Measured, absent: bool) -> Iterable[str]:
     if any(0 < score.runs < score.wanted for score in measured.scores):
         yield "There was no time for all solves: some medians are of fewer."
     if absent:
-        yield f"{ABSENT}: no mean, for it was not run on every program, or failed and there is no time limit."
+        yield f"{ABSENT}: no mean, because a program was not run, or failed without a time limit."
     yield from measured.remarks

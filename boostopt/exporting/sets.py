@@ -237,5 +237,5 @@ def came_to(entry: Mapping[str, Any]) -> str:
     if interval["infeasible"]:
         return f"proved infeasible by {backend}"
     if interval["scaled_gap"] is None:
-        return f"no end of the interval is known on one side, after {', '.join(entry['proved_by']['tried'])}"
+        return f"at least one end of the interval is not known, after {', '.join(entry['proved_by']['tried'])}"
     return f"scaled gap {interval['scaled_gap']:.1e} by {backend}"

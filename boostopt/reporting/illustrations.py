@@ -20,8 +20,8 @@ PIXELS = 85.0
 """The minimum of pixels for an inch of a picture: letters of 10 points are then no smaller than 11 pixels."""
 
 BARS = (
-    "Below, on how many programs it reached the gap, failed, or was not run; at the right the geometric mean of its "
-    f"seconds over all programs, shifted by {SHIFT_SECONDS:g} s."
+    "Below: the number of programs on which it reached the gap, failed, or was not run. On the right: the geometric "
+    f"mean of its seconds over all programs, shifted by {SHIFT_SECONDS:g} s."
 )
 
 
@@ -40,13 +40,14 @@ def of_programs(b: Benchmark) -> tuple[Illustration, ...]:
         Illustration(
             "Performance profiles",
             _profiles(b, "fastest"),
-            "Above, the share of all programs that a backend brought to the gap in at most so many times the time of "
-            f"the fastest one. {BARS}",
+            "Above: the share of all programs on which a backend reached the gap in at most this multiple of the "
+            f"fastest backend's time. {BARS}",
         ),
         Illustration(
             "Data profiles",
             _profiles(b, "seconds"),
-            f"Above, the share of all programs that a backend brought to the gap within so many seconds. {BARS}",
+            "Above: the share of all programs on which a backend reached the gap within this number of seconds. "
+            f"{BARS}",
         ),
         *_heat(b),
     )
@@ -60,9 +61,9 @@ def of_claims(b: Benchmark) -> tuple[Illustration, ...]:
     except ProblemError:
         return ()
     note = (
-        "A point for each run whose solver reports a gap of its own, |p - q| / max(1, |p|, |q|) of the values that it "
-        "reports. Above the diagonal the certificate is wider than that: the answer does not bear out what is said of "
-        "it. Below, it proves more than is said. Filled points: the solver says that it found an optimum."
+        "There is a point for each run whose solver reports its own gap, |p - q| / max(1, |p|, |q|) of the values that "
+        "it reports. Above the diagonal, the certified gap is wider: the answer does not confirm the claim. Below the "
+        "diagonal, the answer proves more than the solver claims. Filled points: the solver claims an optimum."
     )
     return (
         Illustration(
@@ -95,8 +96,8 @@ def _heat(b: Benchmark) -> Iterator[Illustration]:
     yield Illustration(
         "Seconds of each backend on each program",
         _both(*pictures),
-        "At the smallest gap asked for: medians where it was reached, hatched where the backend failed, blank where it "
-        "was not run, which is no failure.",
+        "At the smallest gap asked for: the median if the gap was reached. Hatched: the backend failed. Blank: the "
+        "backend was not run, which is not a failure.",
     )
 
 

@@ -80,5 +80,5 @@ def test_bad_input_is_named() -> None:
         bounds(with_trace([]))
     with pytest.raises(OptionError, match=r"unknown scale 'round'. Did you mean 'rounds'"):
         bounds(run(), "round")
-    with pytest.raises(OptionError, match="after no soft margin"):
+    with pytest.raises(OptionError, match="does not maximize a soft margin"):
         bounds(run("qp_reg_adaboost", nu=None, C=0.1, max_rounds=3))
