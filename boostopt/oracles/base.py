@@ -138,6 +138,10 @@ class Answer:
     largest: float | None
     preferred: bool = False
 
+    def __post_init__(self) -> None:
+        if isinstance(self.largest, np.floating):  # what is compared with NumPy's floats is no bool
+            object.__setattr__(self, "largest", float(self.largest))
+
 
 class Oracle(ABC):
     """The examples and a class of hypotheses."""
