@@ -39,6 +39,12 @@ VIOLATED = 1e-9
 class Stabilization:
     """The stabilization of a totally corrective run; the defaults do not stabilize it.
 
+    If the program has no soft margin, the query is always the newest distribution, because its rules use it alone.
+
+    If the answer to a stabilized query does not improve the program, the oracle gets the newest distribution in the
+    same round. Certificates hold for any query. The papers prove their bounds on the number of rounds for the newest
+    distribution only.
+
     Attributes
     ----------
     inner
@@ -51,12 +57,6 @@ class Stabilization:
         hypothesis without weight is idle if its edge is below the largest one by more than this multiple. If a quarter
         of the program is idle, these hypotheses leave the program. A hypothesis comes back when its edge is the largest
         again.
-
-    If the program has no soft margin, the query is always the newest distribution, because its rules use it alone.
-
-    If the answer to a stabilized query does not improve the program, the oracle gets the newest distribution in the
-    same round. Certificates hold for any query. The papers prove their bounds on the number of rounds for the newest
-    distribution only.
 
     Raises
     ------
