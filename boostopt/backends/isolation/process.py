@@ -155,10 +155,12 @@ class Process:
         self._requests.put(pickle.dumps(request))
 
     def printed(self) -> str:
-        """Return the end of the text printed since the last call; after a kill, no text is missing at its end.
+        """Return the end of the text printed since the last call; if the process has ended, nothing is missing.
 
         Kill a process that prints without end before you call this.
         """
+        if self._popen.poll() is not None:
+            self._printed.join()
         return self._printed.taken(self._replied)
 
     def kill(self) -> None:
