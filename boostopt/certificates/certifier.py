@@ -50,7 +50,8 @@ class Certifier:
     @cached_property
     def repaired(self) -> Float[Array, " N"]:
         """The given d made feasible; itself where it is."""
-        return self.d if self.d is not None and in_domain(self.F, self.d) else self.F.project(self.d)
+        d = self.d
+        return d if d is not None and in_domain(self.F, d, self._beyond_domain) else self.F.project(d)
 
     @cached_property
     def edges(self) -> Float[Array, " t"]:
@@ -177,10 +178,14 @@ class Certifier:
         )
 
     @cached_property
+    def _beyond_domain(self) -> dict[str, float]:
+        """By how much the raw d leaves the domain of F."""
+        return self.F.residuals(np.full(self.F.N, np.nan) if self.d is None else self.d)
+
+    @cached_property
     def _residuals_of_d(self) -> dict[str, float]:
         """By how much the raw d leaves the domain of F, and its edges that of G, where it has one."""
-        d, allowed = self.d, self.G.domain(self.U.t)
-        of_d = self.F.residuals(np.full(self.F.N, np.nan) if d is None else d)
+        d, allowed, of_d = self.d, self.G.domain(self.U.t), self._beyond_domain
         if allowed is None:
             return of_d
         if d is None or not np.isfinite(d).all():

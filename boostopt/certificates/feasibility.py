@@ -12,6 +12,7 @@ because the feasible points have no interior, the given weights are tried as the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -75,12 +76,9 @@ LEAST_PRODUCT = 1e-250
 """Products below this may have parts that underflow."""
 
 
-def in_domain(F: Regularizer, d: Float[Array, " N"]) -> bool:
-    """Whether d is in the domain of F as it is; on the simplex its exact sum is 1."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if F.on_simplex and not abs(float(d.sum()) - 1.0) <= SUM_ROUNDING:
-            return False
-    return not any(F.residuals(d).values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
+def in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
+    """Whether d is in the domain of F as it is, by its residuals; on the simplex its exact sum must be 1."""
+    return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
 
 
 def _halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
@@ -94,7 +92,7 @@ def holds_exactly(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Arra
 
     Each product is a sum of four exact ones, and `fsum` rounds once: it has the sign of the exact sum.
     """
-    if allowed.A is not None or not in_domain(F, d):
+    if allowed.A is not None or not in_domain(F, d, F.residuals(d)):
         return False
     e, rounding = U.edges(d), edge_rounding(U, float(np.abs(d).sum()))
     if ((e > allowed.high + rounding) | (e < allowed.low - rounding)).any():

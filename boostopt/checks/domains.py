@@ -102,8 +102,10 @@ def unsmoothed(probe: RegularizerProbe) -> Measurements:
             value, without = probe.value(d), rest.value(d)
             what = f"unsmoothed is {without:.9g}, above F(d) = {value:.9g}"
             yield Measured(without - value, ROUNDING * scale_of(value), what, {"d": d})
-    if any(-F.support(-unit) > room for unit in np.eye(F.N) if F.support(unit) + F.support(-unit) <= room):
-        return  # it may be free without the smoothing term
+    for unit in np.eye(F.N):
+        largest, smallest = (sign * number(ask(F.support, sign * unit), "support") for sign in (1.0, -1.0))
+        if largest - smallest <= room < smallest:
+            return  # F fixes a weight, which may be free without the smoothing term
     for z in probe.directions:  # at large arguments the maximizers are vertices
         d = rest.conjugate_at(FAR * z).d
         yield Measured(probe.outside(d), room, "the domain of unsmoothed has a point outside F's", {"d": d})

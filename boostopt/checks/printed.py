@@ -108,12 +108,12 @@ class PageProbe:
     @cached_property
     def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
         """The optimal value of the primal as printed, and its multipliers by label; None for no primal."""
-        return (None, {}) if self.primal is None else _solved(self.primal)
+        return _solved(self.primal)
 
     @cached_property
     def solved_dual(self) -> tuple[float | None, dict[str, Any]]:
         """The same for the dual; the value is None if there is no dual."""
-        return (None, {}) if self.dual is None else _solved(self.dual)
+        return _solved(self.dual)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -146,9 +146,9 @@ class PageProbe:
         return SOLVED * scale_of(*values)
 
 
-def _solved(problem: Any) -> tuple[float | None, dict[str, Any]]:
-    """Return the optimal value and copies of the multipliers, because later solves may overwrite them."""
-    value = optimum(problem)
+def _solved(problem: Any | None) -> tuple[float | None, dict[str, Any]]:
+    """Return the optimal value, None for no problem, and copies of the multipliers: later solves may overwrite them."""
+    value = None if problem is None else optimum(problem)
     finite = value is not None and np.isfinite(value)
     multipliers = {label: constraint.dual_value for label, constraint in labelled(problem).items()} if finite else {}
     return value, {label: np.array(multiplier, dtype=np.float64).ravel() for label, multiplier in multipliers.items()}
@@ -219,20 +219,19 @@ def certificate(probe: PageProbe) -> Measurements:
     proof, value = probe.certificate, probe.solved_primal[0]
     if probe.primal is None:
         yield Remark(f"{UNSTATED}: only the gap was measured")
-        yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
-        return
-    if value is None:
+    elif value is None:
         yield Remark("no solver found a value in one instance")
         return
-    if proof.infeasible or value == np.inf:
+    elif proof.infeasible or value == np.inf:
         what = f"only one of the two is infeasible: {proof!r}, the printed primal has {value:.9g}"
         yield held(proof.infeasible and value == np.inf, what)
         return
-    outside = max(proof.lower - value, value - proof.upper, 0.0)
-    what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
-    # If F is known as an expression only, CVXPY may have approximated it, for example powers by rational ones.
-    tolerance = probe.tolerance(value) if probe.program.regularizer.exact else MULTIPLIER * scale_of(value)
-    yield Measured(outside, tolerance, what)
+    else:
+        outside = max(proof.lower - value, value - proof.upper, 0.0)
+        what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
+        # If F is known as an expression only, CVXPY may have approximated it, for example powers by rational ones.
+        tolerance = probe.tolerance(value) if probe.program.regularizer.exact else MULTIPLIER * scale_of(value)
+        yield Measured(outside, tolerance, what)
     yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
 
 

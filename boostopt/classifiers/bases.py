@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -69,9 +69,9 @@ def oracle_of(
     if is_path(base):
         own = one_class(base, Oracle, "an oracle")
         taken = inspect.signature(own).parameters
-        unknown = [name for name in arguments if name not in taken]
-        if unknown and inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
-            raise unknown_name(f"option of {own.__name__}", unknown[0], taken.keys() - {"X", "y", "c"})
+        if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
+            for name in arguments:
+                _check_known(name, own, taken.keys() - {"X", "y", "c"})
         base, arguments = partial(own, **arguments), {}
     if callable(base) and not hasattr(base, "fit"):
         return _own(base, arguments, X, y, c)
@@ -80,12 +80,17 @@ def oracle_of(
     for name in arguments:
         if name in SET_HERE:
             raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
-        if name not in names:
-            raise unknown_name(f"option of {kind.__name__}", name, names)
+        _check_known(name, kind, names)
     if seed is not None and "random_state" in inspect.signature(kind).parameters:
         arguments["random_state"] = seed
     examples = (X, y) if isinstance(base, str) else (base, X, y)
     return kind(*examples, c=c, reflexive=reflexive, **arguments)
+
+
+def _check_known(name: str, kind: type[Any], known: Collection[str]) -> None:
+    """Raise OptionError if a kind of oracle has no option of this name."""
+    if name not in known:
+        raise unknown_name(f"option of {kind.__name__}", name, known)
 
 
 def options_of(kind: type[Any]) -> list[str]:

@@ -127,7 +127,7 @@ def with_claim(
     made: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the whole file: with the claim of a certificate, as far as the checker proves it, and what proves it."""
-    F, z, given = program.regularizer, -program.margins.margins(certificate.w), arrays
+    F, z = program.regularizer, -program.margins.margins(certificate.w)
     if certificate.infeasible:
         proof = {"beta": _level(F, z)}
         claim: dict[str, Any] = {"outcome": "infeasible", "excess": 0.0}
@@ -138,10 +138,9 @@ def with_claim(
         claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308 if "d" in arrays else "inf"}
     document = {**statement, "claim": claim, "proof": proof, "made": dict(made)}
     bounds = _proved(document, arrays, program)
-    bounded = program.edge_function.domain(program.margins.t) is not None
-    if bounded and math.isfinite(certificate.upper) and math.isinf(bounds.upper):
+    if math.isinf(bounds.upper) and program.edge_function.domain(program.margins.t) is not None:
         # Its d is on the bound of the edges, which exact arithmetic decided: the checker's floats cannot.
-        return with_claim(statement, given, program, dataclasses.replace(certificate, upper=math.inf), made)
+        certificate = dataclasses.replace(certificate, upper=math.inf)
     if certificate.infeasible:
         claim["excess"] = _outward(min(certificate.excess, _outward(bounds.excess, bounds.lost[0], -1)), 0.0, -1)
         sound = claim["excess"] > 0.0

@@ -9,41 +9,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.authoring import (
-    COUNT,
-    POSITIVE,
-    Array,
-    Cap,
-    CappedSimplex,
-    DescribedRegularizer,
-    Float,
-    Regularizer,
-    Separable,
-    parameter,
-    prototype,
-)
+from boostopt.authoring import COUNT, POSITIVE, Array, CappedSimplex, Float, parameter, prototype
 from boostopt.checks import check_formulation, check_regularizer
+from boostopt.templates.regularizer_class import NewName
 
 
 @dataclass(frozen=True, eq=False)
-class Burg(Separable, DescribedRegularizer):
-    """Burg's entropy, -(1/eta) sum a ln(d / a), in closed form."""
+class Burg(NewName):
+    """Burg's entropy, -(1/eta) sum a ln(d / a), in closed form, on the domain of the template."""
 
-    eta: float = 1.0
     bound: float = np.inf
-    exact = True
-
-    @property
-    def a(self) -> Float[Array, " N"]:
-        return self.domain.c / self.domain.c.sum()
-
-    @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
-    def upper(self) -> Float[Array, " N"]:
-        return self.domain.upper
 
     @np.errstate(divide="ignore")
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -64,10 +39,6 @@ class Burg(Separable, DescribedRegularizer):
     @property
     def strong_convexity(self) -> float:
         return 0.0
-
-    @property
-    def unsmoothed(self) -> Regularizer:
-        return Cap(self.domain)
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         beta, psi = cp.Variable(), cp.Variable(self.N, nonneg=True)
