@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import EPSILON, Problem, set_anew
-from boostopt.cli.application import warn_of_unread
+from boostopt.cli.application import say, warn_of_unread
 from boostopt.cli.classes import oracle_of_data
 from boostopt.cli.clusters import ClusterTable
 from boostopt.cli.options import (
@@ -45,6 +45,9 @@ from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
+ONES = ("1",)
+"""Labels that count as 1 without a word."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
@@ -60,16 +63,19 @@ class FileOptions:
         return load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
 
     def load(self, data: str) -> Dataset:
-        """Return the data set of a file, and warn about its unread parts."""
+        """Return the data set of a file; say what of it is not read, and which class counts as 1 if nobody chose."""
         dataset = self.read(data)
         warn_of_unread(data, dataset.unread)
+        if self.positive is None and dataset.classes and dataset.classes[1] not in ONES:
+            negative, positive = dataset.classes
+            say(f"{data}: {positive} counts as 1, {negative} as -1; --positive chooses another.")
         return dataset
 
     def on_cluster(self, data: str) -> ClusterTable:
         """Return the examples of parquet files on a cluster, with labels -1 and 1."""
 
         def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return two_classes(data, labels, len(labels), self.positive)
+            return two_classes(data, labels, len(labels), self.positive)[0]
 
         return ClusterTable.read(data, self.label, self.weights, self.drop or (), known)
 

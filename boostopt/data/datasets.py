@@ -53,6 +53,8 @@ class Dataset:
         Names of the other arrays of an npz file.
     features
         Names of the features, () if the source has none.
+    classes
+        The classes that -1 and 1 stand for, as the source writes them; () if U is given.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Dataset:
     d0: Any = None
     unread: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
     def margin_matrix(self, t: int, random_state: int) -> Any:
         """Return U: the given one, or the margins of decision stumps drawn with a seed (at most t columns)."""
@@ -126,8 +129,17 @@ def load_dataset(
         contents = of_arrays(source, arrays, ("c", "d0"))
     contents = contents or _unnamed(source, form)
     X = contents.X
-    y = two_classes(source, contents.labels, len(X), positive, contents.classes)
-    return Dataset(source, X, y, c=contents.c, d0=contents.d0, unread=contents.unread, features=contents.features)
+    y, classes = two_classes(source, contents.labels, len(X), positive, contents.classes)
+    return Dataset(
+        source,
+        X,
+        y,
+        c=contents.c,
+        d0=contents.d0,
+        unread=contents.unread,
+        features=contents.features,
+        classes=classes,
+    )
 
 
 def _margins(source: str, arrays: Mapping[str, Any]) -> Dataset:

@@ -20,8 +20,10 @@ WHOLE = 2.0**53
 """float64 holds every whole number below this one."""
 
 
-def two_classes(source: str, labels: Any, N: int, positive: Any, names: Sequence[str] = ()) -> Int8[Array, " N"]:
-    """Return labels -1 and 1; classes 0, 1, ... may have names."""
+def two_classes(
+    source: str, labels: Any, N: int, positive: Any, names: Sequence[str] = ()
+) -> tuple[Int8[Array, " N"], tuple[str, str]]:
+    """Return labels -1 and 1, and the class that each of the two stands for; classes 0, 1, ... may have names."""
     keys = _keys(source, labels, N)
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
     words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(str, classes))
@@ -46,7 +48,16 @@ def two_classes(source: str, labels: Any, N: int, positive: Any, names: Sequence
             f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
             "Set one against the others with positive=..."
         )
-    return np.where(keys == wanted, 1, -1).astype(np.int8)
+    (other,) = [key for key in classes if key != wanted] if len(classes) == 2 else [None]
+    negative = "all others" if other is None else _name(other, names)
+    return np.where(keys == wanted, 1, -1).astype(np.int8), (negative, _name(wanted, names))
+
+
+def _name(key: float | str, names: Sequence[str]) -> str:
+    """Return the name of a class, or else its label without a needless ".0"."""
+    if names and not isinstance(key, str):
+        return names[int(key)]
+    return f"{key:.16g}" if isinstance(key, float) else str(key)
 
 
 def as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
