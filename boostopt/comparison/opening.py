@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from boostopt.arguments import listed
 from boostopt.arguments import names as names_of
 from boostopt.backends import get_backend, list_backends
@@ -15,6 +17,7 @@ from boostopt.backends.isolation.isolated import Isolated, isolated
 from boostopt.backends.profiles import CERTIFIED, Profile
 from boostopt.comparison.rows import AUTO, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
+from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.program import Program
 from boostopt.solving.asking import check_asked
 from boostopt.solving.solving import alone, solve
@@ -45,7 +48,16 @@ class Opened:
         """
         if not self.missing:
             check_asked(self.backend, self.options, profile)
+            self._try_options()
         return replace(self, profile=profile)
+
+    def _try_options(self) -> None:
+        """Try options that only the solver itself knows on a small program, so that no work is lost to a wrong name."""
+        if self.backend is None or not self.options or self.backend.option_names is not None:
+            return
+        small = get_formulation("lpboost").bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1)
+        if self.backend.takes(small):
+            solve(small, self.backend, options=self.options)
 
     @property
     def asked(self) -> str:
