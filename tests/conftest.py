@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import zlib
+from collections import Counter
 
 import pytest
 from speeds import PART, PARTS, SEEDS
@@ -19,12 +20,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark further seeds of a test as thorough; leave the tests of the part that is asked for."""
+    """Mark further seeds and cases of a test as thorough; leave the tests of the part that is asked for."""
+    cases = Counter[str]()
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
+        if every := item.get_closest_marker("every"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % every.args[0]:
+                item.add_marker(pytest.mark.thorough)
+            cases[test] += 1
     of_part, others = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         (of_part if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else others).append(item)

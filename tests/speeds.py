@@ -1,7 +1,8 @@
 """Two speeds. `make test` tries everything at small sizes; `make test-all` with all seeds, instances and slow tests.
 
-Slow tests are marked `thorough`; of tests that take a `seed` the fast suite runs the first two. The thorough suite is
-too long for every commit: `make test-part` runs a tenth of it, and another tenth with every commit.
+Slow tests are marked `thorough`; of tests that take a `seed` the fast suite runs the first two, and of those marked
+`every(n)` every n-th case. The thorough suite is too long for every commit: `make test-part` runs a tenth of it, and
+another tenth with every commit.
 """
 
 from __future__ import annotations

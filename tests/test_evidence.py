@@ -65,6 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Work:
     return run
 
 
+@pytest.mark.thorough
 def test_units_that_need_others_come_after_them(whole: Work) -> None:
     assert whole.results["squares"].where(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
 

@@ -106,11 +106,13 @@ def test_a_budget_ends_a_run_with_1(folder: Path, tmp_path: Path) -> None:
     assert results(resume) == {}
 
 
+@pytest.mark.thorough
 def test_units_are_the_folds_and_then_the_splits_of_each_kind(whole: tuple[Path, Path]) -> None:
     expected = {("tiny", kind, 0, fold) for kind in ("published", "seeded") for fold in (-1, 0, 1)}
     assert set(results(whole[0])) == expected
 
 
+@pytest.mark.thorough
 def test_every_method_certifies_what_it_promises(whole: tuple[Path, Path]) -> None:
     for unit, line in results(whole[0]).items():
         if unit[3] != ida_data.WHOLE:
@@ -136,6 +138,7 @@ def test_what_adaboost_leaves_open_is_the_optimum_less_its_soft_margin(folder: P
     assert expected > 1e-3
 
 
+@pytest.mark.thorough
 def test_the_page_has_whole_tables_between_its_markers(whole: tuple[Path, Path]) -> None:
     text = whole[1].read_text()
     assert text.startswith("# Title\n\nBefore.\n\n") and text.endswith(f"{ida_table.END}\n\nAfter.\n")

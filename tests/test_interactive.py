@@ -38,6 +38,7 @@ def ran(name: str, **moved: float) -> dict[str, Any]:
 NAMES = list(explore().REGULARIZERS)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cells_find_intervals_that_hold_the_optimum(name: str) -> None:
     found = ran(name)

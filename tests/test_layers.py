@@ -111,6 +111,7 @@ def outside(path: Path) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
+@pytest.mark.thorough
 def test_dask_is_imported_where_rows_on_clusters_are_alone() -> None:
     found = {str(path.relative_to(ROOT)) for path in sources() if outside(path) & {"dask", "distributed"}}
     assert found == {"rows/clusters.py", "rows/on_dask.py"}

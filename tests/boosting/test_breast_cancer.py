@@ -71,6 +71,7 @@ def test_the_optimum_is_that_of_scipys_linear_program_and_no_stump_at_all_improv
     assert (all_stumps().T @ result.x[:N]).max() <= result.fun + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", LINEAR)
 def test_lpboost_is_certified_over_the_class_to_1e_4(runs: dict[str, Run], backend: str) -> None:
     run = runs[backend]
@@ -96,11 +97,13 @@ def test_the_bound_is_the_largest_edge_of_every_stump(runs: dict[str, Run]) -> N
         assert float((edges @ d).max()) == pytest.approx(run.class_certificate.upper, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_intervals_over_the_class_overlap_whatever_solved_the_programs(runs: dict[str, Run]) -> None:
     certificates = [run.class_certificate for run in runs.values()]
     assert max(one.lower for one in certificates) <= min(one.upper for one in certificates)
 
 
+@pytest.mark.thorough
 def test_lpboost_goes_another_way_with_each_solver(runs: dict[str, Run]) -> None:
     # The optimal d is not unique while few hypotheses are known: each solver returns its own, and gets another answer.
     ways = {tuple(run.hypotheses) for run in runs.values()}

@@ -87,6 +87,7 @@ def test_lpboost_does_take_them() -> None:
     assert boost("lpboost", GivenMargins(instances.iteration_lower_bound(100).U), nu=1, epsilon=0.1).rounds > 50
 
 
+@pytest.mark.every(3)
 @every_way
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_stay_in_the_simplex(how: str, seed: int) -> None:
@@ -172,6 +173,7 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
     assert solved_at == list(dict.fromkeys(run.trace["hypotheses"]))  # one program for each hypothesis that came
 
 
+@pytest.mark.every(4)
 @every_way
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "corrective_erlpboost"])
 @pytest.mark.parametrize("seed", range(3))
@@ -189,6 +191,7 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     assert run.verify_class(oracle).gap <= 0.1 + 1e-9
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["pairwise", "blended_pairwise", "mlpboost, line_search", "mlpboost, pairwise"])
 @pytest.mark.parametrize("begun", [False, True])
 def test_two_sided_weights_stay_in_the_ball(how: str, begun: bool) -> None:

@@ -99,6 +99,7 @@ def ranges(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("seed", range(6))
 def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str, seed: int) -> None:
@@ -505,6 +506,7 @@ def test_margins_at_both_ends_at_once_are_no_lower_end_but_minus_one() -> None:
 STUMPS = {"all": DecisionStumps, "binned": lambda X, y, c: BinnedStumps(X, y, c, bins=65_536)}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("page", PAGES[:3])
 @pytest.mark.parametrize("kind", ["all", "binned", "sparse"])
 def test_looks_are_what_boost_does_where_it_is_told_nothing_else(page: str, kind: str) -> None:

@@ -61,6 +61,7 @@ def of_d(run: LookedRun, oracle: BinnedStumps, eta: float) -> float:
     return math.fsum(terms) / eta + largest
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("eta", [0.5, 8.0, 100.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_both_ends_hold_and_overlap_those_of_steps(eta: float, seed: int) -> None:
@@ -140,6 +141,7 @@ def test_a_finer_accuracy_is_for_steps() -> None:
     assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), LookedRun)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("update", CORRECTIVE)
 def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) -> None:
     X, y, _ = examples(0, 100)

@@ -96,6 +96,7 @@ def test_a_radius_far_larger_than_the_price_rounds_no_bound_down() -> None:
         assert Fraction(upper) >= Fraction(r) * Fraction(edge) - sum(map(Fraction, proof.tolist()))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("penalty", "l2"),
     [

@@ -105,6 +105,7 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     assert kind_of(killed) == kind_of(parts) == LOOKS
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "softboost", "totalboost"])
 def test_a_run_goes_on_from_whatever_it_has_stored(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = examples(5, 60)
@@ -291,6 +292,7 @@ def raised(table: np.ndarray) -> np.ndarray:
     return np.where(np.cumsum(table > 0) <= np.count_nonzero(table) // 2, 0, table)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [

@@ -329,6 +329,7 @@ def test_where_moves_are_not_known_nothing_is_claimed() -> None:
         assert meet(U, F, BoundedEdges(edge + 1e-9), uniform)[1] == 0.0
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("G", (BoundedEdges(0.05), FixedEdges(0.05), TiedEdges()))
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_no_answer_however_bad_breaks_a_bound(name: str, G: EdgeFunction) -> None:
@@ -361,6 +362,7 @@ def best_weights(U: np.ndarray, nu: float) -> np.ndarray:
     return np.asarray(answer.x[:t])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", REGULARIZERS)
 @pytest.mark.parametrize("below", (0.3, 1e-2, 1e-5, 1e-8))
 def test_the_excess_is_by_how_much_the_bound_is_missed(name: str, below: float) -> None:

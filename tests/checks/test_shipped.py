@@ -162,6 +162,7 @@ def test_regularizers_pass(name: str) -> None:
     check_regularizer(REGULARIZERS[name]).raise_if_failed()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("random_state", range(3))
 @pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
 def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], random_state: int) -> None:
@@ -169,6 +170,7 @@ def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], r
     check_regularizer(described, random_state=random_state).raise_if_failed()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", EDGES)
 def test_edge_functions_pass(name: str) -> None:
     G, t = EDGES[name]

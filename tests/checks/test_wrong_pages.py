@@ -378,6 +378,7 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
         return check_formulation(page(), **parameters)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("page", "names"), [entry[:2] for entry in CATALOGUE], ids=lambda value: getattr(value, "__name__", "")
 )

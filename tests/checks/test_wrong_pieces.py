@@ -609,11 +609,13 @@ class MagnitudeThatIsNotANumber(SquaredEdges):
         return np.nan
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*MAKERS, *list(EDGES)[:-1], MaximumEdge, AbsoluteEdge])
 def test_the_right_ones_pass(kind: type[Any]) -> None:
     report(kind).raise_if_failed()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("kind", "names"), CATALOGUE, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_wrong_ones_are_caught_by_the_check_that_should(kind: type[Any], names: tuple[str, ...]) -> None:
     found = report(kind)
@@ -653,6 +655,7 @@ def test_what_is_not_convex_is_refused_in_words() -> None:
     assert "misses the simplex" in report(MissesTheSimplex)["domain"].words
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("answer", (None, np.zeros((N, 1)), np.array(["a"] * N)), ids=("none", "column", "words"))
 @pytest.mark.parametrize(
     "method", ("value", "project", "gaps", "residuals", "room", "support", "weight_scale", "cvxpy_value")
@@ -666,6 +669,7 @@ def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: st
     assert all(check.words for check in found)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("answer", (None, np.zeros((3, 1))), ids=("none", "column"))
 @pytest.mark.parametrize("method", ("value", "conjugate", "subgradient", "gaps", "residuals", "active", "cvxpy_value"))
 def test_likewise_of_an_edge_function(method: str, answer: Any) -> None:

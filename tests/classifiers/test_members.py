@@ -116,6 +116,7 @@ def first(j: int) -> Any:
     return lambda X: X[:, [j]]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("labels", [("a", "b"), (0, 1), (-1, 1), (1.0, 7.0), (False, True), (2, 1)], ids=str)
 def test_any_two_labels_work(labels: Any) -> None:
     y = np.where(SIGNS > 0, labels[1], labels[0])
@@ -128,6 +129,7 @@ def test_any_two_labels_work(labels: Any) -> None:
         assert np.mean(np.where(f > 0, 1, -1) == expected) > 0.75, kind
 
 
+@pytest.mark.thorough
 def test_members_that_saw_one_class_know_one_label() -> None:
     few = np.array([0, 1, 2])
     y = np.array(["no", "no", "yes"])
@@ -155,6 +157,7 @@ def table(X: Any) -> pd.DataFrame:
     return pd.DataFrame(X, columns=["alpha", "beta", "gamma", "delta"])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_array, table, np.ndarray.tolist])
 def test_features_may_come_in_any_form_that_the_ensemble_takes(kind: str, form: Any) -> None:

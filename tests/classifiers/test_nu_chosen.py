@@ -97,6 +97,7 @@ def test_what_has_no_nu_or_too_few_examples_is_refused() -> None:
         MarginBoostClassifier(nu="best").fit(X, y)
 
 
+@pytest.mark.thorough
 def test_the_command_chooses_and_says_what(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", X=X, y=(y == "yes").astype(int))
     out = str(tmp_path / "m.npz")

@@ -55,6 +55,7 @@ def test_a_class_with_fewer_examples_than_folds_is_refused() -> None:
         MarginBoostClassifier(**ROUGH, probability=True).fit(X, few)
 
 
+@pytest.mark.thorough
 def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     for sigmoids in ([[np.nan, 0.0]], [[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0]):

@@ -41,6 +41,7 @@ UNTRIED = {"check_sample_weights_pandas_series", "check_classifier_data_not_an_a
 """Checks that scikit-learn leaves out where pandas or SCIPY_ARRAY_API is not there."""
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("parameters", [{}, {"K": 3, "iterations": 2}, {"random_state": 0}], ids=str)
 def test_scikit_learns_checks_pass_without_exceptions(parameters: dict[str, Any]) -> None:
     results = check_estimator(RBFNetworkClassifier(**parameters), on_skip=None)

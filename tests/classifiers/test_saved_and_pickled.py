@@ -45,6 +45,7 @@ def fitted(formulation: Any, **more: Any) -> MarginBoostClassifier:
 FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
 def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation: Any, tmp_path: Path) -> None:

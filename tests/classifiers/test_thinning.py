@@ -24,6 +24,7 @@ def forest(**parameters: Any) -> Reweighted:
     return reweight(FOREST, X, Y, "lpboost", values="predict_proba", nu=NU, **parameters)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("k", [1, 3, 8])
 @pytest.mark.parametrize("ensemble", [FOREST, BOOSTING], ids=["forest", "boosting"])
 def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:

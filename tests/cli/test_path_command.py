@@ -50,6 +50,7 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
     assert "eta" in run(*arguments).stdout
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "width, last", [(56, "reached"), (68, "reached"), (80, "rounds"), (92, "hypotheses"), (102, "seconds")]
 )

@@ -260,6 +260,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     assert "Fastest" not in shown(broken)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("width", (60, 80, 120))
 def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
     programs = {"lp": reference_lpboost(), "entropy": reference_erlpboost()}

@@ -28,6 +28,7 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> Row:
     return row
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("script", "then", "kind"),
     [
@@ -113,6 +114,7 @@ def test_the_peak_of_memory_is_that_of_the_attempt() -> None:
     assert small.peak_memory is not None and small.peak_memory < 20_000_000
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux counts the peak of a process")
 def test_the_peak_of_memory_is_the_same_where_the_process_was_used_before() -> None:
     U = np.random.default_rng(0).choice([-1.0, 1.0], (600, 40))

@@ -37,6 +37,7 @@ def write(folder: Path, name: str, content: bytes | str) -> str:
 # Sizes
 
 
+@pytest.mark.thorough
 def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: Path) -> None:
     """Where each name is looked for among all of them, this takes minutes of the processor."""
     names = [f"c{j}" for j in range(100_000)]
@@ -282,6 +283,7 @@ def test_predictions_hold_no_formula(tmp_path: Path) -> None:
 # Pipes
 
 
+@pytest.mark.thorough
 def test_a_report_on_a_pipe_does_not_wait(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

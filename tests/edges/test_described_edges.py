@@ -33,6 +33,7 @@ def conjugate(name: str, w: np.ndarray) -> float:
     return optimum(cp.Problem(cp.Maximize(w @ e - FUNCTIONS[name](e)), [cp.norm_inf(e) <= 1]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> None:
     rng = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
         assert G.gaps(e, best).sum() <= 1e-14 * (1.0 + by_hand(G, e))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("G", ALL, ids=repr)
 def test_the_conjugate_is_a_supremum(G: AbsolutePenalty) -> None:
     w = feasible(G, np.random.default_rng(1).normal(size=3))

@@ -304,6 +304,7 @@ def best_weights(V: np.ndarray, nu: float) -> np.ndarray:
     return grid[values >= values.max() - 1e-12]
 
 
+@pytest.mark.thorough
 def test_T50_caps_help_against_symmetric_noise_but_not_a_single_flip() -> None:
     gamma = 0.1
     clean = long_servedio(gamma)

@@ -147,6 +147,7 @@ def subsets(count: int) -> np.ndarray:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_binary", [False, True], ids=["theorem 3.12", "theorem 3.23"])
 def test_T21_approximate_distributions_can_stall_beyond_the_printed_bound(is_binary: bool) -> None:
     """8171 rounds with epsilon / 4 accurate distributions, no progress, and the criterion never met."""

@@ -162,6 +162,7 @@ def test_a_file_says_what_it_is(tmp_path: Path, ending: str, sign: str) -> None:
         assert f"boostopt certify lpboost ANSWER --data INSTANCE.npz --set nu={np.pi!r}" in told
 
 
+@pytest.mark.thorough
 def test_no_line_is_longer_than_readers_take(tmp_path: Path) -> None:
     for name in list_formulations():
         for side in ("primal", "dual"):

@@ -86,6 +86,7 @@ ONE_PANEL: list[Callable[[Any], Figure]] = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("draw", ONE_PANEL)
 def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[Any], Figure]) -> None:
     mine = Figure(figsize=(8, 4), layout="constrained")

@@ -53,6 +53,7 @@ def test_backends_agree_on_a_prototype(name: str) -> None:
     assert comparison.reached
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_no_answer_breaks_the_bound_of_a_prototype(name: str) -> None:
     """Bounds by tangents hold at any d: noise in place of answers, against the certified optimum."""

@@ -56,6 +56,7 @@ def refused(message: str, *arguments: object) -> None:
     assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
 def test_the_report_is_written_beside_what_is_printed(data: Path, tmp_path: Path, form: list[str]) -> None:
     out = tmp_path / "out.html"

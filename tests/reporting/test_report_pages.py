@@ -40,6 +40,7 @@ def page_of(result: Any) -> Page:
     return Page(html_of(result))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("which", RESULTS)
 def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
     html = html_of(RESULTS[which]())
@@ -187,6 +188,7 @@ def test_a_map_that_is_too_large_for_a_picture_is_left_out() -> None:
     assert not of_programs(replace(b, programs={label: {} for label in labels}, runs=runs, settings=settings))[2:]
 
 
+@pytest.mark.thorough
 def test_tables_say_how_each_solver_was_asked() -> None:
     b = benchmark({"linear": reference_lpboost()}, ["interior", "highs"], ["default", "high"], repeats=1)
     html = to_html(b)

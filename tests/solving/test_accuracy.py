@@ -10,6 +10,7 @@ from boostopt import Verdict, compare, get_formulation
 SIZES = ((1000, 30), (5000, 50))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("eta", (46.0, 460.0, 2e4))
 @pytest.mark.parametrize(("N", "t"), SIZES)
 def test_clarabel_reaches_a_relative_gap_of_1e_6(N: int, t: int, eta: float) -> None:

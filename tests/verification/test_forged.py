@@ -163,6 +163,7 @@ AWKWARD: tuple[tuple[str, dict[str, Any]], ...] = (
 """Parameters at the ends of what is taken."""
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "numbers"), AWKWARD)
 def test_awkward_true_certificates_are_accepted(name: str, numbers: dict[str, Any], tmp_path: Path) -> None:
     """Equal rows, columns that are each other's negation, multiplicities over eight orders of magnitude."""

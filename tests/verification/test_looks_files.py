@@ -37,6 +37,7 @@ def run(page: str = "erlpboost") -> LookedRun:
     return made
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost"])
 def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> None:
     path, certificate = tmp_path / "class.json", run(page).class_certificate
@@ -119,6 +120,7 @@ FORGED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", FORGED)
 def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"
