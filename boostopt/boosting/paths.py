@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from boostopt.arguments import function, optional, refused
 from boostopt.arrays import as_array
@@ -22,14 +21,15 @@ from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.certificates.certificate import Certificate
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, listed
 from boostopt.frames import data_frame
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
+from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float, Int
 from boostopt.text import html_table, interval
 
-DOWNWARDS = {"nu": True, "eta": False}
-"""The parameters that a path may go along, and whether smaller values ask for more hypotheses."""
+DOWNWARDS = ("nu",)
+"""Parameters whose smaller values ask for more hypotheses; a path begins with the largest one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class RegularizationPath:
     Attributes
     ----------
     parameter
-        "nu" or "eta".
+        The name of the parameter that the path goes along.
     values
         The values of the parameter in the given order, shape (k,).
     runs
@@ -164,27 +164,25 @@ def path(
     formulation: Any,
     oracle: Oracle,
     *,
-    nu: npt.ArrayLike | None = None,
-    eta: npt.ArrayLike | None = None,
     each: Callable[[float, Run], None] | None = None,
     **options: Any,
 ) -> RegularizationPath:
-    """Boost at many values of nu or eta; each run starts with the hypotheses and weights of its neighbour.
+    """Boost at many values of a parameter; each run starts with the hypotheses and weights of its neighbour.
 
-    For any order of the values, the path begins with the easiest: it goes from the largest nu to the smallest, or from
-    the smallest eta to the largest. Every run has its own certificate, which does not depend on the other runs.
+    For any order of the values, the path goes from the largest nu to the smallest, where the problem is the easiest,
+    and from the smallest value of any other parameter to the largest. Every run has its own certificate, which does
+    not depend on the other runs.
 
     Parameters
     ----------
     formulation, oracle
         As in `boost`.
-    nu, eta
-        The values of one of the two parameters, shape (k,). As in `boost`, the values of nu are counts. The other
-        parameter may be a number.
     each
         A function that is called with each value and its run, when the run ends.
     **options
-        Options and parameters of each run, as in `boost`, without start and checkpoint.
+        Options and parameters of each run, as in `boost`, without start and checkpoint. One parameter of the
+        formulation, such as nu, eta or C, has a list of values, shape (k,). As in `boost`, the values of nu are
+        counts. The other parameters are single numbers.
 
     Returns
     -------
@@ -193,19 +191,15 @@ def path(
     Raises
     ------
     OptionError
-        Neither parameter or both have several values; or an option is unknown, or belongs to single runs.
+        No parameter or more than one has several values; or an option is unknown, or belongs to single runs.
     ProblemError
         A value is out of its domain, or the oracle returns something that is not a column.
     """
     check_oracle(oracle)
     each = optional(function, "each", each)
     page = page_of(formulation)
-    if not {"nu", "eta"} & set(page.parameters):
-        raise OptionError(
-            f"a path needs the parameter nu or eta; {page.name} has neither. Boost at each value separately, with "
-            "start= the run before."
-        )
-    name, values, fixed = _values({"nu": nu, "eta": eta})
+    check_keywords("path", options, BOOST, page)
+    name, values, fixed = _values(page, options)
     record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
@@ -217,12 +211,10 @@ def path(
             f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
             "own rounds. Boost at each value separately."
         )
-    check_keywords("path", options, BOOST, page)
-    parameters = {key: options[key] for key in page.parameters if key in options}
     for value in values.tolist():  # before the first run: a bad value would lose what was made
-        here = {**parameters, **fixed, name: value}
+        here = {**fixed, name: value}
         Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon"), options.get("update"), here)
-    order = np.argsort(-values if DOWNWARDS[name] else values, kind="stable").tolist()
+    order = np.argsort(-values if name in DOWNWARDS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
     earlier = None
@@ -230,7 +222,7 @@ def path(
         try:
             for k in order:
                 began = time.perf_counter()
-                arguments: dict[str, Any] = {**options, **fixed, name: float(values[k])}
+                arguments: dict[str, Any] = {**options, name: float(values[k])}
                 # By steps also the first run, for the others begin where it ended.
                 arguments["update"] = options.get("update") or page.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
@@ -246,21 +238,26 @@ def path(
     return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
 
 
-def _values(parameters: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, " k"], dict[str, float]]:
-    """Return the parameter with several values, these, and the other one if it was given."""
+def _values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
+    """Return the parameter with several values, these, and the other parameters that were given."""
+    own = {name: given[name] for name in page.parameters if name in given}
+    numbers = [name for name, its in page.parameters.items() if its.domain.kind == "number" and name not in BOOST]
     arrays: dict[str, Any] = {}
-    for name, value in parameters.items():
-        if value is None:
+    for name in numbers:
+        if own.get(name) is None:
             continue
-        array = as_array(name, value, OptionError)
+        array = as_array(name, own[name], OptionError)
         if array.size and array.dtype.kind not in "iuf":
-            raise refused(name, "a list of numbers, or one", value, "Pass such a list.")
-        arrays[name] = array.astype(np.float64)
+            raise refused(name, "a list of numbers, or one", own[name], "Pass such a list.")
+        arrays[name] = array
     several = [name for name, values in arrays.items() if values.ndim == 1]
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
-        shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "neither"
-        raise OptionError(f"expected several values of either nu or eta; got {shapes}. Pass a list for one of the two.")
+        shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "none"
+        raise OptionError(
+            f"expected several values of one parameter of {page.name} ({listed(numbers) or 'it has none'}); got "
+            f"{shapes}. Pass a list for one of them."
+        )
     name = several[0]
     if not len(arrays[name]):
         raise OptionError(f"a path needs at least one value of {name}; got none. Pass a list of them.")
-    return name, arrays[name], {other: float(value) for other, value in arrays.items() if other != name}
+    return name, arrays[name].astype(np.float64), {other: value for other, value in own.items() if other != name}

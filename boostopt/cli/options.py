@@ -95,6 +95,10 @@ Eta = Annotated[
 ]
 Epsilon = Annotated[float | None, typer.Option(**NUMBER, help="Accuracy of the soft margin that eta is chosen for.")]
 Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
+SetValues = Annotated[
+    list[str] | None,
+    typer.Option(help="A further parameter of the formulation, as name=value, or as name=1,2,4 to go along it."),
+]
 SetOrFolder = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,4 +1,4 @@
-"""`boostopt path`: boosting at many values of nu or of eta."""
+"""`boostopt path`: boosting at many values of a parameter."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from boostopt.boosting.progress_line import words
 from boostopt.boosting.run import Run
 from boostopt.boosting.trace import Row
 from boostopt.cli.application import command, output
-from boostopt.cli.options import Accuracy, Data, FormulationName, Picture, Seed, Set
-from boostopt.cli.reading import read_counts, read_numbers, total_count
-from boostopt.cli.records import ClassOptions, FileOptions, ParameterOptions, RunOptions
+from boostopt.cli.options import Accuracy, Data, FormulationName, Picture, Seed, SetValues
+from boostopt.cli.reading import read_counts, read_lists, read_numbers, total_count
+from boostopt.cli.records import ClassOptions, FileOptions, RunOptions
 from boostopt.cli.runs import (
     check_outputs,
     check_picture,
@@ -55,11 +55,9 @@ def path_command(
     nu: Annotated[
         str | None, typer.Option(help="Values separated by commas: 0.1 is a fraction of the examples, 50 a number.")
     ] = None,
-    eta: Annotated[
-        str | None, typer.Option(help="Values separated by commas; one of nu and eta may have several.")
-    ] = None,
+    eta: Annotated[str | None, typer.Option(help="Values separated by commas; one parameter may have several.")] = None,
     epsilon: Accuracy = None,
-    set: Set = None,
+    set: SetValues = None,
     hypotheses: ClassOptions,
     random_state: Seed = 0,
     how: RunOptions,
@@ -67,7 +65,7 @@ def path_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> int:
-    """Boost at many values of nu or of eta; each run starts from its neighbour's result and has its own certificate.
+    """Boost at many values of a parameter; each run starts from its neighbour's result and has its own certificate.
 
     Limits apply to each run. Exit status 0: every run reached epsilon, as in `boostopt boost`; 1: some run did not;
     130: one Ctrl-C; the command printed the values that were reached.
@@ -84,13 +82,15 @@ def path_command(
         total = total_count(dataset, oracle.N)
         counts = None if nu is None else read_counts(nu, total, page)
         etas = None if eta is None else read_numbers(eta, "--eta")
-        further = ParameterOptions(epsilon=epsilon, set=set).read(page, total)
-        values = _values(counts, etas, {name: value for name, value in further.items() if value is not None})
+        values = _values(
+            {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]}, read_lists(set or [], page)
+        )
+        along = next(name for name, value in values.items() if isinstance(value, list))
+        asked = len(values[along])
         first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
         problem = how.problem(page, oracle, d0, first)
-        along = "nu" if isinstance(values["nu"], list) else "eta"
         with live_line(page.name) as show:
-            line = None if show is None else _Line(along, len(values[along]), problem, show)
+            line = None if show is None else _Line(along, asked, problem, show)
             result = path(
                 page,
                 oracle,
@@ -101,7 +101,6 @@ def path_command(
                 update=how.update,
                 options=how.record() if line is None else replace(how.record(), progress=line),
             )
-    asked = len((counts if result.parameter == "nu" else etas) or [])
     stopped = len(result) < asked or any(map(interrupted, result.runs))
     try:
         if picture is not None:
@@ -117,22 +116,27 @@ def path_command(
     return 0 if all(map(reached, result.runs)) else 1
 
 
-def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, Any]) -> dict[str, Any]:
-    """Return nu and eta, one with several values and the other with at most one, and the other parameters."""
-    for name, values in (("nu", nu), ("eta", eta)):
-        if values is not None and name in further:
+def _values(options: dict[str, list[float] | None], further: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the parameters: a list for the one that the path goes along, and a number for each other one."""
+    own = {name: values for name, values in options.items() if values is not None}
+    for name, values in own.items():
+        if name in further:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
-        if values is not None and not values:
+        if not values:
             raise OptionError(f"--{name} takes values separated by commas; got none.")
-    if nu is None and eta is None:
-        raise OptionError("a path goes along values of nu or of eta; got neither. Pass --nu 0.1,0.2 or --eta 10,100.")
-    if nu is not None and eta is not None and len(nu) > 1 and len(eta) > 1:
+    lists = {**own, **further}
+    if not lists.keys() - {"epsilon"}:
         raise OptionError(
-            "a path goes along one parameter; got several values of nu and of eta. Give one of them a single value."
+            "a path goes along values of a parameter; got none. Pass --nu 0.1,0.2 or --eta 10,100 or --set C=1,2,4."
         )
-    if nu is not None and (eta is None or len(eta) == 1):
-        return {**further, "nu": nu, "eta": None if eta is None else eta[0]}
-    return {**further, "eta": eta, "nu": None if nu is None else nu[0]}
+    several = [name for name, values in lists.items() if len(values) > 1]
+    if len(several) > 1:
+        raise OptionError(
+            f"a path goes along one parameter; got several values of {' and of '.join(several)}. Give one of them "
+            "alone several values."
+        )
+    along = several[0] if several else next(name for name in lists if name != "epsilon")
+    return {name: values if name == along else values[0] for name, values in lists.items()}
 
 
 @dataclass

@@ -81,6 +81,18 @@ def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
         raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
 
 
+def read_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[float]]:
+    """Read name=value or name=value,value for parameters of the formulation, each given once."""
+    read = dict[str, list[float]]()
+    for text in settings:
+        name, _, values = text.partition("=")
+        if name.strip() in read:
+            raise OptionError(f"--set names a parameter twice: {', '.join(settings)}.")
+        parts = [read_setting(f"{name}={value}", page)[1] for value in values.split(",")]
+        read[name.strip()] = parts
+    return read
+
+
 def read_names(text: str | None) -> list[str] | None:
     """Split a text at commas; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -15,7 +15,7 @@ decision_regions
 triangle, cycles
     AdaBoost's distributions on the simplex of three examples, and over the rounds for any number of examples.
 path_of_runs
-    Soft margin, number of hypotheses and their weights along a path of nu or eta.
+    Soft margin, number of hypotheses and their weights along a path of values of a parameter.
 profiles, intervals
     Which backend reaches which certified gap in what time; certified intervals side by side.
 heat_map

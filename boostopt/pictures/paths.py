@@ -17,6 +17,9 @@ from boostopt.oracles.base import Hypothesis
 from boostopt.pictures.style import BLUE, GREY, Where, look, panels
 from boostopt.shapes import Array, Float
 
+GREEK = ("alpha", "beta", "delta", "eta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau", "theta")
+"""Names of parameters that matplotlib draws as letters."""
+
 NAMED = 6
 """Number of hypotheses in the legend: those with the largest weights."""
 
@@ -75,7 +78,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     margins.set_ylabel("soft margin")
     counts.set(ylabel="hypotheses\nwith weight")
     counts.set_ylim(bottom=0.0)
-    weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=rf"$\{path.parameter}$")
+    weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=_in_tex(path.parameter))
     log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
     for axis in on.axes:
         # By default the number of ticks depends on the height of the axis, which the layout changes later.
@@ -87,6 +90,11 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
         axis.minorticks_off()
     on.legend(margins, weights, columns=2)
     return on.figure
+
+
+def _in_tex(name: str) -> str:
+    """Return the name of a parameter for an axis: a letter as a formula, a word as it is."""
+    return rf"$\{name}$" if name in GREEK else f"${name}$" if len(name) == 1 else name
 
 
 def _ticks(place: Float[Array, " k"]) -> list[int]:

@@ -170,7 +170,8 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "got neither"),
+        ({}, r"several values of one parameter of erlpboost \(nu, eta\); got none"),
+        ({"nu": 5.0, "epsilon": [0.1, 0.2]}, r"got nu of shape \(\)"),
         ({"nu": 5.0}, r"nu of shape \(\)"),
         ({"nu": [5.0], "eta": [1.0]}, "Pass a list for one"),
         ({"nu": []}, "at least one value"),
@@ -181,6 +182,24 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
 def test_what_is_no_path_is_refused(options: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         path("erlpboost", stumps(60), **options)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "parameters"),
+    [
+        ("l1_adaboost", {"C": [0.1, 0.02, 0.05]}),
+        ("norm_ball", {"r": [0.2, 0.15], "p": 2.0}),
+        ("hinge+l1", {"C": 1.0, "l1": [2.0, 1.0]}),
+    ],
+)
+def test_a_path_goes_along_any_parameter(formulation: str, parameters: dict[str, Any]) -> None:
+    oracle = stumps(60)
+    along = path(formulation, oracle, epsilon=EPSILON, **parameters)
+    for value, its in along:
+        alone = boost(formulation, oracle, epsilon=EPSILON, update="total", **{**parameters, along.parameter: value})
+        ends = [run.certificate if its.record.problem.goal is None else run.class_certificate for run in (its, alone)]
+        assert max(end.lower for end in ends) <= min(end.upper for end in ends) + 1.1 * EPSILON
+    assert list(along.values) == parameters[along.parameter]
 
 
 def test_a_value_out_of_its_domain_is_refused() -> None:

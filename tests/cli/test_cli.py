@@ -278,7 +278,7 @@ def test_a_parameter_that_is_needed_and_missing_is_an_error_that_names_its_optio
     if command == "fit" and formulation == "lpboost":
         return  # --nu has a default there
     if command == "path":
-        # A path goes along nu or eta, which no support vector machine has.
+        # A path needs values to go along, so that no parameter of a support vector machine is missing.
         formulation, remedy, name = "erlpboost", "--nu 0.1 (a fraction of the examples) or --nu 50", "nu"
     named = ["--formulation", formulation] if command == "fit" else [formulation]
     expected = rf"{formulation} needs {name}, .* got none\. Pass {re.escape(remedy)}"

@@ -88,6 +88,11 @@ def test_a_formulation_without_the_parameter_is_an_error(data: Path) -> None:
     refused("l1_adaboost has no parameter nu|unknown parameter", "path", "l1_adaboost", "--data", data, "--nu", "1,2")
 
 
+def test_a_path_goes_along_any_parameter(data: Path) -> None:
+    found = document("path", "l1_adaboost", "--data", data, "--set", "C=0.1,0.05")
+    assert found["parameter"] == "C" and [run["C"] for run in found["runs"]] == [0.1, 0.05]
+
+
 def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:
     picture = tmp_path / "path.svg"
     assert run("path", "lpboost", "--data", data, "--nu", "0.3,0.6", "--picture", picture).exit_code == 0
@@ -116,13 +121,16 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((), "a path goes along values of nu or of eta; got neither"),
+        ((), "a path goes along values of a parameter; got none. Pass --nu"),
         (("--nu", "0.1,0.2", "--eta", "1,2"), "a path goes along one parameter; got several values of nu and of eta"),
         (("--nu", "0.1,2.5"), "--nu with a decimal point is a fraction"),
         (("--nu", ","), "--nu takes values separated by commas; got none"),
         (("--nu", "0.1;0.2"), "--nu must be a number; got '0.1;0.2'"),
         (("--nu", "0.3", "--eta", "1,x"), "--eta takes numbers separated by commas; got '1,x'"),
         (("--nu", "0.3,0.5", "--set", "nu=3"), "nu is given twice, by --nu and by --set"),
+        (("--set", "nu=3", "--set", "nu=4"), "--set names a parameter twice"),
+        (("--set", "nu=3,x"), "--set takes name=value with a number, true or false; got 'nu=x'"),
+        (("--set", "mu=3,4"), "unknown parameter of erlpboost 'mu'"),
         (("--nu", "0.3,0.5", "--eta", "-1"), "eta must"),
         (("--nu", "0.3,0.5", "--json", "--csv"), "--json and --csv exclude each other"),
         (("--nu", "0.3,0.5", "--picture", "no/p.png"), "expected the path of a file in a writable folder"),
