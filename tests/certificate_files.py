@@ -11,6 +11,8 @@ import numpy as np
 
 from boostopt import Program, get_formulation
 from boostopt.verification import Verification, save, verify
+from boostopt.verification.parsing import Rejected
+from boostopt.verification.reading import read
 
 CASES = (
     "cap",
@@ -67,11 +69,20 @@ def document(case: str) -> Any:
     return json.loads(text(case))
 
 
+def taken(path: Path) -> dict[str, Any]:
+    """C and d0 as a file states them, so that its bounds are checked whatever they are; nothing if it is no file."""
+    try:
+        stated = read(path)
+    except (Rejected, MemoryError):
+        return {}
+    return {"c": stated.c, "d0": stated.d0}
+
+
 def judged(said: Any, case: str, folder: Path, U: Any = None, **others: Any) -> Verification:
     """The verdict on a changed file."""
     path = folder / "changed.json"
     path.write_bytes(said if isinstance(said, bytes) else json.dumps(said).encode())
-    return verify(path, program(case).margins if U is None else U, **others)
+    return verify(path, program(case).margins if U is None else U, **{**taken(path), **others})
 
 
-__all__ = ["CASES", "document", "judged", "program", "text"]
+__all__ = ["CASES", "document", "judged", "program", "taken", "text"]

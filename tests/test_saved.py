@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate_files import taken
 from saved.write import BOOSTERS, N, examples, oracles
 
 from boostopt import boost, verify
@@ -56,7 +57,8 @@ def test_the_examples_are_those_of_the_files(folder: Path) -> None:
 def test_certificates_verify(folder: Path) -> None:
     matrices = data(folder)
     for name, said in expected(folder, "certificates").items():
-        verification = verify(folder / f"certificate_{name}.json", matrices[f"U_{name}"])
+        path = folder / f"certificate_{name}.json"
+        verification = verify(path, matrices[f"U_{name}"], **taken(path))
         assert verification, (name, verification)
         assert (verification.outcome == "infeasible") == said["infeasible"]
         if not said["infeasible"]:

@@ -19,7 +19,7 @@ are noise, and the multipliers need not be unique. The certificate says how good
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +77,8 @@ class Recovery:
         The rank of the equations, and the number of multipliers that they must determine.
     certificate
         The certificate of d and the recovered w.
+    moved
+        How far the weight of an example was moved at most, to make d feasible; inf if it was not finite.
     """
 
     method: Method
@@ -94,6 +96,7 @@ class Recovery:
     rank: int
     unknowns: int
     certificate: Certificate
+    moved: float = 0.0
 
     @property
     def unique(self) -> bool:
@@ -123,7 +126,7 @@ class Recovery:
             f"  conditions violated by at most {self.residual:.2e}"
             + (": these multipliers prove no optimum" if self.residual > self.within else ""),
             f"  equations of rank {self.rank} for {self.unknowns} multipliers: "
-            + ("unique" if self.unique else "not unique, any solution serves"),
+            + ("unique" if self.unique else "alone, they do not determine the multipliers"),
         ]
         if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
             named = [
@@ -131,7 +134,14 @@ class Recovery:
                 _listed("hypothesis", self.doubtful_hypotheses),
             ]
             lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, named))}")
-        lines.append(f"  certified gap with these w: {self.certificate.gap:.2e}")
+        if self.moved == np.inf:
+            lines.append("  d had numbers that are not finite: another d took its place")
+        elif self.moved > self.within:
+            lines.append(f"  d was moved by up to {self.moved:.2e} to be feasible")
+        of = (
+            " and d(w), not with the given d" if self.certificate.d_is == "d(w)" and self.residual > self.within else ""
+        )
+        lines.append(f"  certified gap with these w{of}: {self.certificate.gap:.2e}")
         return "\n".join(lines)
 
 
@@ -154,7 +164,8 @@ def recover(
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
     within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _System(U, F, G, F.project(d), method, within)
-    return system.recovery(Certifier(U, F, G, system.d).certify(system.w))
+    found = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
+    return replace(found, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
 
 
 def best_recovery(certifier: Certifier) -> Recovery:
@@ -173,7 +184,7 @@ class _System:
     ) -> None:
         self.U, self.G, self.d, self.within = U, G, d, within
         self.method: Method = method
-        self.conditions = conditions = F.stationarity(d, within if method == "nnls" else 1e-300)
+        self.conditions = conditions = F.stationarity(d, within)
         self.edges = U.edges(d)
         self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.

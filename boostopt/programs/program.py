@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, tolerance
@@ -170,11 +171,21 @@ class Program:
         Raises
         ------
         ProblemError
-            The certificate has other sizes than the program.
+            The certificate has other sizes than the program, or its weights prove another interval here.
         """
         from boostopt.solving.explanation import explain
 
-        return explain(self, of_program(self, certificate), tolerance("tol", tol))
+        tol, certificate = tolerance("tol", tol), of_program(self, certificate)
+        d, w = (certificate.d, certificate.w) if np.isfinite(certificate.upper) else (None, certificate.w)
+        again = self.certify(d, w)
+        allowed = 2.0 * (certificate.slack + again.slack) + 1e-12 * certificate.scale
+        ends = ((certificate.lower, again.lower), (again.upper, certificate.upper))
+        if again.infeasible != certificate.infeasible or any(end > here + allowed for end, here in ends):
+            raise ProblemError(
+                f"expected a certificate of this program; got one of {certificate.words}, whose weights prove "
+                f"{again.words} here. Pass the certified program."
+            )
+        return explain(self, certificate, tol)
 
     @one_thread()
     def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:

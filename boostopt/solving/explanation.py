@@ -24,9 +24,12 @@ NAMED = 3
 PROOFS = {
     "d(w)": "d(w), computed from w",
     "repaired": "the given d, made feasible",
-    "start": "the minimizer of F, because no d was given",
+    "start": "the minimizer of F, because no usable d was given",
 }
 """Proofs of an upper end, in words."""
+
+OPTIMAL = ("d optimal for w", "w optimal for d")
+"""Conditions of the answer after both of its parts were made feasible."""
 
 PRESENT = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""
@@ -122,9 +125,13 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         else f"Not proved to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
     conditions = [
-        Condition(f"as it was given, {name}", bool(residual <= allowed), float(residual), "")
+        Condition(f"{_given(name)}, {name}", bool(residual <= allowed), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
     ]
+    if narrow and certificate.d_is != "repaired" and not certificate.kkt.residuals[OPTIMAL[0]] <= allowed:
+        headline += (
+            f" This is about w and {PROOFS[certificate.d_is]}; the d that was given is not proved to be optimal."
+        )
     examples, hypotheses = partial(_examples, program, certificate), partial(_hypotheses, program, certificate)
     conditions += [
         _gap_condition("d is the best answer to w", certificate.example_gaps, allowed, examples),
@@ -133,6 +140,11 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
     if not np.isfinite(certificate.upper):
         conditions.append(Condition("some d near the answer has feasible edges", False, np.nan, "no such d was found"))
     return Explanation(headline, tuple(conditions), _facts(program, certificate))
+
+
+def _given(name: str) -> str:
+    """Return of what a condition is: of the answer itself, or, for one against the other, of both made feasible."""
+    return "as it was given, but made feasible" if name in OPTIMAL else "as it was given"
 
 
 def _gap_condition(

@@ -20,7 +20,7 @@ from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.combining import names_combination
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_values, read
-from boostopt.programs.program import Examples
+from boostopt.programs.program import Examples, Program
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document
@@ -55,6 +55,21 @@ def agree(document: Document, formulation: Any) -> Goal | None:
         if not np.array_equal(values, document.arrays[name]):
             fail(f"{page.name} with the parameters of the file means other {name}")
     return goal
+
+
+def agree_with_program(document: Document, program: Program) -> None:
+    """Reject a document whose pair is not that of a program."""
+    try:
+        statement = described(program.regularizer, program.examples, _nus(document))
+        edge = described_edge(program.edge_function)
+    except BoostoptError as failure:
+        fail(str(failure)[:400])
+    arrays = all(np.array_equal(values, document.arrays[name]) for name, values in statement.arrays.items())
+    if (statement.numbers, edge) != (document.F, document.G) or not arrays:
+        fail(
+            f"the certificate is of another program: of {document.name} with F = {dict(document.F)}, "
+            f"G = {dict(document.G)}; the program has F = {statement.numbers}, G = {edge}"[:500]
+        )
 
 
 def page_in(name: str, formulation: Any) -> Formulation[Any]:

@@ -128,9 +128,11 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     if not isinstance(oracle, Oracle):
         fail("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
+        same = document.oracle == " ".join(str(oracle).split())[:1000]
+        given = "the data have other numbers, another order of rows or other weights" if same else f"got {oracle}"
         fail(
-            f"it has another class or other examples: it is about {document.oracle}; the data give {oracle}. Check the "
-            "data, the rows and columns left out, and the options of the oracle"[:500]
+            f"it has another class or other examples: it is about {document.oracle}; {given}. Check the data, the rows "
+            "and columns left out, and the options of the oracle"[:500]
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         fail("the certificate has other multiplicities than the oracle")

@@ -126,8 +126,8 @@ def verified(
     sizes = count(data["N"], "N"), count(data["examples"], "examples")
     if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != " ".join(str(oracle).split())[:1000]:
         fail(
-            f"it has another class or other examples: it is about {sizes[0]} examples and "
-            f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} and {oracle}"[:500]
+            f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
+            f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
     rows = oracle.rows if isinstance(oracle, RowsOracle) else None
     if rows is None or not isinstance(oracle, RowsOracle):

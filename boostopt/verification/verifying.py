@@ -42,13 +42,13 @@ def verify(
     path
         The file.
     data
-        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose
-        multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
+        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose F,
+        G, multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
         pass its oracle, which gets one query. For a run of looks, pass an oracle with rows; such a file is always
         proved in whole numbers.
     c, d0
-        The multiplicities and the reference distribution, shape (N,), that the file must state; None to accept those
-        in the file.
+        The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
+        the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
     U
         The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
     formulation
@@ -97,7 +97,7 @@ def subject(path: str | PathLike[str]) -> str:
 
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
     """Return the verdict on a file that could be read."""
-    from boostopt.verification.agreement import agree
+    from boostopt.verification.agreement import agree, agree_with_program
 
     expected = _expected(c, d0)
     if document.subject == "class":
@@ -108,14 +108,16 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
             )
         _check_vectors(document, expected)
         return verified(document, data, U, formulation)
-    if hasattr(data, "examples") and hasattr(data, "margins"):
-        examples = data.examples
-        expected = {name: getattr(examples, name) if values is None else values for name, values in expected.items()}
-        data = data.margins
-    rows = matrix(data)
+    program = data if hasattr(data, "examples") and hasattr(data, "margins") else None
+    rows = matrix(data if program is None else program.margins)
     check_shape(document, rows)
-    _check_vectors(document, expected)
-    agree(document, formulation)
+    plain = np.ones(document.N) if program is None else program.examples.c
+    c = plain if expected["c"] is None else expected["c"]
+    d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
+    _check_vectors(document, {"c": c, "d0": d0})
+    agree(document, formulation if program is None or formulation is not None else program.formulation)
+    if program is not None:
+        agree_with_program(document, program)
     A = arithmetic(document, exact)
     with A.working():
         bounds = recompute(document, rows, A)
@@ -169,7 +171,8 @@ def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]
     for name, values in expected.items():
         # The sizes first: the file may state more examples than memory has room for.
         if values is not None and (len(values) != document.N or not np.array_equal(getattr(document, name), values)):
-            fail(f"the certificate has other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
+            what = "multiplicities c" if name == "c" else "reference weights d0"
+            fail(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")
 
 
 def arithmetic(document: Document, exact: bool) -> Numbers:

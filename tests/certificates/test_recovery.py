@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 import pytest
-from problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost
+from problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost, reference_lpboost
 from twins import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
@@ -190,7 +190,7 @@ def test_equal_columns_have_no_unique_weights() -> None:
     found = twice.recover(one.d)
     assert not found.unique
     assert (found.rank, found.unknowns) == (ACTIVE + 1, ACTIVE + 2)
-    assert "not unique, any solution serves" in str(found)
+    assert "alone, they do not determine the multipliers" in str(found)
     assert found.certificate.gap < 1e-10
     assert found.w[0] + found.w[T] == pytest.approx(one.w[0], abs=1e-7)
     both = program(np.column_stack([U, -U[:, 0]]), ENTROPY, AbsoluteEdge()).recover(one.d)
@@ -283,6 +283,23 @@ def test_the_answer_to_w_is_the_maximizer() -> None:
         pair.example_weights(np.zeros(3))
     with pytest.raises(ProblemError, match="w must be 3 real numbers"):
         pair.example_weights(np.zeros(2))
+
+
+def test_a_d_that_had_to_be_moved_is_named() -> None:
+    pair = reference_lpboost()
+    best = pair.solve(tol=1e-9).d
+    assert "was moved" not in str(pair.recover(best))
+    assert f"d was moved by up to {abs(best).max():.2e}" in str(pair.recover(2 * best))
+    assert "numbers that are not finite" in str(pair.recover(np.where(np.arange(6) == 1, np.nan, best)))
+
+
+@pytest.mark.parametrize("method", ["nnls", "least_squares"])
+@pytest.mark.parametrize("r", [0.55, 0.6, 0.7])
+def test_the_multiplier_of_a_ball_is_one_of_the_unknowns(r: float, method: str) -> None:
+    U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [0.5, -0.25]])
+    its = get_formulation("norm_ball").bind(U, r=r, p=2.0)
+    found = its.recover(its.solve("cvxpy:clarabel", tol=1e-10).d, method)
+    assert found.unknowns == 4 and found.certificate.gap < 1e-6
 
 
 def test_any_junk_is_recovered_from() -> None:

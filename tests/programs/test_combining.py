@@ -115,7 +115,7 @@ def test_interior_takes_what_is_polyhedral_or_quadratic(name: str) -> None:
 def test_files_hold_what_is_proved(name: str, tmp_path: Path) -> None:
     program = drawn(name, 5)
     program.solve("auto").certificate.save(tmp_path / "one.json", program)
-    verified = boostopt.verify(tmp_path / "one.json", program.margins.to_array(), exact=True)
+    verified = boostopt.verify(tmp_path / "one.json", program, exact=True)
     assert verified, str(verified)
 
 

@@ -73,6 +73,18 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     assert nothing.explain().headline == "No answer: nothing returned no answer (no attempt was made)."
 
 
+def test_another_programs_certificate_is_refused_and_a_d_that_was_replaced_named() -> None:
+    U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+    program, other = (get_formulation("lpboost").bind(U, nu=nu) for nu in (2.5, 2.0))
+    known = program.certify(d=[0.4, 0.4, 0.2], w=[0.5, 0.5])
+    assert "was given is not" not in program.explain(known).headline
+    with pytest.raises(ProblemError, match="expected a certificate of this program; got one of"):
+        other.explain(known)
+    replaced = program.explain(program.certify(d=np.full(3, 1 / 3), w=[0.5, 0.5]))
+    assert replaced.headline.startswith("Optimal: ")
+    assert replaced.headline.endswith("d(w), computed from w; the d that was given is not proved to be optimal.")
+
+
 def test_a_program_explains_an_answer_from_elsewhere() -> None:
     program = reference_lpboost()
     d = program.solve(tol=1e-9).d
@@ -81,7 +93,8 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     # What was not given is open, what was given and is wrong fails.
     marks = {condition.name: condition.mark for condition in program.explain(program.certify(d - 0.1)).conditions}
     assert marks["as it was given, sum d = 1"] == "FAILS"
-    assert marks["as it was given, w >= 0"] == marks["as it was given, w optimal for d"] == "open"
+    assert marks["as it was given, w >= 0"] == "open"
+    assert marks["as it was given, but made feasible, w optimal for d"] == "open"
     other = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
     with pytest.raises(ProblemError, match="expected a certificate of this program, with 5 examples and 3 hypotheses"):
         other.explain(pair)

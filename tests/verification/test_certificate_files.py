@@ -157,8 +157,8 @@ def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:
     own = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
     bound: Program = own.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
     save(bound.solve(), path)
-    assert "the formulation 'own' is unknown" in verify(path, bound).reason
-    assert verify(path, bound, formulation=own)
+    assert "the formulation 'own' is unknown" in verify(path, bound.margins).reason
+    assert verify(path, bound.margins, formulation=own) and verify(path, bound)
     assert "not of" in verify(path, bound, formulation=page).reason
 
 
@@ -200,6 +200,24 @@ def test_the_verdict_reads_well(tmp_path: Path) -> None:
     bad = judged(said, "cap", tmp_path)
     assert str(bad).startswith("rejected: it claims") and not bad
     assert json.dumps(bad.reason)
+
+
+def test_the_data_say_what_c_and_d0_are_and_the_program_what_is_solved(tmp_path: Path) -> None:
+    """By hand: over these margins LPBoost finds 0.2 for nu = 2.5, and 0 if the third example counts less."""
+    U, path = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]), tmp_path / "certificate.json"
+    page = get_formulation("lpboost")
+    page.bind(U, nu=2.5, c=[8.0, 8.0, 1.0]).solve().save(path)
+    for exact in (False, True):
+        assert "other multiplicities c than the data" in verify(path, U, exact=exact).reason
+        assert verify(path, U, c=np.array([8.0, 8.0, 1.0]), exact=exact)
+    get_formulation("erlpboost").bind(U, nu=1, eta=4, d0=[0.5, 0.25, 0.25]).solve().save(path)
+    assert "other reference weights d0 than the data" in verify(path, U).reason
+    program = page.bind(U, nu=2.5)
+    program.solve().save(path)
+    assert verify(path, U) and verify(path, program)
+    for other in (page.bind(U, nu=3), get_formulation("erlpboost").bind(U, nu=1, eta=4)):
+        reason = verify(path, other).reason
+        assert "another program" in reason or "not of 'erlpboost'" in reason
 
 
 def test_a_wrong_page_is_an_option_error(tmp_path: Path) -> None:

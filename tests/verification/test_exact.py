@@ -63,7 +63,7 @@ def test_the_reference_optimum_of_an_entropy_is_proved(tmp_path: Path) -> None:
     page = get_formulation("erlpboost")
     bound = page.bind(REFERENCE_U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0)
     save(bound.solve("interior", tol=1e-12), path)
-    proved = verify(path, REFERENCE_U, exact=True)
+    proved = verify(path, REFERENCE_U, d0=REFERENCE_D0, exact=True)
     assert proved.lower <= 0.0924628832 + 5e-11 and proved.upper >= 0.0924628832 - 5e-11
     assert 0 <= proved.upper - proved.lower < 1e-11
 
