@@ -1,4 +1,4 @@
-r"""ERLPBoost: LPBoost with a relative entropy, so that the answer is unique and the rounds are bounded.
+r"""ERLPBoost: LPBoost with a relative entropy, so that d is unique and the rounds are bounded.
 
 Primal   min_{d, gamma}   gamma + (1/eta) sum_n d_n ln(d_n / d0_n)
          s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   d <= c / nu : psi

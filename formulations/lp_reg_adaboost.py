@@ -13,8 +13,8 @@ Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = 
 varrho and xi for w, rho and psi. C is the price for one example: the program is LPBoost with nu = 1 / C, and 1 / C
 bounds the number of margin errors. The paper prints the price C / T with T hypotheses in some places and C in others.
 Only with a price C / N for N examples is its 1 / C a bound of their fraction, and that C is N times the C here. At C =
-1 (all c = 1), no slack is used, and the program is LP-AdaBoost. If C is below 1 / sum c, the primal is empty and the
-dual unbounded.
+1 (all c = 1), no slack need be used, and the program is LP-AdaBoost. If C is below 1 / sum c, the primal is empty and
+the dual unbounded.
 
 If the program is two-sided, the primal bounds |Uᵀd| by gamma, with the multipliers w^+ and w^- and w = w^+ - w^-. The
 dual then has ||w||_1 <= 1.

@@ -18,8 +18,9 @@ dual value D_eta,
 
 SoftBoost is ERLPBoost with an eta that the dual chooses.
 
-The program is infeasible if and only if the soft margin P_LP that LPBoost finds is above gamma. This is the normal end
-of boosting: then some w / sum w has a soft margin above gamma, and that w is the proof. (The source says that the
+If every d0_n is positive, the program is infeasible if and only if the soft margin P_LP that LPBoost finds is above
+gamma. (An example with d0_n = 0 has no weight here, so P_LP is that of the others.) This is the normal end of boosting:
+then some w / sum w has a soft margin above gamma, and that w is the proof. (The source says that the
 uniform distribution is always feasible, and that the multipliers of this last program are the final weights. But this
 program has no multipliers.) At gamma = P_LP, the dual need not attain the optimum.
 

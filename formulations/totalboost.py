@@ -11,7 +11,7 @@ KKT      ln(d_n / d0_n) + m_n + beta = 0,   w_q (gamma - e_q) = 0
 The program is SoftBoost at nu = 1, where the cap d <= 1 has no effect. SoftBoost's page states its problems, and the
 psi in them is 0 here. Multiplicities enter only through d0, which is c / sum c by default. At nu = 1, c_n < 1 would set
 a cap below 1, but TotalBoost has no such cap. The program is infeasible if and only if the hard margin that the
-hypotheses can reach is above gamma.
+hypotheses can reach over the examples with d0_n > 0 is above gamma.
 
 Over decision stumps, boosting uses looks, as for SoftBoost.
 

@@ -29,7 +29,9 @@ def check_command(
     tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = TOL,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> int:
-    """Check a page on small random instances: F, G and the problems as printed; failures are named with their line.
+    """Check a page on small random instances: F, G and the problems of its code; failures are named with their line.
+
+    The formulas in the text of a page are typeset, not checked.
 
     An oracle is compared with its class, and a backend with the certificates of its answers.
 
