@@ -179,7 +179,7 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     if not on_cluster(run):
         certificate = run.certificate
         words = "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper)
-        table.add_row("optimum over those collected", Text(words))
+        table.add_row("optimum over them", Text(words))
     most = record["most_rounds"]
     table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
     table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")

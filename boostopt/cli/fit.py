@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import typer
 from rich.table import Table as Printed
 from rich.text import Text
@@ -28,6 +27,7 @@ from boostopt.cli.options import (
     NUMBER,
     WHOLE_NUMBER,
     Accuracy,
+    ClassWeight,
     Cluster,
     Drop,
     Eta,
@@ -36,7 +36,7 @@ from boostopt.cli.options import (
     Set,
     Weights,
 )
-from boostopt.cli.reading import check_required, read_names, read_options, read_share
+from boostopt.cli.reading import check_required, read_class_weight, read_options, read_share
 from boostopt.cli.records import ParameterOptions
 from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
 from boostopt.comparison.records import json_text
@@ -97,9 +97,7 @@ def fit_command(
     ] = None,
     backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
     random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of random hypotheses.")] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
-    ] = None,
+    class_weight: ClassWeight = None,
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Stop when held-out examples are predicted no better.")
     ] = False,
@@ -179,8 +177,8 @@ def fit_command(
         if cluster is None:
             table = load_table(data, label, weights, drop or ())
             warn_of_unread(data, table.unread)
-            _check_certificate(certificate, table, class_weight)
-            model.set_params(class_weight=_class_weight(class_weight, table.labels))
+            _check_certificate(certificate, table)
+            model.set_params(class_weight=read_class_weight(class_weight, table.labels))
             fitted = _in_memory(model, table)
             if fitted.features:
                 # Keep the names even without a data frame, because predictions find their columns by them.
@@ -275,19 +273,13 @@ def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
     return goal, (least.regularizer if goal is None else goal.F0).measure
 
 
-def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
-    """Raise OptionError for a certificate whose class the options of `boostopt verify` cannot express."""
+def _check_certificate(certificate: str | None, table: Table) -> None:
+    """Raise OptionError for a certificate of more than one run."""
     classes = len(np.unique(np.asarray(table.labels)))
     if certificate is not None and classes > 2:
         raise OptionError(
             f"--certificate proves one run, of two classes; got {classes} classes. In Python, "
             "model.save_certificate(path, X, y, label=LABEL) saves the proof of each class."
-        )
-    if certificate is not None and class_weight is not None:
-        raise OptionError(
-            "--certificate proves a run with the weights of the data, for `boostopt verify` knows no others; got "
-            "--class-weight too. In Python, model.save_certificate(path, X, y) saves the proof, and boostopt.verify "
-            "checks it with MarginBoostClassifier(class_weight=...).class_of(X, y)."
         )
 
 
@@ -330,28 +322,6 @@ def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
 def _checkpoints(model: Any) -> list[str]:
     """Return the files that a checkpoint may have been written to."""
     return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
-
-
-def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
-    """Return class weights in the form that the classifier takes."""
-    if text is None or text.strip() == "balanced":
-        return None if text is None else "balanced"
-    classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
-    weights: dict[Any, float] = {}
-    for pair in read_names(text) or []:
-        name, _, value = (part.strip() for part in pair.rpartition("="))
-        try:
-            number = float(value) if name else None
-        except ValueError:
-            number = None
-        if number is None:
-            raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
-        if name not in classes:
-            raise unknown_name("class", name, classes)
-        weights[classes[name]] = number
-    if not weights:
-        raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
-    return weights
 
 
 def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:

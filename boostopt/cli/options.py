@@ -71,7 +71,7 @@ DATA_HELP = (
     "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U, "
     ".parquet, a folder of these or a pattern in quotes."
 )
-BACKEND_HELP = "What solves the programs; auto chooses. A name, or the file of a backend."
+BACKEND_HELP = "The solver of the programs, by name or as the file of a backend; auto chooses."
 
 FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
 Data = Annotated[str, typer.Option(help=DATA_HELP)]
@@ -165,6 +165,9 @@ PredictingCluster = Annotated[
         help="Predict rows of parquet files on the workers of the Dask scheduler at this address, host:port, or on "
         "local ones.",
     ),
+]
+ClassWeight = Annotated[
+    str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
 ]
 Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import typer
 
 from boostopt.backends.profiles import PROFILES
@@ -91,6 +93,28 @@ def read_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[fl
         parts = [read_setting(f"{name}={value}", page)[1] for value in values.split(",")]
         read[name.strip()] = parts
     return read
+
+
+def read_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
+    """Return class weights in the form that the classifier takes."""
+    if text is None or text.strip() == "balanced":
+        return None if text is None else "balanced"
+    classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
+    weights: dict[Any, float] = {}
+    for pair in read_names(text) or []:
+        name, _, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            number = float(value) if name else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
+        if name not in classes:
+            raise unknown_name("class", name, classes)
+        weights[classes[name]] = number
+    if not weights:
+        raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
+    return weights
 
 
 def read_names(text: str | None) -> list[str] | None:

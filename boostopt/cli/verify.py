@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -14,7 +14,8 @@ from rich.text import Text
 
 from boostopt.cli.application import command, output
 from boostopt.cli.classes import TREE
-from boostopt.cli.options import Data
+from boostopt.cli.options import ClassWeight, Data
+from boostopt.cli.reading import read_class_weight
 from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Dataset
@@ -38,6 +39,7 @@ def verify_command(
         bool,
         typer.Option("--classifier", help="It is the proof of a fit: equal examples are one, constants belong to it."),
     ] = False,
+    class_weight: ClassWeight = None,
     page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -57,10 +59,13 @@ def verify_command(
                 f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
                 "answer. Certificates are written by `boostopt boost --certificate` and `boostopt certify --save`."
             )
+        if class_weight is not None and not classifier:
+            raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
         dataset = files.load(data)
+        weights = _class_weight(class_weight, dataset)
         if subject(certificate) == "class":
-            arguments = dataset, hypotheses, draw.random_state
+            arguments = dataset, hypotheses, draw.random_state, weights
             verification = verify(certificate, _class_of(classifier, *arguments), formulation=own, exact=exact)
             if not verification and dataset.X is not None and hypotheses.oracle != TREE:
                 other = verify(certificate, _class_of(not classifier, *arguments), formulation=own)
@@ -77,9 +82,21 @@ def verify_command(
     return 0 if verification else 1
 
 
-def _class_of(classifier: bool, dataset: Dataset, hypotheses: ClassOptions, random_state: int) -> Oracle:
+def _class_weight(text: str | None, dataset: Dataset) -> Any:
+    """Return class weights by the labels -1 and 1, which stand for the classes of the file."""
+    weights = read_class_weight(text, np.array(dataset.classes))
+    if not isinstance(weights, dict):
+        return weights
+    return {label: weights[name] for label, name in zip((-1, 1), dataset.classes, strict=True) if name in weights}
+
+
+def _class_of(
+    classifier: bool, dataset: Dataset, hypotheses: ClassOptions, random_state: int, class_weight: Any
+) -> Oracle:
     """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
-    return _class_of_fit(dataset, hypotheses) if classifier else hypotheses.over(dataset, random_state)[0]
+    if classifier:
+        return _class_of_fit(dataset, hypotheses, class_weight)
+    return hypotheses.over(dataset, random_state)[0]
 
 
 def _hint(other: Verification, classifier: bool) -> str:
@@ -89,7 +106,7 @@ def _hint(other: Verification, classifier: bool) -> str:
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
-def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions) -> Oracle:
+def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions, class_weight: Any) -> Oracle:
     """Return the class of hypotheses of `boostopt fit`.
 
     Raises
@@ -105,6 +122,7 @@ def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions) -> Oracle:
         base=hypotheses.oracle or "stump",
         base_options=hypotheses.options or None,
         reflexive=hypotheses.reflexive is not False,
+        class_weight=class_weight,
     )
     return model.class_of(dataset.X, dataset.y, dataset.c)
 
@@ -125,5 +143,5 @@ def _table(path: str, verification: Verification) -> Table:
     if v and v.outcome == "solved":
         table.add_row("recomputed", Text(interval(v.lower, v.upper)))
     if v.outcome == "infeasible":
-        table.add_row("claimed", Text("there is no optimum: no d has edges that are allowed"))
+        table.add_row("claimed", Text("there is no optimum: no d keeps the edges within their limits"))
     return table

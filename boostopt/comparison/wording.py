@@ -94,7 +94,9 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
         sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
     if lower < upper == math.inf:
         sentences.append(
-            Conclusion("No d near the answers has edges that are allowed: the program is at its limit.", "warning")
+            Conclusion(
+                "No d near the answers keeps the edges within their limits: the program is borderline.", "warning"
+            )
         )
     short = [run.backend for run in ran if not run.reached]
     if short:

@@ -26,10 +26,11 @@ FORMAT = "boostopt set 1"
 """The kind of file that an index states."""
 
 ABOUT = (
-    "Each file of cbf and mps is the primal of a program, min F(d) + G(U'd), and its head says where d and w stand.",
-    "Its optimum lies between lower and upper, whatever a solver says; both are null where it is proved infeasible.",
-    "certify, run in this folder, says how good an answer is: a file with d, w or both in place of ANSWER.",
-    "verify, run in this folder, proves the interval once more, but for rounding, without a solver.",
+    "Each file in cbf and mps states the primal of a program, min F(d) + G(U'd). Its head says which variables are d, "
+    "and which constraints have the multipliers w.",
+    "The optimum lies between lower and upper, whatever a solver says. Both are null if the program is infeasible.",
+    "To judge an answer, run the command certify in this folder. ANSWER is a file with d, w or both.",
+    "To prove the interval again without a solver, run the command verify in this folder.",
 )
 """The explanation for readers who have only the folder."""
 

@@ -525,7 +525,7 @@ def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> No
     for command in ("boost", "fit"):
         text = " ".join(run(command, "--help").stdout.split())
         assert "1 is one example, 1.0 all of them" in text
-        assert "What solves the programs; auto chooses." in text
+        assert "The solver of the programs, by name" in text
 
 
 @pytest.mark.parametrize(

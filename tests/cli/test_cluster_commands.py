@@ -93,7 +93,7 @@ def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address:
     assert there["collected"] is None and there["digest"] is None
     text = run(*how, "--cluster", address, "--oracle", "binned", "--option", "bins=255").stdout
     lower = f"{there['class']['lower']:.10g}"
-    assert lower in text and "over those collected" not in text and re.search(r"\+0\.\d+  [abc] ", text)
+    assert lower in text and "optimum over them" not in text and re.search(r"\+0\.\d+  [abc] ", text)
 
 
 def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(

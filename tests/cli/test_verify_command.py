@@ -66,6 +66,20 @@ def test_a_claim_of_more_is_rejected(folder: Path) -> None:
     assert "it claims that the optimum is at least" in " ".join(result.stdout.split())
 
 
+@pytest.mark.parametrize("weight", ["balanced", "no=1,yes=3"])
+def test_a_proof_with_class_weights_is_verified_with_the_same(weight: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{x:.3f},{'yes' if x + noise > 0.7 else 'no'}" for x, noise in rng.normal(size=(60, 2)) * [1, 0.5]]
+    data, proof = tmp_path / "data.csv", tmp_path / "proof.json"
+    data.write_text("\n".join(["x,label", *rows]) + "\n")
+    fit = ("fit", "--data", data, "--out", tmp_path / "m.npz", "--epsilon", "0.3", "--certificate", proof)
+    assert run(*fit, "--class-weight", weight).exit_code == 0
+    verify = ("verify", proof, "--data", data, "--classifier")
+    assert run(*verify, "--class-weight", weight).exit_code == 0
+    assert run(*verify).exit_code == 1 and run(*verify, "--class-weight", "no=1,yes=2").exit_code == 1
+    refused("--class-weight is for the proof of a fit", "verify", proof, "--data", data, "--class-weight", weight)
+
+
 def test_no_file_is_bad_input(folder: Path) -> None:
     refused("expected a certificate file; there is no file", "verify", "none.json", "--data", folder / "cap.npz")
     refused("expected a file or one of", "verify", folder / "cap.json", "--data", folder / "none.npz")

@@ -297,7 +297,7 @@ def test_every_formulation_is_stated() -> None:
     page = page_of(every_page())
     assert page.faults == []
     assert "No backend named can take any of these programs." in page.text
-    assert "Its page, as it is typed" not in page.text
+    assert "The text of its page" not in page.text
     for name in list_formulations():
         assert name in page.text
 
@@ -309,7 +309,7 @@ def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) 
         document["about"]["page"] = text
         path.write_text(json.dumps(document))
         page = page_of(load(path))
-        assert "Its page, as it is typed" in page.text and " ".join(text.split()) in page.text and "b" not in page.tags
+        assert "The text of its page" in page.text and " ".join(text.split()) in page.text and "b" not in page.tags
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
