@@ -73,9 +73,9 @@ def taken(path: Path) -> dict[str, Any]:
     """C and d0 as a file states them, so that its bounds are checked whatever they are; nothing if it is no file."""
     try:
         stated = read(path)
+        return {"c": stated.c, "d0": stated.d0}
     except (Rejected, MemoryError):
         return {}
-    return {"c": stated.c, "d0": stated.d0}
 
 
 def judged(said: Any, case: str, folder: Path, U: Any = None, **others: Any) -> Verification:

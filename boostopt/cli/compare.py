@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from boostopt.cli.application import command, output, say
+from boostopt.cli.application import as_flags, command, output, say
 from boostopt.cli.folders import ALL, Folder, named_formulations, programs_of, programs_of_data, several
 from boostopt.cli.options import (
     DATA_HELP,
@@ -173,7 +173,7 @@ def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]
 def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Report what is left out, and return it."""
     for what, why in skipped:
-        say(f"left out: {what}. {why}")
+        say(f"left out: {what}. {as_flags(why)}")
     return skipped
 
 

@@ -117,6 +117,8 @@ class ParameterOptions:
     def program(self, page: Formulation[Any], dataset: Dataset, draw: ColumnOptions) -> Program:
         """Draw the columns and bind the formulation."""
         U = dataset.margin_matrix(draw.columns, draw.random_state)
+        if dataset.U is not None and draw != ColumnOptions():
+            say(f"warning: {dataset.name} holds U: --columns and --random-state have no effect.")
         parameters = self.read(page, total_count(dataset, U.shape[0]))
         check_required(page, parameters)
         return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)

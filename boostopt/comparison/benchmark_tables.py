@@ -11,7 +11,7 @@ from rich.text import Text
 
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.tables import fitting, folded, foot
-from boostopt.comparison.wording import BUG, EMPTY, Cell, cells_of_means, cells_of_scores, fastest, reasons
+from boostopt.comparison.wording import BUG, EMPTY, Cell, Conclusion, cells_of_means, cells_of_scores, fastest, reasons
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -22,13 +22,15 @@ Cells = Mapping[tuple[str, float], Cell]
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """A table for each program and one over all; below them the reasons of failures and omissions, and the machine.
+    """A table for each program, with what is known of its optimum, and one over all.
 
+    Below them are the reasons of failures and omissions, and the machine.
     A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `asked` says
     what was asked for at each tolerance.
     """
 
     labels: Sequence[str]
+    verdicts: Mapping[str, Conclusion]
     scores: Sequence[Score]
     means: Sequence[Mean]
     contradicted: Sequence[str]
@@ -44,6 +46,8 @@ class BenchmarkTable:
             yield self._table(console, options, cells_of_scores(of_program))
             for backends, why in reasons(of_program):
                 yield foot(f"{backends}: {why}", "dim", options)
+            if label not in self.contradicted:
+                yield foot(self.verdicts[label].words, "", options)
         if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
             yield self._table(console, options, cells_of_means(self.means))

@@ -16,7 +16,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import Mean, Score, means, scores
-from boostopt.comparison.wording import asked_for, together
+from boostopt.comparison.wording import asked_for, together, verdict
 from boostopt.frames import data_frame
 from boostopt.text import as_text, html_table
 
@@ -94,6 +94,7 @@ class Benchmark:
 
         return BenchmarkTable(
             tuple(self.programs),
+            {label: verdict([run for run in self.runs if run.program == label]) for label in self.programs},
             self.scores,
             self.means,
             self.contradicted,

@@ -7,6 +7,7 @@ Numbers must be finite and consistent with each other. No name in the file is us
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,10 +25,14 @@ from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
 from boostopt.comparison.rows import Row, read_row
+from boostopt.comparison.wording import together
 from boostopt.errors import DataError, OptionError
 
 LARGEST = 1_000_000_000
 """The size in bytes of the largest file that is read."""
+
+CLOCK = 0.02
+"""Seconds by which clocks may disagree."""
 
 SHORTEST, LONGEST = 1e-9, 1e9
 """The range of seconds that a solve can take: from a tick of the clock to decades."""
@@ -181,6 +186,11 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
     ]
     read = tuple(_checked(read_row(run)) for run in runs)
     _each_once(read)
+    lower, upper = together(read)
+    for name, own in (("lower", lower), ("upper", upper), ("overlap", lower <= upper)):
+        said = top.get(name)
+        if said is not None and said != own:
+            raise ValueError(f"{name} of all rows together is {own}; the file says {said}")
     isolated = any(row.isolated for row in read)
     version = fields.text(top.get("boostopt"), "boostopt")
     return Benchmark({label: program}, _once(tol, isolated), _machine(top), version, read, _origin(top))
@@ -226,6 +236,17 @@ def _checked(row: Row) -> Row:
         raise ValueError(
             f"the result of {row.backend} is {row.result!r} at {row.tol:g}, and its gap {row.scaled_gap:g}"
         )
+    width = row.upper - row.lower
+    if row.ran and not row.infeasible and math.isfinite(width):
+        rounding = 1e-12 * max(row.gap, abs(row.lower), abs(row.upper))
+        if abs(row.gap - width) > 1e-3 * row.gap + rounding:
+            raise ValueError(f"the interval of {row.backend} is {width:g} wide, and its gap {row.gap:g}")
+        scaled = row.gap / max(1.0, abs(row.lower), abs(row.upper))
+        if abs(row.scaled_gap - scaled) > 1e-6 * scaled:
+            raise ValueError(f"the scaled gap of {row.backend} must be {scaled:g}; it is {row.scaled_gap:g}")
+    spent = math.fsum(seconds for seconds in row.phases.values() if seconds is not None)
+    if row.ran and spent > 1.1 * row.seconds + CLOCK:
+        raise ValueError(f"the phases of {row.backend} took {spent:g} s together, and the solve {row.seconds:g} s")
     if row.reached and not SHORTEST <= row.seconds <= LONGEST:
         raise ValueError(f"the seconds in which {row.backend} reached its gap are none that it can take: {row.seconds}")
     return row

@@ -56,8 +56,15 @@ class Opened:
         if self.backend is None or not self.options or self.backend.option_names is not None:
             return
         small = get_formulation("lpboost").bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1)
-        if self.backend.takes(small):
-            solve(small, self.backend, options=self.options)
+        if not self.backend.takes(small):
+            return
+        attempts = solve(small, self.backend, options=self.options).attempts
+        if attempts and all(attempt.error for attempt in attempts):
+            named = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+            raise OptionError(
+                f"options must be valid for {self.backend.name}, which solves no small program with {named}: "
+                f"{(attempts[0].error or '').rstrip('.')}. Correct them, or leave them out."
+            )
 
     @property
     def asked(self) -> str:

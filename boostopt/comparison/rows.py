@@ -32,9 +32,6 @@ FINISHED = ("reached", "failed")
 ASKED = ("profile", "threads")
 """Fields that are known even if the backend was not run."""
 
-SINCE = frozenset({"profile", "threads", "claimed_gap", "peak_memory"})
-"""Fields that files of earlier versions do not have; they are written only if they are known."""
-
 RESULTS = (*FINISHED, "not run")
 
 
@@ -187,7 +184,6 @@ class Row:
 
     def record(self) -> dict[str, Any]:
         """Return the result as plain values; None for missing values."""
-        names = [name for name in fields.readers(Row) if name not in SINCE or getattr(self, name) is not None]
         return {
             "backend": self.backend,
             "version": self.solver_version,
@@ -197,7 +193,9 @@ class Row:
             "outcome": self.outcome,
             "verdict": self.verdict,
             "reached": self.reached,
-            **{name: getattr(self, name) if self.ran or name in ASKED else None for name in names},
+            "claims": self.claims if self.ran else None,
+            "failure": self.failure or None,
+            **{name: getattr(self, name) if self.ran or name in ASKED else None for name in fields.readers(Row)},
             "isolated": self.isolated,
             "attempts": self.attempts,
         }

@@ -170,6 +170,7 @@ def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
     clashing = clashes(row, rows)
     printed = (row.printed or "").strip().splitlines()
+    together = f" in {row.attempts} attempts" if row.attempts > 1 else ""
     parts = [
         f'{row.backend} says "{row.solver_status}"',
         *([f"certified: {proved(row)}"] if with_interval else []),
@@ -177,7 +178,7 @@ def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
         form(row),
         *filter(None, [row.error]),
         *([f'{counted(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if row.iterations is None else [counted(row.iterations, "iteration")]),
+        *([] if row.iterations is None else [f"{counted(row.iterations, 'iteration')}{together}"]),
         phases(row),
         *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]

@@ -88,7 +88,7 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
     reached = [run for run in ran if run.reached]
     if reached:
         sentences.append(
-            Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good")
+            Conclusion(f"Certified to {_relative(ran[0])}: {', '.join(run.backend for run in reached)}.", "good")
         )
         fastest = min(reached, key=lambda run: run.seconds)
         sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
@@ -100,8 +100,14 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
         )
     short = [run.backend for run in ran if not run.reached]
     if short:
-        sentences.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
+        sentences.append(Conclusion(f"Not as narrow as {_relative(ran[0])}: {', '.join(short)}.", "warning"))
     return sentences
+
+
+def _relative(run: Row) -> str:
+    """Return the gap asked for; where the optimum is large, with the words that it is relative to it."""
+    large = run.gap > 1.0001 * run.scaled_gap
+    return f"{run.tol:g} times the optimum" if large else f"{run.tol:g}"
 
 
 def proved(run: Row) -> str:
@@ -122,7 +128,7 @@ def seconds_once(run: Row) -> str:
 
 
 def iterations(run: Row) -> str:
-    """Return the number of iterations that the solvers counted."""
+    """Return the number of iterations that the solvers counted, over all attempts."""
     return "-" if run.iterations is None else str(run.iterations)
 
 
@@ -204,7 +210,7 @@ def mean_of(mean: Mean) -> str:
     """Return the mean of a backend over all programs, or why there is none."""
     if math.isfinite(mean.seconds):
         return f"{'>= ' if mean.at_least else ''}{seconds(mean.seconds)}"
-    return result_of(mean)
+    return "no mean" if mean.reached and not mean.failed else result_of(mean)
 
 
 def result_of(mean: Mean) -> str:

@@ -184,6 +184,7 @@ def test_what_is_no_path_is_refused(options: Any, message: str) -> None:
         path("erlpboost", stumps(60), **options)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("formulation", "parameters"),
     [

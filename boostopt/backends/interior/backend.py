@@ -58,6 +58,9 @@ MAX_ITER = "max_iter"
 SHIPPED = 1e-8
 """The estimated gap at which the method stops by itself if the profile sets no accuracy."""
 
+FACTORED = 1e9
+"""Multiplications of an iteration, about 0.1 s, up to which a time limit is kept: the clock is asked between two."""
+
 PATIENCE = 6
 """Number of iterations from a warm start in which the estimated gap must fall."""
 
@@ -85,6 +88,10 @@ class InteriorBackend(Backend):
         if rows is not None and not is_started(rows):
             return Capability(False, f"{self.name} has no start for edges with several further variables of this kind")
         return able
+
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return (N + t) * t * t <= FACTORED
 
     def takes_profile(self, profile: Profile) -> Capability:
         return Capability(True)
