@@ -181,7 +181,7 @@ class LookedRun(Run):
         except ValueError as failure:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
-                f"{failure}. Make the oracle from the same data."
+                f"{failure}. Make the oracle from the same data, with the same labels and weights."
             ) from failure
         again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
         return LookedRun(again, oracle, rows).class_certificate

@@ -178,8 +178,8 @@ class ClassCertificate:
         if not self.recorded:
             return words
         return (
-            f"{words}; the upper end was computed at the fit and is recorded here: run.verify_class(oracle) of a "
-            "stored run, or boostopt.verify of a certificate file, proves it again"
+            f"{words}; this was recorded at the fit: boostopt.verify of a certificate file, or "
+            "run.verify_class(oracle) of a stored run, proves it again"
         )
 
     def __repr__(self) -> str:

@@ -359,7 +359,7 @@ class Plan:
 
     def _finer(self, runs: Sequence[Run]) -> str:
         """Return what narrows the interval: what ended the runs is raised first."""
-        for end, option, _ in ENDS:
+        for end, option in (*((end, option) for end, option, _ in ENDS), (NO_BETTER, "n_iter_no_change")):
             if any(run.end == end for run in runs):
                 return f"raise {option}, which narrows the interval"
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
@@ -422,7 +422,8 @@ def _same(before: Run, oracle: Oracle) -> Run:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
             f"the last fit had {before.record.collected.N} different examples and {before.record.oracle}, and this fit "
-            f"has {oracle.N} and {oracle}. Fit a clone, or set warm_start=False."
+            f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
+            "warm_start=False."
         )
     return before
 

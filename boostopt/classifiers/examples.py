@@ -57,7 +57,7 @@ class Counted:
         ProblemError
             The products lie so far apart that what is computed with them would overflow or vanish.
         """
-        factors = _class_factors(class_weight, self.classes, self.codes, self.c)
+        factors = class_factors(class_weight, self.classes, self.codes, self.c)
         return replace(self, c=_multiplied(self.c, factors[self.codes]))
 
 
@@ -159,7 +159,7 @@ def _keys_of_sparse(rows: Any, codes: Int[Array, " N"]) -> npt.NDArray[Any]:
     return keys
 
 
-def _class_factors(
+def class_factors(
     class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
 ) -> Float[Array, " classes"]:
     """Return what the weights of the examples of each class are multiplied by.

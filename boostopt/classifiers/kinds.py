@@ -142,6 +142,11 @@ def _maker(ensemble: Any) -> Maker:
         )
     if make := _known(ensemble):
         return make
+    if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
+        raise ProblemError(
+            f"expected a fitted ensemble with its runs; got {shown(ensemble)}, which was loaded from a file that holds "
+            "none. Fit it again, or keep it by pickle."
+        )
     raise ProblemError(
         f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Pass single classifiers as a list."
     )

@@ -57,7 +57,8 @@ def verify_command(
         if zipfile.is_zipfile(certificate):
             raise DataError(
                 f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
-                "answer. Certificates are written by `boostopt boost --certificate` and `boostopt certify --save`."
+                "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
+                "`boostopt certify --save`."
             )
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
@@ -66,19 +67,21 @@ def verify_command(
         weights = _class_weight(class_weight, dataset)
         if subject(certificate) == "class":
             arguments = dataset, hypotheses, draw.random_state, weights
-            verification = verify(certificate, _class_of(classifier, *arguments), formulation=own, exact=exact)
+            oracle = _class_of(classifier, *arguments)
+            total = oracle.total
+            verification = verify(certificate, oracle, formulation=own, exact=exact)
             if not verification and dataset.X is not None and hypotheses.oracle != TREE:
                 other = verify(certificate, _class_of(not classifier, *arguments), formulation=own)
                 verification = replace(verification, reason=verification.reason + _hint(other, classifier))
         else:
             U = dataset.margin_matrix(draw.columns, draw.random_state)
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
-            d0 = c / c.sum() if dataset.d0 is None else dataset.d0
+            total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
             verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
     if json:
         typer.echo(json_text(asdict(verification)))
     else:
-        output().print(_table(certificate, verification))
+        output().print(_table(certificate, verification, total))
     return 0 if verification else 1
 
 
@@ -127,8 +130,8 @@ def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions, class_weight: Any)
     return model.class_of(dataset.X, dataset.y, dataset.c)
 
 
-def _table(path: str, verification: Verification) -> Table:
-    """Return the verdict, the claims of the file and the parts that were proved."""
+def _table(path: str, verification: Verification, total: float) -> Table:
+    """Return the verdict, the claims of the file and the parts that were proved; `total` is the weight of all data."""
     v = verification
     table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
@@ -136,8 +139,10 @@ def _table(path: str, verification: Verification) -> Table:
     table.add_row("verdict", Text("accepted" if v else "rejected", style="bold green" if v else "bold red"))
     table.add_row("reason", Text(v.reason))
     if v.formulation:
-        settings = ", ".join(f"{name} = {value}" for name, value in (v.parameters or {}).items())
-        table.add_row("formulation", Text(f"{v.formulation}({settings})"))
+        parameters = v.parameters or {}
+        settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        share = f", nu is {parameters['nu'] / total:.4g} of all weight" if v and "nu" in parameters else ""
+        table.add_row("formulation", Text(f"{v.formulation}({settings}){share}"))
     if v.outcome == "solved":
         table.add_row("claimed", Text(interval(*v.claimed)))
     if v and v.outcome == "solved":

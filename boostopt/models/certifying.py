@@ -14,6 +14,7 @@ import scipy.sparse
 from boostopt.arguments import number
 from boostopt.arrays import as_array
 from boostopt.backends.base import Backend
+from boostopt.classifiers.examples import class_factors
 from boostopt.classifiers.kinds import KNOWN, is_ensemble, members_of
 from boostopt.edges.base import LARGEST_WEIGHT
 from boostopt.errors import OptionError, ProblemError, shown
@@ -290,11 +291,21 @@ def _of_ensemble(
         _check_both(signs)
         rows, c = multiplicities(sample_weight, len(signs), "sample_weight")
         margins, w = members.margins(X, signs, rows), members.weights
+        c = c * _of_class(model, y, rows, c)
     total = float(c.sum())
     count = _own_nu(model, total) if nu is None else number("nu", nu)
     program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
     return _certified(program, w, words, asked, least=-1.0)
+
+
+def _of_class(model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"]) -> Float[Array, " rows"] | float:
+    """Return what the class weights of a fitted boostopt classifier multiply the multiplicities by."""
+    class_weight = getattr(model, "class_weight", None)
+    if class_weight is None or not hasattr(model, "nu_"):
+        return 1.0
+    classes, codes = np.unique(as_array("y", y)[rows], return_inverse=True)
+    return class_factors(class_weight, classes, codes, c)[codes]
 
 
 def _own_nu(model: Any, total: float) -> float:

@@ -41,8 +41,8 @@ from boostopt.verification.writing import plain, read_back, stated, with_claim, 
 UNTOLD = "the file does not determine the margins of its hypotheses: pass them as U="
 
 UNWRITTEN = (
-    "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins, "
-    "verify(path, oracle, U=margins)"
+    "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins in "
+    "Python, verify(path, oracle, U=margins)"
 )
 
 UNCHECKED = "; whether the hypotheses with weight belong to the class was not checked"
@@ -129,7 +129,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
         fail("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
         same = document.oracle == " ".join(str(oracle).split())[:1000]
-        given = "the data have other numbers, another order of rows or other weights" if same else f"got {oracle}"
+        given = "the data have other numbers, labels, weights or another order" if same else f"got {oracle}"
         fail(
             f"it has another class or other examples: it is about {document.oracle}; {given}. Check the data, the rows "
             "and columns left out, and the options of the oracle"[:500]

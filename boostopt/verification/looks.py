@@ -167,7 +167,7 @@ def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) ->
         splits = [Split(*(_whole(value, "a split") for value in listed(each["split"], "a split"))) for each in stated]
         check_splits(oracle, rows, splits, [restored_hypothesis(mapping(each["is"], "is")) for each in stated])
     except UNREADABLE as failure:
-        fail(f"a hypothesis of the file does not belong to the class: {failure}"[:300])
+        fail(f"a hypothesis of the file does not belong to the class: {failure}. Check the order of the columns"[:300])
     W, origin, shift = _weights(about["w"], splits), _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
     table = np.array([_whole(q, "a weight of a bucket") for q in listed(d["table"], "table")], dtype=np.int64)
     if not (abs(origin) <= ONE and 0 <= shift <= BITS and len(table) == BUCKETS + 2):

@@ -87,7 +87,7 @@ def test_no_file_is_bad_input(folder: Path) -> None:
 
 def test_an_npz_file_is_no_certificate(folder: Path) -> None:
     data = folder / "cap.npz"
-    expected = "expected a certificate file; .* is an npz file.* written by `boostopt boost --certificate` and"
+    expected = "expected a certificate file; .* is an npz file.* written by `boostopt fit --certificate`"
     refused(expected, "verify", data, "--data", data)
 
 

@@ -644,7 +644,7 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    with pytest.warns(UserWarning, match=r"to verify the file, pass their margins, verify\(path, oracle, U="):
+    with pytest.warns(UserWarning, match=r"to verify the file, pass their margins in Python, verify\(path, oracle, U="):
         save_class(run, oracle, path)
     U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
