@@ -11,7 +11,7 @@ import sys
 import traceback
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from boostopt.errors import OptionError
 
@@ -96,9 +96,17 @@ def one_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]
         names = ", ".join(made.__name__ for made in found) or "none"
         raise OptionError(
             f"expected the file of {what}, which defines exactly one subclass of {base.__name__}; {path} has {names}. "
-            "Leave one class, without abstract methods."
+            f"Leave one class, without abstract methods.{_unfinished(path, what, base)}"
         )
     return found[0]
+
+
+def _unfinished(path: str | os.PathLike[str], what: str, base: type[Any]) -> str:
+    """Name the classes of a file that lack methods, and these."""
+    module = loaded(path, what)
+    own = [its for its in vars(module).values() if inspect.isclass(its) and its.__module__ == module.__name__]
+    lacking = [its for its in own if issubclass(its, base) and inspect.isabstract(its)]
+    return "".join(f" {its.__name__} lacks {', '.join(sorted(its.__abstractmethods__))}." for its in lacking)
 
 
 def place(function: object) -> str:

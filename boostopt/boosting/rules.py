@@ -107,6 +107,8 @@ def small_eta(problem: Problem) -> str:
     """Say that the entropy costs more than half of the accuracy, if it does."""
     if problem.affordable:
         return ""
+    if not math.isfinite(problem.F.price):
+        return "the largest value of the regularizer is not known, and it may cost more than epsilon / 2"
     return (
         f"the regularizer may cost {problem.F.price:.4g} of it, more than epsilon / 2 = "
         f"{0.5 * problem.epsilon:.4g}: a larger eta is needed"

@@ -150,6 +150,8 @@ def fit_command(
         stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0)
         further = {name: value for name, value in settings.items() if value is not None}
+        for name in {"nu", "eta", "epsilon"} & further.keys():
+            raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
         accuracy = EPSILON if epsilon is None else epsilon
         own = {"nu": nu, "eta": eta, "epsilon": accuracy}
         check_required(stated, {**further, **own}, set_anew(stated, accuracy))

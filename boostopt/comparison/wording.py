@@ -12,7 +12,10 @@ from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
 
-BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
+BUG = (
+    "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
+    "on it. If it is one of boostopt, that is a bug in boostopt: please report it with the data."
+)
 """The words on intervals that have no point in common."""
 
 NO_ANSWER = "no answer"

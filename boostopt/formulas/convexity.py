@@ -144,7 +144,10 @@ def check_finite(f: Sum, box: Range) -> None:
 def _check_positive(inner: Sum, box: Range, what: str) -> None:
     """Refuse what is not positive between the ends of the box."""
     if not _decided(inner, box):
-        raise FormulaFault(f"{what} must be defined within the box: that the argument is positive there is not certain")
+        raise FormulaFault(
+            f"{what} must be defined within the box: that the argument is positive there is not certain. "
+            f"Write it with an argument that is linear in d, or state it by CVXPY: {KINKED}"
+        )
 
 
 def _decided(inner: Sum, box: Range) -> bool:

@@ -96,7 +96,7 @@ class Regularizer(ABC):
     It is independent of the margin matrix and of any solver.
     """
 
-    cones: ClassVar[frozenset[str]]
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     """Need of F that a solver must meet: "linear" always, "exponential" for entropies."""
 
     on_simplex: ClassVar[bool] = True
@@ -110,7 +110,13 @@ class Regularizer(ABC):
     kind of its own, or none."""
 
     measure: ClassVar[str] = "soft margin"
-    """What -F*(-Uw) is called, the entropy that smooths it left out: "soft margin", or "value of the program"."""
+    """What -F*(-Uw) is called, the entropy that smooths it left out: "soft margin", or "value of the program", which
+    it is wherever the weights do not sum to 1."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.on_simplex is False:
+            cls.measure = "value of the program"
 
     indicator_caps: Float[Array, " N"] | None = None
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""

@@ -91,6 +91,7 @@ class DescribedRegularizer(Regularizer):
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
     exact: ClassVar[bool] = False
+    measure: ClassVar[str] = "value of the program"
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)

@@ -37,7 +37,18 @@ class Separable(Regularizer):
     """A sum of convex functions of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
 
     def __add__(self, other: Separable) -> Separable:
-        """Return the sum, on the intersection of the domains."""
+        """Return the sum, on the intersection of the domains.
+
+        Raises
+        ------
+        ProblemError
+            The other one is not such a sum in closed form.
+        """
+        if not isinstance(other, Separable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ProblemError(
+                f"expected sums over the examples in closed form (Separable) to add; got {type(other).__name__}. Put "
+                "both into one description."
+            )
         return SeparableSum((self, other))
 
     @property
