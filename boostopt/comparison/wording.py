@@ -14,7 +14,7 @@ from boostopt.text import interval
 
 BUG = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
-    "on it. If it is one of boostopt, that is a bug in boostopt: please report it with the data."
+    "on it. If it is one of boostopt's, that is a bug in boostopt: please report it with the data."
 )
 """The words on intervals that have no point in common."""
 

@@ -197,7 +197,8 @@ def test_a_path_goes_along_any_parameter(formulation: str, parameters: dict[str,
     oracle = stumps(60)
     along = path(formulation, oracle, epsilon=EPSILON, **parameters)
     for value, its in along:
-        alone = boost(formulation, oracle, epsilon=EPSILON, update="total", **{**parameters, along.parameter: value})
+        own: dict[str, Any] = {**parameters, along.parameter: value}
+        alone = boost(formulation, oracle, epsilon=EPSILON, update="total", **own)
         ends = [run.certificate if its.record.problem.goal is None else run.class_certificate for run in (its, alone)]
         assert max(end.lower for end in ends) <= min(end.upper for end in ends) + 1.1 * EPSILON
     assert list(along.values) == parameters[along.parameter]

@@ -294,6 +294,7 @@ def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> N
         ("a,label\n1,x\n2,y\n", ("--base", "tree"), "a model file holds .* MarginBoostClassifier\\(base="),
         ("a,label\n1,x\n2,y\n", ("--option", "gamma=1"), "unknown option of stump 'gamma'.* pass --base kernel"),
         ("a,label\n1,x\n2,y\n", ("--base", "stumps"), "unknown base 'stumps'. Did you mean 'stump'"),
+        ("a,label\n1,x\n2,y\n", ("--set", "nu=57"), "--set is for further parameters; got nu. Pass --nu 57"),
         ("a,label\n1,x\n2,y\n", ("--nu", "x"), "--nu must be a number, or auto; got 'x'"),
         ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"nu must be a float in \(0, 1\]"),
         ("a,label\n1,x\n2,y\n", ("--epsilon", "-1"), "epsilon must be a positive number"),

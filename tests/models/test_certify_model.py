@@ -438,8 +438,8 @@ def test_class_weights_of_a_fitted_classifier_are_multiplicities(weights: Any) -
     X, y = np.random.default_rng(4).normal(size=(120, 4)), np.ones(120, dtype=int)
     y[X[:, 0] + X[:, 1] < 1.0] = -1
     model = MarginBoostClassifier(nu=0.3, epsilon=0.05, class_weight=weights).fit(X, y)
+    certificate: Any = model.certificate_
     found = certify_model(model, X, y)
     # Minus the certified soft margin of the fit, which counts the examples in the same way.
-    assert found.attained == pytest.approx(-model.certificate_.lower, abs=1e-9)
-    low, high = (value for value in (found.lower, found.upper))
-    assert -model.certificate_.upper <= high and low <= found.attained
+    assert found.attained == pytest.approx(-certificate.lower, abs=1e-9)
+    assert -certificate.upper <= found.upper and found.lower <= found.attained

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,3 +227,13 @@ def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
     base = DescribedRegularizer(CappedSimplex(np.ones(4), 2.0), lambda d: cp.sum_squares(d), np.full(4, 0.25))
     assert Tilted(base, np.ones(4)).exact is False
     assert Tilted(Cap(base.domain), np.ones(4)).exact is True
+
+
+def test_what_does_not_add_up_is_named() -> None:
+    described = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
+    other: Any = described
+    with pytest.raises(ProblemError, match="to add; got DescribedRegularizer. Put both into one description"):
+        Squares(np.ones(3), 1.0) + other
+    # What is proved of a description is no soft margin; nor is it where the weights do not sum to 1.
+    assert described.measure == Hinge(np.ones(3), 1.0).measure == "value of the program"
+    assert Squares(np.ones(3), 1.0).measure == "soft margin"
