@@ -106,7 +106,7 @@ def path_command(
         if picture is not None:
             from boostopt.pictures import path_of_runs
 
-            save_picture(path_of_runs(result), picture)
+            save_picture(path_of_runs(result, names=dataset.features), picture)
             typer.echo(f"saved: {picture}", err=True)
     finally:
         _print(result, total, json, csv)

@@ -21,7 +21,7 @@ from boostopt.boosting.soft_margin import Goal
 from boostopt.comparison.records import bounds
 from boostopt.errors import OptionError
 from boostopt.files import replace_file, same_place, written
-from boostopt.oracles import Feature, Hypothesis, Stump
+from boostopt.oracles.words import in_words
 from boostopt.text import parameters_in_words
 from boostopt.verification.describing import described, described_edge
 
@@ -140,14 +140,6 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
     """Return the hypotheses with a weight in words, the heaviest first."""
     order = np.argsort(-np.abs(run.w), kind="stable").tolist()
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
-
-
-def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
-    """Return a hypothesis in words, with the name of its feature if it is known."""
-    words = str(hypothesis)
-    if not isinstance(hypothesis, Stump | Feature) or hypothesis.feature >= len(names):
-        return words
-    return words.replace(f"feature {hypothesis.feature}", names[hypothesis.feature], 1)
 
 
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:

@@ -14,6 +14,7 @@ from boostopt.boosting.paths import RegularizationPath
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.words import in_words
 from boostopt.pictures.style import BLUE, GREY, Where, look, panels
 from boostopt.shapes import Array, Float
 
@@ -36,7 +37,7 @@ WORDS = 34
 """Number of letters of a hypothesis that the legend shows."""
 
 
-def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
+def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[str] = ()) -> Figure:
     """Draw a path of runs: certified soft margin above, hypotheses with weight in the middle, their weights below.
 
     If the oracle bounds the class, the best soft margin over the class lies in the band. The line is the soft margin of
@@ -49,6 +50,8 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
         The result of `boostopt.path`, with its values in any order.
     axes
         Three axes to draw on.
+    names
+        Names of the features, for the legend.
 
     Raises
     ------
@@ -68,14 +71,15 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     x, lower, upper = path.values[order], path.lower[order], path.upper[order]
     on = panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
     margins, counts, weights = on.axes
-    margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label="soft margin reached")
+    measure = path.runs[0].record.problem.of_class[0].measure
+    margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label=f"{measure} reached")
     if np.isfinite(upper).all():
         margins.fill_between(
             x, lower, upper, color=BLUE, alpha=0.25, lw=0, label="the best one over the class lies here"
         )
     counts.plot(x, path.active[order], color=BLUE, marker="o", ms=4, lw=1.4)
-    _draw_weights(weights, x, [path.runs[k] for k in order.tolist()])
-    margins.set_ylabel("soft margin")
+    _draw_weights(weights, x, [path.runs[k] for k in order.tolist()], names)
+    margins.set_ylabel(measure)
     counts.set(ylabel="hypotheses\nwith weight")
     counts.set_ylim(bottom=0.0)
     weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=_in_tex(path.parameter))
@@ -116,7 +120,7 @@ def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
     return dict(sorted(by_hypothesis.items(), key=lambda item: -float(np.abs(item[1]).max())))
 
 
-def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run]) -> None:
+def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run], names: Sequence[str]) -> None:
     """Draw the share of each hypothesis over the path."""
     ranked = list(shares(runs).items())
     for k, (_, share) in enumerate(ranked[NAMED:]):
@@ -124,5 +128,5 @@ def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run]) -> Non
         axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=label)
     for k, (hypothesis, share) in enumerate(ranked[:NAMED]):
         its = look(k)
-        words = shorten(str(hypothesis), WORDS, placeholder="...")
+        words = shorten(in_words(hypothesis, names), WORDS, placeholder="...")
         axis.plot(x, share, color=its.color, ls=its.dashes, marker=its.marker, ms=4, lw=1.2, label=words)

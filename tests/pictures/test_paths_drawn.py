@@ -54,6 +54,14 @@ def test_the_weights_of_each_run_sum_to_one_and_belong_to_its_hypotheses() -> No
     assert f"{len(drawn) - 6} others" in legend_of(figure)
 
 
+def test_features_are_named_and_a_value_is_called_what_it_is() -> None:
+    path = along("nu", [10.0, 20.0])
+    figure = path_of_runs(path, names=[f"column {j}" for j in range(100)])
+    words = [text for text in legend_of(figure) if "<=" in text or ">" in text]
+    assert words and all(text.startswith("column ") for text in words)
+    assert figure.axes[0].get_ylabel() == "soft margin"
+
+
 def test_shares_of_one_hypothesis_in_several_runs_are_one_line() -> None:
     first, second = run(nu=10.0), run(nu=20.0)
     found = shares([first, second, first])
