@@ -109,6 +109,16 @@ def _unfinished(path: str | os.PathLike[str], what: str, base: type[Any]) -> str
     return "".join(f" {its.__name__} lacks {', '.join(sorted(its.__abstractmethods__))}." for its in lacking)
 
 
+def raised_in(failure: BaseException) -> str:
+    """Return where a user's file raised an exception, as "file.py, line 31 in best"; "" if it did not pass one."""
+    frames = [(frame, line) for frame, line in traceback.walk_tb(failure.__traceback__)]
+    own = [one for one in frames if str(one[0].f_globals.get("__name__", "")).startswith(PREFIX)]
+    if not own:
+        return ""
+    frame, line = own[-1]
+    return f"{os.path.basename(frame.f_code.co_filename)}, line {line} in {frame.f_code.co_name}"
+
+
 def place(function: object) -> str:
     """Return where a function of a user stands, as "file.py:31 in Class.method"; "" for one of boostopt or another."""
     if isinstance(function, property):

@@ -19,6 +19,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from boostopt.errors import BoostoptError, listed
+from boostopt.sources import raised_in
 from boostopt.streams import printable
 
 PIPE_WIDTH = 160
@@ -196,7 +197,7 @@ def errors(options: Iterable[str] = ()) -> Generator[None]:
     except KeyboardInterrupt:
         say("interrupted")
         raise typer.Exit(130) from None
-    except BrokenPipeError:
+    except (BrokenPipeError, typer.Exit):
         raise
     except OSError as error:
         say_unwritten(error)
@@ -204,4 +205,11 @@ def errors(options: Iterable[str] = ()) -> Generator[None]:
     except MemoryError as error:
         reason = str(error).rstrip(".") or "there is no more"
         say(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
+        raise typer.Exit(2) from None
+    except Exception as failure:
+        own = raised_in(failure)
+        if not own:
+            raise
+        words = f"{type(failure).__name__}: {failure}".rstrip(".: ")
+        say(f"error: {own} raised {words}. Correct the file; `boostopt check` on it tells more.")
         raise typer.Exit(2) from None

@@ -322,3 +322,20 @@ def test_every_template_has_a_command() -> None:
     assert found is not None and found.origin is not None
     files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
     assert files == {*(f"regularizer_{form}" for form in FORMS), "formulation", "oracle", "backend"}
+
+
+def test_an_exception_of_ones_own_file_is_a_line_that_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "oracle", "slabs").exit_code == 0
+    source = (tmp_path / "slabs.py").read_text()
+    broken = source.replace(
+        "def best(self, query: Query) -> Answer:", "def best(self, query: Query) -> Answer:\n        1 / 0"
+    )
+    assert broken != source
+    (tmp_path / "slabs.py").write_text(broken)
+    refused(
+        r"slabs\.py, line \d+ in best raised ZeroDivisionError: division by zero\. Correct the file",
+        "boost", "lpboost", "--data", "breast_cancer", "--positive", "benign", "--nu", "0.2", "--oracle", "slabs.py",
+    )  # fmt: skip
