@@ -66,7 +66,7 @@ def test_means_stand_at_the_right_of_the_bars() -> None:
     def mean(*times: float) -> str:
         return f"{math.prod(t + 0.01 for t in times) ** (1 / len(times)) - 0.01:.2g}"
 
-    assert rough == [mean(1, 1, 2, 8), mean(2, 4, 2, 1), "not run", "mean s"]
+    assert rough == [mean(1, 1, 2, 8), mean(2, 4, 2, 1), "no mean", "mean s"]
     assert fine == ["failed", "failed", "failed", "mean s"]
     words = figure.legends[0].get_title().get_text()
     assert " ".join(words.split()) == "At the right of the bars: geometric means of the seconds, shifted by 0.01 s."
