@@ -104,9 +104,10 @@ def one_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]
 def _unfinished(path: str | os.PathLike[str], what: str, base: type[Any]) -> str:
     """Name the classes of a file that lack methods, and these."""
     module = loaded(path, what)
-    own = [its for its in vars(module).values() if inspect.isclass(its) and its.__module__ == module.__name__]
-    lacking = [its for its in own if issubclass(its, base) and inspect.isabstract(its)]
-    return "".join(f" {its.__name__} lacks {', '.join(sorted(its.__abstractmethods__))}." for its in lacking)
+    members = [member for member in vars(module).values() if isinstance(member, type) and issubclass(member, base)]
+    own: list[Any] = [member for member in members if member.__module__ == module.__name__]
+    lacking = [(made.__name__, sorted(made.__abstractmethods__)) for made in own if inspect.isabstract(made)]
+    return "".join(f" {name} lacks {', '.join(methods)}." for name, methods in lacking)
 
 
 def raised_in(failure: BaseException) -> str:

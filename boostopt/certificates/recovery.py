@@ -184,7 +184,10 @@ class _System:
     ) -> None:
         self.U, self.G, self.d, self.within = U, G, d, within
         self.method: Method = method
-        self.conditions = conditions = F.stationarity(d, within)
+        # The papers' method takes slopes down to the smallest weights; a norm is at its bound within the tolerance.
+        of_norms = F.stationarity(d, within)
+        of_slopes = of_norms if method == "nnls" else F.stationarity(d, 1e-300)
+        self.conditions = conditions = replace(of_slopes, normals=of_norms.normals)
         self.edges = U.edges(d)
         self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.

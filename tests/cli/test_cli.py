@@ -822,7 +822,8 @@ def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
     result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
     assert result.returncode == 0
     assert json.loads(result.stdout)["reached"] is True
-    assert result.stderr.startswith("cvxpy:highs ...\ncvxpy:highs: bounded, gap ")
+    chosen = "breast_cancer: benign counts as 1, malignant as -1; --positive chooses another.\n"
+    assert result.stderr.startswith(f"{chosen}cvxpy:highs ...\ncvxpy:highs: bounded, gap ")
 
 
 @pytest.mark.thorough

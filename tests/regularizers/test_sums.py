@@ -233,7 +233,7 @@ def test_what_does_not_add_up_is_named() -> None:
     described = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
     with pytest.raises(ProblemError, match=r"to add; got DescribedRegularizer\. Put both"):
-        Squares(np.ones(3), 1.0) + other
+        _ = Squares(np.ones(3), 1.0) + other
     # What is proved of a description is no soft margin; nor is it where the weights do not sum to 1.
     assert described.measure == Hinge(np.ones(3), 1.0).measure == "value of the program"
     assert (Cap(CappedSimplex(np.ones(3), 1.0)) + Squares(np.ones(3), 1.0)).measure == "soft margin"

@@ -34,7 +34,7 @@ def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> N
         drawn = draw_program(rng, name, largest_N=60, largest_t=6, largest_eta=1e3)
         certificate = drawn.solve(tol=1e-7, time_limit=10).certificate
         save((drawn, certificate), path)
-        verification = verify(path, drawn.margins)
+        verification = verify(path, drawn.margins, c=drawn.examples.c, d0=drawn.examples.d0)
         assert verification, verification
         assert (verification.outcome == "infeasible") == certificate.infeasible
         if certificate.infeasible:
