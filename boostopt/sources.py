@@ -78,9 +78,13 @@ def text_digest(path: str | None) -> str:
 
 def classes_in(module: ModuleType, base: type[T]) -> list[type[T]]:
     """Return the classes below a base that a module itself defines, abstract ones left out."""
+    return [made for made in _all_in(module, base) if not inspect.isabstract(made)]
+
+
+def _all_in(module: ModuleType, base: type[T]) -> list[type[T]]:
+    """Return the classes below a base that a module itself defines."""
     members = [member for member in vars(module).values() if isinstance(member, type)]
-    own = [member for member in members if member.__module__ == module.__name__ and issubclass(member, base)]
-    return [member for member in own if not inspect.isabstract(member)]
+    return [member for member in members if member.__module__ == module.__name__ and issubclass(member, base)]
 
 
 def one_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]:
@@ -91,21 +95,20 @@ def one_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]
     OptionError
         The file does not run, or defines none or several.
     """
-    found = classes_in(loaded(path, what), base)
+    module = loaded(path, what)
+    found = classes_in(module, base)
     if len(found) != 1:
         names = ", ".join(made.__name__ for made in found) or "none"
         raise OptionError(
             f"expected the file of {what}, which defines exactly one subclass of {base.__name__}; {path} has {names}. "
-            f"Leave one class, without abstract methods.{_unfinished(path, what, base)}"
+            f"Leave one class, without abstract methods.{_unfinished(module, base)}"
         )
     return found[0]
 
 
-def _unfinished(path: str | os.PathLike[str], what: str, base: type[Any]) -> str:
+def _unfinished(module: ModuleType, base: type[Any]) -> str:
     """Name the classes of a file that lack methods, and these."""
-    module = loaded(path, what)
-    members = [member for member in vars(module).values() if isinstance(member, type) and issubclass(member, base)]
-    own: list[Any] = [member for member in members if member.__module__ == module.__name__]
+    own: list[Any] = _all_in(module, base)
     lacking = [(made.__name__, sorted(made.__abstractmethods__)) for made in own if inspect.isabstract(made)]
     return "".join(f" {name} lacks {', '.join(methods)}." for name, methods in lacking)
 

@@ -150,7 +150,7 @@ def fit_command(
         stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0)
         further = {name: value for name, value in settings.items() if value is not None}
-        for name in {"nu", "eta", "epsilon"} & further.keys():
+        if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
             raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
         accuracy = EPSILON if epsilon is None else epsilon
         own = {"nu": nu, "eta": eta, "epsilon": accuracy}

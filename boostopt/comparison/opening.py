@@ -19,7 +19,7 @@ from boostopt.comparison.rows import AUTO, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
 from boostopt.programs.program import Program
-from boostopt.solving.asking import check_asked
+from boostopt.solving.asking import check_asked, refused_options
 from boostopt.solving.solving import alone, solve
 from boostopt.threads import at_most
 
@@ -60,11 +60,7 @@ class Opened:
             return
         attempts = solve(small, self.backend, options=self.options).attempts
         if attempts and all(attempt.error for attempt in attempts):
-            named = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-            raise OptionError(
-                f"options must be valid for {self.backend.name}, which solves no small program with {named}: "
-                f"{(attempts[0].error or '').rstrip('.')}. Correct them, or leave them out."
-            )
+            raise refused_options(self.backend.name, self.options, attempts[0].error or "")
 
     @property
     def asked(self) -> str:

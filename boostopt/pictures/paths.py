@@ -17,9 +17,7 @@ from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.words import in_words
 from boostopt.pictures.style import BLUE, GREY, Where, look, panels
 from boostopt.shapes import Array, Float
-
-GREEK = ("alpha", "beta", "delta", "eta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau", "theta")
-"""Names of parameters that matplotlib draws as letters."""
+from boostopt.typesetting.tokens import SYMBOLS
 
 NAMED = 6
 """Number of hypotheses in the legend: those with the largest weights."""
@@ -98,7 +96,8 @@ def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[s
 
 def _in_tex(name: str) -> str:
     """Return the name of a parameter for an axis: a letter as a formula, a word as it is."""
-    return rf"$\{name}$" if name in GREEK else f"${name}$" if len(name) == 1 else name
+    letter = SYMBOLS.get(name, name if len(name) == 1 else "")
+    return f"${letter}$" if letter else name
 
 
 def _ticks(place: Float[Array, " k"]) -> list[int]:

@@ -249,7 +249,6 @@ class LogarithmicLoss(BinaryEntropy):
 
     on_simplex: ClassVar[bool] = False
     kind: ClassVar[str] = "logarithmic loss"
-    measure: ClassVar[str] = "value of the program"
 
     @classmethod
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:

@@ -38,7 +38,6 @@ class Loss(Separable):
     C: float
 
     on_simplex: ClassVar[bool] = False
-    measure: ClassVar[str] = "value of the program"
 
     def __post_init__(self) -> None:
         if not self.mass <= LARGEST_MASS:

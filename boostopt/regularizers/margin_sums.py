@@ -191,7 +191,6 @@ class Shortfall(Separable):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "shortfall"
-    measure: ClassVar[str] = "value of the program"
     on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @property

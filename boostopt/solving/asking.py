@@ -58,8 +58,13 @@ def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: li
     """Raise OptionError where a solver refuses the user's options, in its own words."""
     errors = [attempt.error or "" for attempt in attempts]
     if options and errors and all(errors) and any(name in errors[0] for name in options):
-        named = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        raise OptionError(
-            f"options must be options of {tried[0].name} with valid values; got {named}: "
-            f"{errors[0].rstrip('.')}. Correct them, or leave them out."
-        )
+        raise refused_options(tried[0].name, options, errors[0])
+
+
+def refused_options(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
+    """Return the error for options that a solver refuses, in its own words."""
+    named = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return OptionError(
+        f"options must be options of {backend} with valid values; got {named}: {error.rstrip('.')}. Correct them, or "
+        "leave them out."
+    )

@@ -30,6 +30,7 @@ from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
+from boostopt.verification.describing import class_in_words
 from boostopt.verification.looks import save_looks
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
@@ -101,7 +102,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         "subject": "class",
         "data": {
             **statement["data"],
-            "oracle": " ".join(str(oracle).split())[:1000],
+            "oracle": class_in_words(oracle),
             "digest": oracle.digest,
             "hypotheses": hypotheses,
         },
@@ -128,7 +129,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     if not isinstance(oracle, Oracle):
         fail("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
-        same = document.oracle == " ".join(str(oracle).split())[:1000]
+        same = document.oracle == class_in_words(oracle)
         given = "the data have other numbers, labels, weights or another order" if same else f"got {oracle}"
         fail(
             f"it has another class or other examples: it is about {document.oracle}; {given}. Check the data, the rows "

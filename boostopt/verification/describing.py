@@ -38,6 +38,11 @@ def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -
     return statement
 
 
+def class_in_words(oracle: object) -> str:
+    """Return the class of an oracle as a file states it: a line of at most 1,000 letters."""
+    return " ".join(str(oracle).split())[:1000]
+
+
 def _foreign(what: str, part: object) -> ProblemError:
     return ProblemError(
         f"a certificate file can only state {what} of boostopt with a closed form, or a formula; got "

@@ -31,6 +31,7 @@ from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Int
 from boostopt.verification.agreement import page_in, record_in
+from boostopt.verification.describing import class_in_words
 from boostopt.verification.parsing import claimed, count, fail, listed, mapping, number, text, with_keys
 from boostopt.verification.reading import FORMAT, KIND, LARGEST_SUM, parameters_in
 from boostopt.verification.verdicts import Verification
@@ -72,7 +73,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
-            "oracle": " ".join(str(oracle).split())[:1000],
+            "oracle": class_in_words(oracle),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
                 for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
@@ -124,7 +125,7 @@ def verified(
     nu = None if about["nu"] is None else number(about["nu"], "nu", LARGEST_SUM)
     data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"})
     sizes = count(data["N"], "N"), count(data["examples"], "examples")
-    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != " ".join(str(oracle).split())[:1000]:
+    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != class_in_words(oracle):
         fail(
             f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
             f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
