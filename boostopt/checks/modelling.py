@@ -14,6 +14,41 @@ Model = Callable[[Any], tuple[Any, list[Any]]]
 """Returns (expression, constraints) for an affine CVXPY expression."""
 
 
+def exactly(expression: Any) -> Any:
+    """Return an expression with the exponents that were written.
+
+    CVXPY replaces the exponents of `power` and `pnorm` by ratios unless `approx=False`. Values would be off by more
+    than a solver's accuracy, and the check would blame the author.
+    """
+    import cvxpy as cp
+
+    if not expression.args:
+        return expression
+    args = [exactly(arg) for arg in expression.args]
+    if getattr(expression, "approx_error", 0.0) > 0.0:
+        if isinstance(expression, cp.Power):
+            return cp.power(args[0], expression.p, approx=False)
+        if isinstance(expression, cp.Pnorm):
+            axes = {"axis": expression.axis, "keepdims": expression.keepdims}
+            return cp.pnorm(args[0], expression.original_p, approx=False, **axes)
+    same = all(mine is theirs for mine, theirs in zip(args, expression.args, strict=True))
+    return expression if same else expression.copy(args)
+
+
+def exact_problem(problem: Any) -> Any:
+    """Return a problem with the exponents that were written; its constraints keep their labels."""
+    import cvxpy as cp
+
+    objective = type(problem.objective)(exactly(problem.objective.expr))
+    return cp.Problem(objective, [*map(_exact_constraint, problem.constraints)])
+
+
+def _exact_constraint(constraint: Any) -> Any:
+    args = [exactly(arg) for arg in constraint.args]
+    same = all(mine is theirs for mine, theirs in zip(args, constraint.args, strict=True))
+    return constraint if same else constraint.copy(args).set_label(constraint.label)
+
+
 def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the expression and its constraints, including the domains of its atoms (d >= 0 for an entropy)."""
     import cvxpy as cp
@@ -22,7 +57,8 @@ def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
         expression, constraints = model(x)
         expression = cp.Constant(0.0) + expression
         # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
-        return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
+        natural = [one for one in expression.domain if one.is_dcp()]
+        return exactly(expression), [*map(_exact_constraint, constraints), *natural]
 
     return ask(taken)
 

@@ -30,6 +30,7 @@ from boostopt.checks.measuring import (
     optimum,
     scale_of,
 )
+from boostopt.checks.modelling import exact_problem
 from boostopt.checks.points import EdgeProbe, RegularizerProbe
 from boostopt.checks.statements import UNSTATED
 from boostopt.programs.formulation import Formulation
@@ -99,7 +100,7 @@ class PageProbe:
         problem = ask(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
         if not isinstance(problem, cp.Problem):
             raise PieceFailed(f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300])
-        return problem
+        return exact_problem(problem)
 
     def prints(self, side: str) -> bool:
         """Return whether the page states a problem of its own."""
@@ -140,6 +141,15 @@ class PageProbe:
     def closed(self, w: Float[Array, " t"]) -> float:
         """The dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
+
+    def proved(self, w: Float[Array, " t"]) -> float:
+        """The lower end that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
+        lower = ask(self.program.certify, None, w).lower
+        near = self.G.project(w)
+        if self.program.regularizer.exact or near is None:
+            return lower
+        bound = self.F.conjugate_at(-(self.U @ near), self.certificate.d).value
+        return max(lower, -bound - self.G.conjugate(near))
 
     def tolerance(self, *values: float) -> float:
         """Return the allowed difference of two optimal values."""
@@ -202,7 +212,7 @@ def literal_primal(probe: PageProbe) -> Measurements:
     if not (probe.F.stated and probe.G.stated):
         yield NotAsked(UNSTATED)
         return
-    derived = optimum(ask(probe.program.cvxpy, "primal"))
+    derived = optimum(exact_problem(ask(probe.program.cvxpy, "primal")))
     yield from compared("printed and derived primal", probe.solved_primal[0], derived)
 
 
@@ -211,7 +221,8 @@ def literal_dual(probe: PageProbe) -> Measurements:
     if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.sides:
         yield NotAsked(NO_DUAL if probe.dual is None else DERIVED.format("dual"))
         return
-    yield from compared("printed and derived dual", probe.solved_dual[0], optimum(ask(probe.program.cvxpy, "dual")))
+    derived = optimum(exact_problem(ask(probe.program.cvxpy, "dual")))
+    yield from compared("printed and derived dual", probe.solved_dual[0], derived)
 
 
 def certificate(probe: PageProbe) -> Measurements:
@@ -229,9 +240,7 @@ def certificate(probe: PageProbe) -> Measurements:
     else:
         outside = max(proof.lower - value, value - proof.upper, 0.0)
         what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
-        # If F is known as an expression only, CVXPY may have approximated it, for example powers by rational ones.
-        tolerance = probe.tolerance(value) if probe.program.regularizer.exact else MULTIPLIER * scale_of(value)
-        yield Measured(outside, tolerance, what)
+        yield Measured(outside, probe.tolerance(value), what)
     yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
 
 
@@ -305,7 +314,7 @@ def multiplier_w(probe: PageProbe) -> Measurements:
         "the multiplier leaves the domain of G*",
         {"w": w},
     )
-    lower = ask(probe.program.certify, None, w).lower
+    lower = probe.proved(w)
     what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
     yield Measured(value - lower, MULTIPLIER * scale_of(value), what, {"w": w})
 

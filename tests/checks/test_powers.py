@@ -1,0 +1,110 @@
+"""CVXPY replaces exponents by ratios, and bounds of F* are tight near the optimum only: no page is blamed for either.
+
+The pages state an entropy of Renyi. A page whose printed problem is wrong is still caught.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from boostopt import check_formulation
+from boostopt.authoring import (
+    COUNT,
+    FRACTION,
+    POSITIVE,
+    Array,
+    CappedSimplex,
+    DescribedRegularizer,
+    Float,
+    parameter,
+    prototype,
+)
+from boostopt.checks import pages
+from boostopt.checks.modelling import exact_problem
+from boostopt.programs.formulation import Formulation
+
+PARAMETERS = {
+    "nu": parameter("the least number of examples", COUNT),
+    "q": parameter("the order", FRACTION, 0.5),
+    "eta": parameter("the inverse strength", POSITIVE),
+}
+
+
+@pytest.fixture
+def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "INSTANCES", 1)
+
+
+def renyi(d: Any, a: Float[Array, " N"], q: float, eta: float, **options: Any) -> Any:
+    """Return the divergence of Renyi from a as CVXPY has it."""
+    return -cp.log(cp.sum(cp.multiply(a ** (1 - q), cp.power(d, q, **options)))) / ((1 - q) * eta)
+
+
+def page(**options: Any) -> Formulation[Any]:
+    def regularizer(p: Any, examples: Any) -> DescribedRegularizer:
+        a = examples.c / examples.total
+        domain = CappedSimplex(examples.c, p.nu)
+        return DescribedRegularizer(domain, lambda d: renyi(d, a, p.q, p.eta, **options), inside=a)
+
+    return prototype("renyi", regularizer, **PARAMETERS)
+
+
+def printed(slip: float, label: str) -> Formulation[Any]:
+    """Return the page with its primal printed; with a slip of the order or a label at another constraint it is wrong."""
+
+    def primal(self: Any, U: Float[Array, "N t"], p: Any, examples: Any) -> Any:
+        d, gamma = cp.Variable(len(U), name="d"), cp.Variable(name="gamma")
+        a = examples.c / examples.total
+        constraints = [
+            (U.T @ d <= gamma).set_label("w" if label == "w" else "edges"),
+            (cp.sum(d) == 1).set_label("beta"),
+            (d <= examples.c / p.nu).set_label("psi"),
+            (d >= 0).set_label("zeta"),
+            (2.0 * U.T @ d <= 2.0 * gamma + 1e-3).set_label("slack" if label == "w" else "w"),
+        ]
+        return cp.Problem(cp.Minimize(gamma + renyi(d, a, p.q + slip, p.eta)), constraints)
+
+    made = page()
+    made.__class__ = type("Printed", (type(made),), {"primal": primal})
+    return made
+
+
+@pytest.mark.parametrize("options", [{}, {"approx": False}], ids=["approximated", "exact"])
+def test_no_page_is_blamed_for_the_accuracy_of_an_answer(options: dict[str, Any]) -> None:
+    check_formulation(page(**options)).raise_if_failed()
+
+
+@pytest.mark.usefixtures("one_instance")
+def test_a_printed_primal_with_the_same_powers_passes() -> None:
+    check_formulation(printed(0.0, "w")).raise_if_failed()
+
+
+@pytest.mark.usefixtures("one_instance")
+def test_a_small_slip_of_the_order_is_caught() -> None:
+    report = check_formulation(printed(1e-3, "w"), q=0.8, eta=0.5)
+    assert "literal-primal" in {check.name for check in report.failures}, str(report)
+
+
+@pytest.mark.usefixtures("one_instance")
+def test_a_label_at_another_constraint_is_caught() -> None:
+    report = check_formulation(printed(0.0, "slack"))
+    assert "multiplier-w" in {check.name for check in report.failures}, str(report)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x, **o: cp.sum(cp.power(x, np.pi, **o)), lambda x, **o: cp.pnorm(x, 2.7183, **o)]
+)
+def test_exponents_are_those_that_were_written(make: Any) -> None:
+    x = cp.Variable(4, name="x")
+    problem = cp.Problem(
+        cp.Minimize(make(x)), [(cp.sum(x) == 1).set_label("sum"), (make(2 * x) <= 9.0).set_label("cap")]
+    )
+    exact = exact_problem(problem)
+    assert [constraint.label for constraint in exact.constraints] == ["sum", "cap"]
+    assert exact.variables() == [x]
+    assert not any(kind.__name__.endswith("Approx") for kind in exact.atoms())
+    assert any(kind.__name__.endswith("Approx") for kind in problem.atoms())
