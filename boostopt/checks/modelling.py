@@ -49,7 +49,7 @@ def _exact_constraint(constraint: Any) -> Any:
     return constraint if same else constraint.copy(args).set_label(constraint.label)
 
 
-def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
+def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the expression and its constraints, including the domains of its atoms (d >= 0 for an entropy)."""
     import cvxpy as cp
 
@@ -57,10 +57,15 @@ def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
         expression, constraints = model(x)
         expression = cp.Constant(0.0) + expression
         # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
-        natural = [one for one in expression.domain if one.is_dcp()]
-        return exactly(expression), [*map(_exact_constraint, constraints), *natural]
+        return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
 
     return ask(taken)
+
+
+def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
+    """Return the same with the exponents that were written."""
+    expression, constraints = as_written(model, x)
+    return exactly(expression), [*map(_exact_constraint, constraints)]
 
 
 def minimum(model: Model, x: Float[Array, " n"]) -> float | None:

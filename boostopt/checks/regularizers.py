@@ -243,10 +243,11 @@ def _cvxpy_conjugate(probe: RegularizerProbe) -> Measurements:
 
 def _finite(probe: RegularizerProbe) -> Measurements:
     F = probe.F
+    # Where F itself is infinite, as a barrier is at the caps, so are its gaps.
+    d = next((d for d in probe.weights[1:] if np.isfinite(probe.value(d))), None)
     for z in (FAR * probe.directions[0], FAR * probe.directions[3], np.full(F.N, FAR), np.full(F.N, -FAR)):
         at = probe.conjugate_at(z)
-        d = probe.weights[1]
-        gaps = probe.gaps(d, z, at)
+        gaps = np.zeros(0) if d is None else probe.gaps(d, z, at)
         told = ask(lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())]))
         for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
             bad = float(np.count_nonzero(~np.isfinite(part)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from boostopt.checks.measuring import SOLVED, Measured, Measurements, NotAsked, Remark, apart, ask, scale_of
-from boostopt.checks.modelling import cones_used, curvature, minimum
+from boostopt.checks.modelling import as_written, cones_used, curvature, minimum
 from boostopt.checks.points import Probe
 from boostopt.shapes import Array, Float
 
@@ -41,7 +41,7 @@ def cones(probe: Probe) -> Measurements:
     piece, declared = probe.piece, ask(lambda: probe.piece.cones)
     models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.exact else [piece.cvxpy_value]
     for model in models:
-        value, constraints = ask(model, cp.Variable(probe.n))
+        value, constraints = as_written(model, cp.Variable(probe.n))
         missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
         what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
         yield Measured(float(len(missing)), 0.5, what)

@@ -94,8 +94,12 @@ class Separable(Regularizer):
         """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
-        # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
-        bregman = self.values(d) - self.values(x) - (y - psi + zeta) * (d - x)
+        at_d = self.values(d)
+        with np.errstate(invalid="ignore"):
+            # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
+            bregman = at_d - self.values(x) - (y - psi + zeta) * (d - x)
+        # A barrier is infinite at the cap. Then the gap is infinite too, also if x has rounded to the cap.
+        bregman = np.where(at_d == np.inf, np.inf, bregman)
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:

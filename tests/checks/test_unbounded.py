@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.authoring import COUNT, POSITIVE, Array, CappedSimplex, Float, parameter, prototype
+from boostopt.authoring import COUNT, POSITIVE, Array, CappedSimplex, Float, formula, parameter, prototype
 from boostopt.checks import check_formulation, check_regularizer
 from boostopt.templates.regularizer_class import NewName
 
@@ -74,3 +74,20 @@ def test_a_page_without_a_bound_passes_and_its_program_is_solved(bound: float) -
     check_formulation(page).raise_if_failed()
     U = np.random.default_rng(0).uniform(-1, 1, (40, 5))
     assert page.bind(U, nu=8.0, eta=10.0).solve(tol=1e-8).certificate.scaled_gap <= 1e-8
+
+
+def test_a_barrier_that_is_infinite_at_the_caps_passes() -> None:
+    def regularizer(p: Any, examples: Any) -> Any:
+        return formula("-u*log(1 - d/u)/eta", domain=CappedSimplex(examples.c, p.nu), eta=p.eta)
+
+    page = prototype("barrier", regularizer, nu=parameter("number", COUNT), eta=parameter("strength", POSITIVE))
+    check_formulation(page).raise_if_failed()
+    # As many examples as there are: the caps are the only weights, and the barrier is infinite there.
+    check_formulation(page, nu=9.93939).raise_if_failed()
+
+
+def test_gaps_at_the_cap_of_a_barrier_are_infinite() -> None:
+    F = formula("-u*log(1 - d/u)", domain=CappedSimplex(np.ones(4), 2.0))
+    gaps = F.young_gaps(np.array([0.5, 0.5, 0.0, 0.0]), np.array([1e20, 2.0, 3.0, 1e20]))
+    np.testing.assert_array_equal(np.isinf(gaps[:2]), True)
+    assert not np.isnan(gaps).any()
