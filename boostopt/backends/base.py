@@ -55,10 +55,22 @@ def needs_in_words(cones: Collection[str]) -> list[str]:
     return [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones)]
 
 
+def kink_in_words(whose: str, n: int, weight: float, size: float) -> str:
+    """Return where a slope jumps, and how to state the kink, in words."""
+    return (
+        f"the slope of {whose} (derivatives) jumps by {size:.3g} at weight {weight:.6g} of example {n}. Delete "
+        "Separable and the closed forms: a DescribedRegularizer may have kinks"
+    )
+
+
 def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
     """Return whether F is a sum over the examples and G is made of rows, as the backend `name` needs them."""
-    if program.regularizer.pointwise() is None:
+    F, terms = program.regularizer, program.regularizer.pointwise()
+    if terms is None:
         return Capability(False, f"{name} {NEEDS_CLOSED_SUM}")
+    own = not type(F).__module__.startswith("boostopt.")
+    if own and (jump := terms.jump()) is not None:
+        return Capability(False, f"{name} needs slopes that do not jump; {kink_in_words(type(F).__name__, *jump)}")
     if program.edge_function.epigraph(program.margins.t) is None:
         return Capability(False, f"{name} needs an edge function made of {rows}")
     return Capability(True)

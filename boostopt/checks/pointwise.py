@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from boostopt.backends.base import kink_in_words
 from boostopt.checks.measuring import ROUNDING, Measured, Measurements, NotAsked, ask, number, scale_of, vector
 from boostopt.checks.points import RegularizerProbe
 from boostopt.regularizers.separable import Separable
@@ -72,11 +73,15 @@ def argmax(probe: RegularizerProbe) -> Measurements:
 
 
 def curvature(probe: RegularizerProbe) -> Measurements:
-    """`curvatures` are the slopes of `derivatives`."""
+    """`curvatures` are the slopes of `derivatives`, which do not jump."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotAsked(NO_SUM)
         return
+    terms = ask(F.pointwise)
+    jump = None if terms is None else ask(terms.jump)
+    if jump is not None:
+        yield Measured(jump[-1], ROUNDING, kink_in_words(type(F).__name__, *jump))
     for x, h in _inside(F, probe.rng(22)):
         ends = [vector(ask(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
         told = vector(ask(F.curvatures, x), F.N, "curvatures")

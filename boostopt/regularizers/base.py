@@ -61,6 +61,12 @@ class Stationarity:
 INSIDE = 1e-9
 """Share of the box at its ends within which a weight counts as at the end."""
 
+SEGMENTS, HALVINGS = 8, 35
+"""The search for a jump of a slope halves each of so many parts of the box so often, down to 4e-12 of its width."""
+
+JUMP = 1e-6
+"""A slope that rises by more than this on such an interval, relative to its size at the ends of the part, jumps."""
+
 
 @dataclass(frozen=True)
 class Pointwise:
@@ -88,6 +94,29 @@ class Pointwise:
         if not inside.any():
             return np.zeros(len(d))
         return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
+
+    def jump(self) -> tuple[int, float, float] | None:
+        """Return the example, the weight and the size of a jump of some f_n', None if none was found.
+
+        A slope that is continuous rises by nearly nothing on a tiny interval. So the search halves intervals and keeps
+        the half with the larger rise.
+        """
+        width = self.upper - self.lower
+        for share in range(SEGMENTS):
+            low, high = (self.lower + (0.01 + 0.98 * (share + k) / SEGMENTS) * width for k in (0, 1))
+            at_low, at_high = self.derivatives(low), self.derivatives(high)
+            start = np.abs(at_low) + np.abs(at_high)
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                at_middle = self.derivatives(middle)
+                left = at_middle - at_low > at_high - at_middle
+                low, at_low = np.where(left, low, middle), np.where(left, at_low, at_middle)
+                high, at_high = np.where(left, middle, high), np.where(left, at_middle, at_high)
+            rise = np.where(width > 0, at_high - at_low, 0.0)
+            n = int(np.argmax(rise / (1.0 + start)))
+            if rise[n] > JUMP * (1.0 + start[n]):
+                return n, float(high[n]), float(rise[n])
+        return None
 
 
 class Regularizer(ABC):

@@ -54,7 +54,7 @@ def page(**options: Any) -> Formulation[Any]:
 
 
 def printed(slip: float, label: str) -> Formulation[Any]:
-    """Return the page with its primal printed. It is wrong with a slip of the order or a label at a wrong constraint."""
+    """Return the page with its primal printed. A slip of the order or another label makes it wrong."""
 
     def primal(self: Any, U: Float[Array, "N t"], p: Any, examples: Any) -> Any:
         d, gamma = cp.Variable(len(U), name="d"), cp.Variable(name="gamma")
