@@ -24,6 +24,9 @@ from boostopt.certificates.saving import save_certificate
 from boostopt.shapes import Array, Float
 from boostopt.text import html_table, interval
 
+WIDE = 1e-8
+"""Scaled gap above which the share of rounding is told."""
+
 
 @dataclass(frozen=True)
 class KKT:
@@ -106,14 +109,25 @@ class Certificate:
             return 0.0
         if not np.isfinite([self.lower, self.upper]).all():
             return np.inf
-        terms = float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
         # A repaired d may be worth a little more than its terms say.
-        return max(terms, self.upper - self.lower)
+        return max(self.gap_terms, self.upper - self.lower)
+
+    @property
+    def gap_terms(self) -> float:
+        """The sum of the terms of the gap and of the slack of both ends."""
+        return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
+
+    @property
+    def mostly_rounding(self) -> bool:
+        """Whether the slack of both ends is more than half of a gap that is wide: above `WIDE` times the scale."""
+        return WIDE * self.scale < self.gap < 4.0 * self.slack
 
     def __repr__(self) -> str:
         if self.infeasible:
             return f"Certificate(infeasible, excess={self.excess:.2e})"
-        return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
+        rounding = f", rounding={2.0 * self.slack:.2e}" if self.mostly_rounding else ""
+        ends = f"lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}"
+        return f"Certificate({ends}{rounding}, d_is={self.d_is!r})"
 
     def save(self, path: str | PathLike[str], program: Any) -> None:
         """Save the certificate with its proof. `boostopt.verify` checks the file anywhere, without a solver.

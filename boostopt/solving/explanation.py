@@ -31,6 +31,9 @@ PROOFS = {
 OPTIMAL = ("d optimal for w", "w optimal for d")
 """Conditions of the answer after both of its parts were made feasible."""
 
+CONTRADICTION, ROUGH = 0.01, 1e-6
+"""The terms of the gap may differ from the distance of the ends by this share, and by this share of their scale."""
+
 PRESENT = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""
 
@@ -124,6 +127,11 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         if narrow
         else f"Not proved to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
+    if not narrow and certificate.mostly_rounding:
+        headline += (
+            f" Of the width, {2.0 * certificate.slack:.2e} is the allowance for rounding, and a better answer does not "
+            "narrow it. The allowance grows with the values and slopes of F and G: scale them down, or raise tol."
+        )
     conditions = [
         Condition(f"{_given(name)}, {name}", bool(residual <= allowed), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
@@ -178,6 +186,7 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     if np.isfinite(certificate.upper):
         facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
     facts.append(f"Each end includes {certificate.slack:.1e} for rounding.")
+    facts += _contradiction(certificate)
     facts += _kinks("f", program.regularizer.kinks(d))
     if not program.edge_function.exact:  # edges are a pass over U
         facts += _kinks("G", program.edge_function.kinks(program.margins.edges(d)))
@@ -188,6 +197,18 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
             f"multiplier; example {int(psi.argmax())} has the largest.",
         )
     return tuple(facts)
+
+
+def _contradiction(certificate: Certificate) -> list[str]:
+    """Say that the terms of the gap, which use slopes, do not sum to the distance of the ends, which use values."""
+    terms, width = certificate.gap_terms, certificate.upper - certificate.lower
+    larger = max(terms, width)
+    if not np.isfinite(larger) or abs(terms - width) <= CONTRADICTION * larger + ROUGH * certificate.scale:
+        return []
+    return [
+        f"The terms of the gap sum to {terms:.2e}, but the ends are {width:.2e} apart. So slopes and values of F or G "
+        "contradict each other, for example by a wrong sign in `derivatives`. Run `boostopt check`."
+    ]
 
 
 def _kinks(function: str, places: Sequence[str]) -> list[str]:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
+from boostopt.authoring import (
+    COUNT,
+    CappedSimplex,
+    formula,
+    parameter,
+    prototype,
+)
 from boostopt.margins import Margins
 from boostopt.solving.explanation import explain
+from boostopt.templates.regularizer_class import NewName, described
 from boostopt.text import interval
 
 
@@ -100,3 +109,49 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
         other.explain(pair)
     with pytest.raises(OptionError, match="tol must"):
         program.explain(pair, 0.0)
+
+
+def test_an_allowance_for_rounding_that_is_most_of_the_width_is_named() -> None:
+    program = prototype(
+        "steep",
+        lambda p, examples: formula("c*exp(20*d/u)", domain=CappedSimplex(examples.c, p.nu)),
+        nu=parameter("number", COUNT),
+    ).bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
+    certificate = program.solve().certificate
+    assert certificate.scaled_gap > 1e-8
+    assert certificate.mostly_rounding
+    rounding = f"{2.0 * certificate.slack:.2e}"
+    assert f"rounding={rounding}" in repr(certificate)
+    assert f"Of the width, {rounding} is the allowance for rounding" in explain(program, certificate, 1e-8).headline
+
+
+def test_rounding_is_not_named_where_the_answer_is_what_is_wrong() -> None:
+    program = reference_lpboost()
+    for certificate in (program.solve().certificate, program.certify(d=np.full(6, 1 / 6), w=[0.0, 0.0, 1.0])):
+        assert not certificate.mostly_rounding
+        assert "rounding=" not in repr(certificate)
+        assert "allowance" not in explain(program, certificate, 1e-9).headline
+
+
+class WrongSign(NewName):
+    """Squares whose slope has the wrong sign."""
+
+    def derivatives(self, d: np.ndarray) -> np.ndarray:
+        return -super().derivatives(d)
+
+
+@pytest.mark.parametrize("kind", [NewName, WrongSign])
+def test_slopes_that_contradict_the_values_are_told(kind: type[NewName]) -> None:
+    def regularizer(p: Any, examples: Any) -> NewName:
+        a = examples.c / examples.total
+        return kind(CappedSimplex(examples.c, p.nu), lambda d: described(d, a, 1.0), inside=a)
+
+    page = prototype("squares", regularizer, nu=parameter("number", COUNT))
+    program = page.bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
+    certificate = program.certify(w=np.eye(6)[3])
+    facts = [fact for fact in explain(program, certificate, 1e-9).facts if "contradict" in fact]
+    if kind is NewName:
+        assert not facts
+        return
+    assert facts[0].startswith(f"The terms of the gap sum to {certificate.gap_terms:.2e}, but the ends are ")
+    assert facts[0].endswith("for example by a wrong sign in `derivatives`. Run `boostopt check`.")
