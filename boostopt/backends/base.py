@@ -106,7 +106,7 @@ class Attempt:
     statistics
         What else the solver reports.
     times
-        Seconds by phase: build, canonicalize, solve, recover.
+        Seconds by phase: build, canonicalize, solve, recover. If empty, all of the time counts as solve.
     error
         The exception of the solver or of the modelling layer in words; None without one.
     claimed_gap

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, reference_lpboost, rough
 
@@ -173,3 +175,29 @@ def test_an_interrupt_that_a_solver_took_for_itself_is_handed_on(monkeypatch: py
         monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupted))
         with pytest.raises(KeyboardInterrupt):
             reference_erlpboost().solve(get_backend("sqp:osqp"))
+
+
+class Silent(Fake):
+    """A backend that states no phases."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        for _ in range(2):
+            time.sleep(0.05)
+            yield Attempt("w", {}, "fine", True, w=np.array([1.0, 0.0, 0.0]))
+
+
+class Timed(Silent):
+    """A backend that states one."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        for attempt in super().attempts(task):
+            yield replace(attempt, times={"build": 0.01})
+
+
+def test_the_time_of_a_backend_without_phases_is_that_of_a_solver() -> None:
+    for backend in (Silent("silent"), isolated(Silent("silent"))):
+        times = reference_lpboost().solve(backend).times
+        assert 0.1 <= times["solve"] <= times["total"]
+    (row,) = compare(reference_lpboost(), [Silent("silent")]).rows
+    assert row.seconds_solve is not None and 0.1 <= row.seconds_solve <= row.seconds
+    assert reference_lpboost().solve(Timed("timed")).times["solve"] == 0.0

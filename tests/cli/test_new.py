@@ -178,6 +178,18 @@ def test_a_broken_backend_is_named_by_its_line(
     assert report.suspect.startswith("mine.py:") and report.suspect.endswith(" in Mine.attempts")
 
 
+def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
+    monkeypatch.setattr("boostopt.checks.backends.SECONDS", 0.01)
+    path = written(tmp_path, "backend")
+    broken(path, "        solved = answer.status == 0\n", "        solved, answer.x[:t] = False, 1.0 / t\n")
+    broken(path, "w=answer.x[:t] if solved else None", "w=answer.x[:t]")
+    report = check_backend(path)
+    assert [failed.name for failed in report.failures] == ["accuracy"]
+    assert report.suspect.endswith(" in Mine.attempts")
+    assert "within 0.01 s" in report["accuracy"].words
+
+
 def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
     assert check_backend("interior").passed
