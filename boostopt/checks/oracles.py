@@ -16,7 +16,7 @@ from boostopt.checks.measuring import Measured, Measurements, NotAsked, Remark, 
 from boostopt.checks.report import CheckReport
 from boostopt.checks.suspects import methods_of, suspected
 from boostopt.errors import OptionError, shown
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, check_maker
 from boostopt.shapes import Array, Float
 from boostopt.sources import is_path, one_class
 
@@ -104,13 +104,14 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
     Raises
     ------
     OptionError
-        `which` is none of these, or the file does not define exactly one oracle.
+        `which` is none of these or does not take (X, y, c), or the file does not define exactly one oracle.
     """
     made_by: Any = one_class(which, Oracle, "an oracle") if is_path(which) or isinstance(which, PathLike) else which  # pyright: ignore[reportArgumentType]
     if not callable(made_by) or isinstance(made_by, Oracle):
         raise OptionError(
             f"expected a class of oracles, or a function of (X, y, c) that makes one; got {shown(which)}. Pass it."
         )
+    check_maker(made_by, None, None, None, "a class of oracles, or a function that makes one,")
     probes = list(_probes(made_by, seed("random_state", random_state)))
     checks = [made(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()]
     return CheckReport(getattr(made_by, "__name__", "oracle"), suspected(checks, _asked(made_by, probes[0])))

@@ -11,6 +11,7 @@ from typing import Any
 from boostopt import oracles
 from boostopt.errors import OptionError, shown, unknown_name
 from boostopt.oracles import Oracle
+from boostopt.oracles.base import check_maker
 from boostopt.oracles.estimators import FittingOracle
 from boostopt.shapes import Array, Float, Int8
 from boostopt.sources import is_path, one_class
@@ -131,13 +132,7 @@ def _own(
             f"base_options must be empty if base is a function; got {', '.join(options)}. Bind them to the function "
             "with functools.partial."
         )
-    try:
-        inspect.signature(made).bind(X, y, c)
-    except (TypeError, ValueError) as fault:
-        raise OptionError(
-            f"base must be a function of (X, y, c) that returns an oracle; got {shown(made)}, which does not take "
-            f"these arguments: {fault}. Wrap it: lambda X, y, c: ..."
-        ) from fault
+    check_maker(made, X, y, c, "base, a class of oracles or a function that makes one,")
     oracle = made(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(

@@ -7,9 +7,11 @@ class exceeds, the bound holds for the whole class, not only for the collected h
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -230,3 +232,18 @@ def check_oracle(oracle: object) -> None:
     """Raise OptionError unless the argument is an oracle."""
     if not isinstance(oracle, Oracle):
         raise OptionError(f"expected an oracle; got {shown(oracle)}. Make one: boostopt.oracles has several.")
+
+
+def check_maker(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
+    """Raise OptionError unless a class or a function can be called with features, labels and multiplicities."""
+    try:
+        inspect.signature(made).bind(X, y, c)
+    except (TypeError, ValueError) as fault:
+        of = made.func if isinstance(made, partial) else made
+        name = getattr(of, "__name__", shown(of))
+        advice = (
+            f"Give it a third argument, the multiplicities of the examples: {name}.__init__(self, X, y, c=None)."
+            if isinstance(of, type)
+            else "Write lambda X, y, c: ..., where c are the multiplicities of the examples."
+        )
+        raise OptionError(f"{what} must take (X, y, c); {name} does not: {fault}. {advice}") from fault

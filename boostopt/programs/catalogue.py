@@ -125,17 +125,25 @@ def _pages_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
 def _stated_in(module: ModuleType) -> Formulation[Any]:
     """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
     pages, objects = _pages_in(module)
-    if len(pages) + len(objects) != 1:
+    finished = [page for page in pages if not page.__abstractmethods__] or pages
+    if len(finished) + len(objects) != 1:
+        lacking = "".join(_lacking(page) for page in pages)
         names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
-        raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.")
+        raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.{lacking}")
     if objects:
         return objects[0]
-    page = pages[0]
+    (page,) = finished
+    if lacking := _lacking(page):
+        raise OptionError(f"the page {module.__file__} must define a formulation without abstract methods.{lacking}")
+    return _instance(page, str(module.__file__))
+
+
+def _lacking(page: type[Any]) -> str:
+    """Return in a sentence what an unfinished class of formulations lacks, "" for a finished one."""
     missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
     missing += sorted(page.__abstractmethods__)
-    if missing:
-        raise OptionError(f"the page {page.__name__} in {module.__file__} must define {', '.join(missing)}.")
-    return _instance(page, str(module.__file__))
+    kind = "abstract" if page.__abstractmethods__ else "unfinished"
+    return f" The class {page.__name__} is {kind}: write its {', '.join(missing)}." if missing else ""
 
 
 def _instance(page: type[Any], where: str) -> Formulation[Any]:

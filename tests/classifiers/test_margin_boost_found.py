@@ -124,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"formulation": "svm"}, r'svm needs C, .*; got none. Pass parameters=\{"C": ...\}'),
     ({"formulation": "adaboost_star"}, r'needs accuracy, .*; got none. Pass parameters=\{"accuracy": ...\}'),
     ({"base": ReturnsNone()}, "ReturnsNone.fit must return self, with the method predict; got None"),
-    ({"base": one_argument}, r"base must be a function of \(X, y, c\).*too many positional arguments"),
+    ({"base": one_argument}, r"must take \(X, y, c\); one_argument does not: too many positional arguments"),
     (
         {"base_options": {"reflexive": False}},
         "reflexive is a parameter of the classifier; got it in base_options. Set r",

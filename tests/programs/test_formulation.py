@@ -300,9 +300,16 @@ def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> No
         ("import nonsense", "ends with ModuleNotFoundError: No module named 'nonsense'"),
         (
             PAGE.replace('"mine", "Mine", (), Parameters, True', '"mine", "Mine", (), Parameters, True; del name'),
-            "must define name",
+            "The class Mine is unfinished: write its name.",
         ),
-        (PAGE.replace("def regularizer", "def regulariser"), "the page Mine in .* must define regularizer"),
+        (
+            PAGE.replace("def regularizer", "def regulariser"),
+            "must define a formulation without abstract methods. The class Mine is abstract: write its regularizer",
+        ),
+        (
+            PAGE.replace("def regularizer", "def regulariser") + "class Other(Mine):\n    pass\n",
+            "has Mine, Other. The class Mine is abstract: write its regularizer. The class Other is abstract: wr",
+        ),
         (
             PAGE + "    def __init__(self, nu): pass",
             r"the class Mine in .*faulty\.py must be constructed without arguments; it raises TypeError: .*'nu'",
@@ -314,6 +321,13 @@ def test_a_page_with_a_fault_is_refused_with_the_fault(tmp_path: Path, text: str
     page.write_text(text)
     with pytest.raises(OptionError, match=message):
         get_formulation(page)
+
+
+def test_a_page_may_have_an_abstract_base(tmp_path: Path) -> None:
+    page = tmp_path / "based.py"
+    text = PAGE.replace("def regularizer", "def written_below")
+    page.write_text(text + "class Below(Mine):\n    regularizer = Mine.written_below\n")
+    assert type(get_formulation(page)).__name__ == "Below"
 
 
 def test_what_is_neither_name_nor_formulation_is_refused() -> None:

@@ -1,0 +1,39 @@
+"""Classes of oracles that do not take multiplicities are refused, and the message says what they must take."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import OptionError, check_oracle
+from boostopt.classifiers.bases import oracle_of
+from boostopt.oracles import DecisionStumps
+
+
+class Pair(DecisionStumps):
+    """Stumps of (X, y)."""
+
+    def __init__(self, X: Any, y: Any) -> None:
+        super().__init__(X, y)
+
+
+CLASS = (
+    r"must take \(X, y, c\); Pair does not: too many .*Give it a third argument, .*Pair.__init__\(self, X, y, c=None\)"
+)
+FUNCTION = r"must take \(X, y, c\); <lambda> does not: too many .*Write lambda X, y, c: \.\.\., where c are the multi"
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [(Pair, CLASS), (partial(Pair), CLASS), (lambda X, y: Pair(X, y), FUNCTION)],
+    ids=["class", "partial", "function"],
+)
+def test_what_a_class_of_oracles_must_take_is_told(made: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        check_oracle(made)
+    X, y = np.arange(8.0).reshape(4, 2), np.array([1, -1, 1, -1], dtype=np.int8)
+    with pytest.raises(OptionError, match=message):
+        oracle_of(made, None, True, None, X, y, np.ones(4))
