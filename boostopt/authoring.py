@@ -38,6 +38,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.formula import FormulaRegularizer, formula
 from boostopt.regularizers.hinge import Hinge
+from boostopt.regularizers.loss import Loss
 from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
 from boostopt.regularizers.margin_sums import MarginVariance, Shortfall
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
@@ -92,6 +93,7 @@ __all__ = [
     "LogExponentialLoss",
     "LogarithmicLoss",
     "Logistic",
+    "Loss",
     "MarginVariance",
     "MaximumEdge",
     "NormBall",

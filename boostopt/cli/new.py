@@ -33,6 +33,7 @@ FORMS = {
 
 TRY = {
     "regularizer": "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1",
+    "loss": "boostopt boost {file} --data breast_cancer --set l1=2 --epsilon 0.1",
     "formulation": "boostopt boost {file} --data breast_cancer --nu 0.1 --set mu=0.1 --epsilon 0.1",
     "oracle": "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1",
     "backend": "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1",
@@ -66,6 +67,15 @@ def new_regularizer(
     if form not in FORMS:
         raise unknown_name("way to state a regularizer", form, FORMS)
     _write("regularizer", f"regularizer_{form}", name, folder)
+
+
+@command("loss", new)
+def new_loss(name: Name, folder: Folder = ".") -> None:
+    """Write NAME.py, a loss of the margins with a price of the hypothesis weights, as a formulation.
+
+    Example: boostopt new loss my_loss
+    """
+    _write("loss", "loss", name, folder)
 
 
 @command("formulation", new)

@@ -22,11 +22,17 @@ KINDS = {
     "cvxpy": ("regularizer", "--as", "cvxpy"),
     "class": ("regularizer", "--as", "class"),
     "formula": ("regularizer", "--as", "formula"),
+    "loss": ("loss",),
     "formulation": ("formulation",),
     "oracle": ("oracle",),
     "backend": ("backend",),
 }
-PARAMETERS = {"cvxpy": ("--eta", 20), "class": ("--eta", 20), "formulation": ("--set", "mu=0.2")}
+PARAMETERS = {
+    "cvxpy": ("--nu", 8, "--eta", 20),
+    "class": ("--nu", 8, "--eta", 20),
+    "loss": ("--set", "l1=0.5"),
+    "formulation": ("--nu", 8, "--set", "mu=0.2"),
+}
 each = pytest.mark.parametrize("kind", list(KINDS))
 each_page = pytest.mark.parametrize("kind", PARAMETERS)
 slow = pytest.mark.thorough
@@ -68,7 +74,7 @@ def test_its_own_test_passes(tmp_path: Path, kind: str) -> None:
     vars(module)["test_mine"]()
 
 
-@pytest.mark.parametrize("kind", [pytest.param("class", marks=slow), "oracle", pytest.param("backend", marks=slow)])
+@pytest.mark.parametrize("kind", ["loss", "oracle", *(pytest.param(kind, marks=slow) for kind in ("class", "backend"))])
 def test_check_takes_it(tmp_path: Path, kind: str) -> None:
     result = run("check", written(tmp_path, kind))
     assert result.exit_code == 0, result.stdout
@@ -116,6 +122,7 @@ def test_a_broken_closed_form_is_named_by_its_line(
     [
         ("cvxpy", "cp.square(d - a)", "-cp.square(d - a)", "binds", "value"),
         ("cvxpy", "cp.multiply(1 / a, cp.square(d - a))", "cp.square(d - a)", "copies", "value"),
+        ("loss", "return -1 + logit", "return -1 - logit", "F: slope", "Mine.derivatives"),
         ("formulation", "rho - U @ w - psi", "rho + U @ w - psi", "literal-dual", "Mine.dual"),
     ],
 )
@@ -201,7 +208,7 @@ def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
 @each_page
 def test_every_command_takes_a_page(tmp_path: Path, kind: str) -> None:
     page, data = written(tmp_path, kind), write_examples(tmp_path / "data.npz")
-    how = ("--data", data, "--nu", 8, *PARAMETERS[kind])
+    how = ("--data", data, *PARAMETERS[kind])
     rough = (*how, "--epsilon", 0.9)
     assert document("boost", page, *rough)["formulation"] == "mine"
     assert run("compare", page, *how, "--columns", 6, "--backends", "cvxpy:clarabel", "--tol", 1e-4).exit_code == 0
@@ -333,7 +340,7 @@ def test_every_template_has_a_command() -> None:
     found = importlib.util.find_spec("boostopt.templates")
     assert found is not None and found.origin is not None
     files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
-    assert files == {*(f"regularizer_{form}" for form in FORMS), "formulation", "oracle", "backend"}
+    assert files == {*(f"regularizer_{form}" for form in FORMS), "loss", "formulation", "oracle", "backend"}
 
 
 def test_an_exception_of_ones_own_file_is_a_line_that_says_where(
