@@ -29,8 +29,8 @@ def exactly(expression: Any) -> Any:
         if isinstance(expression, cp.Power):
             return cp.power(args[0], expression.p, approx=False)
         if isinstance(expression, cp.Pnorm):
-            axes = {"axis": expression.axis, "keepdims": expression.keepdims}
-            return cp.pnorm(args[0], expression.original_p, approx=False, **axes)
+            kept: dict[str, Any] = {"axis": expression.axis, "keepdims": expression.keepdims}
+            return cp.pnorm(args[0], expression.original_p, approx=False, **kept)
     same = all(mine is theirs for mine, theirs in zip(args, expression.args, strict=True))
     return expression if same else expression.copy(args)
 

@@ -57,11 +57,13 @@ def printed(slip: float, label: str) -> Formulation[Any]:
     """Return the page with its primal printed. A slip of the order or another label makes it wrong."""
 
     def primal(self: Any, U: Float[Array, "N t"], p: Any, examples: Any) -> Any:
-        d, gamma = cp.Variable(len(U), name="d"), cp.Variable(name="gamma")
+        d: Any = cp.Variable(len(U), name="d")
+        gamma: Any = cp.Variable(name="gamma")
         a = examples.c / examples.total
-        constraints = [
+        total: Any = cp.sum(d) == 1
+        constraints: list[Any] = [
             (U.T @ d <= gamma).set_label("w" if label == "w" else "edges"),
-            (cp.sum(d) == 1).set_label("beta"),
+            total.set_label("beta"),
             (d <= examples.c / p.nu).set_label("psi"),
             (d >= 0).set_label("zeta"),
             (2.0 * U.T @ d <= 2.0 * gamma + 1e-3).set_label("slack" if label == "w" else "w"),
@@ -95,14 +97,20 @@ def test_a_label_at_another_constraint_is_caught() -> None:
     assert "multiplier-w" in {check.name for check in report.failures}, str(report)
 
 
-@pytest.mark.parametrize(
-    "make", [lambda x, **o: cp.sum(cp.power(x, np.pi, **o)), lambda x, **o: cp.pnorm(x, 2.7183, **o)]
-)
+def summed(x: Any) -> Any:
+    return cp.sum(cp.power(x, np.pi))
+
+
+def normed(x: Any) -> Any:
+    p: Any = 2.7183
+    return cp.pnorm(x, p)
+
+
+@pytest.mark.parametrize("make", [summed, normed])
 def test_exponents_are_those_that_were_written(make: Any) -> None:
-    x = cp.Variable(4, name="x")
-    problem = cp.Problem(
-        cp.Minimize(make(x)), [(cp.sum(x) == 1).set_label("sum"), (make(2 * x) <= 9.0).set_label("cap")]
-    )
+    x: Any = cp.Variable(4, name="x")
+    one: Any = cp.sum(x) == 1
+    problem = cp.Problem(cp.Minimize(make(x)), [one.set_label("sum"), (make(2 * x) <= 9.0).set_label("cap")])
     exact = exact_problem(problem)
     assert [constraint.label for constraint in exact.constraints] == ["sum", "cap"]
     assert exact.variables() == [x]
