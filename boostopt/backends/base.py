@@ -15,6 +15,7 @@ import numpy as np
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
+from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
 CONES = {
@@ -65,12 +66,12 @@ def kink_in_words(whose: str, n: int, weight: float, size: float) -> str:
 
 def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
     """Return whether F is a sum over the examples and G is made of rows, as the backend `name` needs them."""
-    F, terms = program.regularizer, program.regularizer.pointwise()
-    if terms is None:
+    F = program.regularizer
+    if F.pointwise() is None:
         return Capability(False, f"{name} {NEEDS_CLOSED_SUM}")
     own = not type(F).__module__.startswith("boostopt.")
-    if own and (jump := terms.jump()) is not None:
-        return Capability(False, f"{name} needs slopes that do not jump; {kink_in_words(type(F).__name__, *jump)}")
+    if own and isinstance(F, Separable) and F.jump is not None:
+        return Capability(False, f"{name} needs slopes that do not jump; {kink_in_words(type(F).__name__, *F.jump)}")
     if program.edge_function.epigraph(program.margins.t) is None:
         return Capability(False, f"{name} needs an edge function made of {rows}")
     return Capability(True)

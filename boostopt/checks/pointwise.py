@@ -78,8 +78,7 @@ def curvature(probe: RegularizerProbe) -> Measurements:
     if not isinstance(F, Separable):
         yield NotAsked(NO_SUM)
         return
-    terms = ask(F.pointwise)
-    jump = None if terms is None else ask(terms.jump)
+    jump = ask(lambda: F.jump)
     if jump is not None:
         yield Measured(jump[-1], ROUNDING, kink_in_words(type(F).__name__, *jump))
     for x, h in _inside(F, probe.rng(22)):

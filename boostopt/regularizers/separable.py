@@ -85,6 +85,12 @@ class Separable(Regularizer):
     def pointwise(self) -> Pointwise | None:
         return Pointwise(self.lower, self.upper, self.derivatives, self.curvatures, self.on_simplex)
 
+    @cached_property
+    def jump(self) -> tuple[int, float, float] | None:
+        """The example, the weight and the size of a jump of f_n', None if none was found."""
+        terms = self.pointwise()
+        return None if terms is None else terms.jump()
+
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n*(y_n)."""
         x = self.maximizers(y)
