@@ -343,7 +343,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             )
         k = told_apart(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
-        run.save_certificate(path, self.class_of(X, y, sample_weight, label))
+        names: Any = getattr(self, "feature_names_in_", None)
+        made = None if names is None else {"features": list(map(str, names))}
+        run.save_certificate(path, self.class_of(X, y, sample_weight, label), made)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the classifier to a model file of plain numbers, without pickle: see `load`.

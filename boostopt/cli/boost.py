@@ -28,6 +28,7 @@ from boostopt.cli.runs import (
     gap_in_words,
     headline,
     interrupted,
+    named_features,
     on_cluster,
     reached,
     run_record,
@@ -97,7 +98,7 @@ def boost_command(
                     typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
                 raise
         try:
-            saved = _saved(run, oracle, out, certificate, picture)
+            saved = _saved(run, examples, out, certificate, picture)
         finally:
             # A file that cannot be written is an error, but the results must not be lost.
             _print(run, examples.features, json)
@@ -135,12 +136,14 @@ def _examples(
         yield _Examples(oracle, None, oracle.total, table.features)
 
 
-def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
+def _saved(
+    run: Run, examples: _Examples, out: str | None, certificate: str | None, picture: str | None
+) -> list[str]:
     """Write the requested files and return their names."""
     if out is not None:
         run.save(out)
     if certificate is not None:
-        save_class(run, oracle, certificate)
+        save_class(run, examples.oracle, certificate, named_features(examples.features))
     if picture is not None:
         from boostopt.pictures import bounds
 

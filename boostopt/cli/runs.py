@@ -142,6 +142,11 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
 
 
+def named_features(names: Sequence[str]) -> dict[str, Any]:
+    """Return what a certificate file states of the features, by which `boostopt verify` finds the columns of a table."""
+    return {"features": list(names)} if names else {}
+
+
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
     """Raise an error before the work, instead of after it, for a file that could not be written.
 
