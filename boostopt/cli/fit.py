@@ -38,7 +38,7 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.reading import check_required, read_class_weight, read_options, read_share
 from boostopt.cli.records import ParameterOptions
-from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
+from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached, within_epsilon
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
 from boostopt.data.labels import as_they_are
@@ -350,6 +350,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
                 "lower": certificate and certificate.lower,
                 "upper": certificate and certificate.upper,
                 "gap": certificate and certificate.gap,
+                "within_epsilon": within_epsilon(run),
                 "rounds": run.rounds,
                 "hypotheses": int(np.count_nonzero(run.w)),
                 "reason": run.reason,
@@ -357,6 +358,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
             for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
         ],
     }
+    record["feature_importances"] = record["held_out_accuracy"] = None
     if model.base in ("stump", "binned", "feature"):
         names = fitted.features or [f"feature {j}" for j in range(model.n_features_in_)]
         shares = model.feature_importances_
@@ -386,13 +388,13 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
         table.add_row("gap", gap)
         hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
-    if "held_out_accuracy" in record:
+    if record["held_out_accuracy"] is not None:
         table.add_row("accuracy, all examples", f"{record['training_accuracy']:.2%}")
         table.add_row("accuracy, held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
     else:
         table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
     table.add_row("largest weights", Text("\n".join(map(printable, record["largest_weights"]))))
-    shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
+    shares = list((record["feature_importances"] or {}).items())[:MOST_IMPORTANT]
     if shares:
         table.add_row("features", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")
