@@ -153,7 +153,7 @@ class LookedRun(Run):
     def __reduce__(self) -> Any:
         """Return the run as any other one; of rows on a cluster all but these."""
         if not self.only_looks:
-            return Run, (self.record, self.w, self.final_weights, True)
+            return Run, (self.record, self.w, self.final_weights, self.loaded)
         return LookedRun, (self.stored_looks, self.stored_looks.oracle, None, self._keeps)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -219,7 +219,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         vars(self).pop("sigmoids_", None)
         if plan.probability:
             self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight)
-        plan.warn_of_ends(self.runs_)
+        plan.warn_of_ends(self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=weights))
@@ -258,7 +258,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         if made.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = made.names
         self._take(made.runs, made.classes)
-        plan.warn_of_ends(self.runs_)
+        plan.warn_of_ends(self.runs_, self.classes_.tolist())
         plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 

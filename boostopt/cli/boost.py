@@ -136,9 +136,7 @@ def _examples(
         yield _Examples(oracle, None, oracle.total, table.features)
 
 
-def _saved(
-    run: Run, examples: _Examples, out: str | None, certificate: str | None, picture: str | None
-) -> list[str]:
+def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
     """Write the requested files and return their names."""
     if out is not None:
         run.save(out)
