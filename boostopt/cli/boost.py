@@ -22,6 +22,9 @@ from boostopt.cli.options import Cluster, Data, FormulationName, Picture, Seed
 from boostopt.cli.reading import total_count
 from boostopt.cli.records import BoostParameters, ClassOptions, FileOptions, RunOptions
 from boostopt.cli.runs import (
+    ARRAYS,
+    CERTIFICATE,
+    check_ending,
     check_outputs,
     check_picture,
     check_results,
@@ -77,6 +80,8 @@ def boost_command(
     """
     with stdout_to_stderr():
         check_outputs(data, out, certificate, picture, checkpoint)
+        check_ending("--out", out, ARRAYS)
+        check_ending("--certificate", certificate, CERTIFICATE)
         check_picture(picture, "bounds")
         page = page_of(formulation)
         if cluster is not None:

@@ -12,7 +12,7 @@ from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.options import Data, FormulationName, Tol
 from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.runs import check_outputs, named_features
+from boostopt.cli.runs import CERTIFICATE, check_ending, check_outputs, named_features
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer
@@ -38,6 +38,7 @@ def certify_command(
     """
     tolerance("tol", tol)
     check_outputs(data, save, read=[answer])
+    check_ending("--save", save, CERTIFICATE)
     page, dataset = read_formulation(formulation), files.read(data)
     point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)

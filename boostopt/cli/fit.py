@@ -38,7 +38,16 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.reading import check_required, read_class_weight, read_options, read_share
 from boostopt.cli.records import ParameterOptions
-from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached, within_epsilon
+from boostopt.cli.runs import (
+    ARRAYS,
+    CERTIFICATE,
+    check_ending,
+    check_outputs,
+    check_results,
+    gap_in_words,
+    reached,
+    within_epsilon,
+)
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
 from boostopt.data.labels import as_they_are
@@ -146,6 +155,8 @@ def fit_command(
         base = base or ("stump" if cluster is None else BINNED)
         _check_base(base)
         check_outputs(data, out, checkpoint, certificate)
+        check_ending("--out", out, ARRAYS)
+        check_ending("--certificate", certificate, CERTIFICATE)
         page = default_formulation() if formulation is None else formulation
         stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0)

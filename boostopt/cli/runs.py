@@ -148,7 +148,7 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
 
 
 def named_features(names: Sequence[str]) -> dict[str, Any]:
-    """Return what a certificate file states of the features, by which `boostopt verify` finds the columns of a table."""
+    """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
     return {"features": list(names)} if names else {}
 
 
@@ -183,6 +183,19 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
         sweep(path)
         sweep(written(path))
         taken.append(path)
+
+
+REPORT, CERTIFICATE, ARRAYS = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
+"""What outputs are written as, and the endings of such files."""
+
+
+def check_ending(option: str, path: str | None, form: tuple[str, ...]) -> None:
+    """Raise OptionError, before the work, for a file whose ending names another format than the one written."""
+    what, *endings = form
+    if path is not None and Path(path).suffix.lower() not in ("", *endings):
+        raise OptionError(
+            f"{option} writes {what}, so its file ends in {' or '.join(endings)}; got {path!r}. Name such a file."
+        )
 
 
 def check_picture(path: str | None, drawn: str) -> None:
