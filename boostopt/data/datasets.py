@@ -266,6 +266,8 @@ def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequ
         )
     if drop:
         raise DataError(f"expected a CSV or parquet file for columns by name; got {source!r}. Leave out drop=...")
+    if label != DEFAULT_LABEL:
+        raise DataError(f"expected a CSV or parquet file for labels in a column; got {source!r}. Leave out label=...")
     return None
 
 

@@ -956,6 +956,19 @@ def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None
 # Files of one call
 
 
+def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> None:
+    margins, named = tmp_path / "U.npz", tmp_path / "Xy.npz"
+    np.savez(margins, U=np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]))
+    np.savez(named, X=np.array([[0.0], [1.0], [2.0]]), y=np.array([-1, 1, 1]))
+    for command in ("boost", "compare"):
+        for data in (margins, named, "breast_cancer"):
+            expected = "expected a CSV or parquet file for labels in a column; got .*. Leave out --label"
+            refused(expected, command, "lpboost", "--data", data, "--nu", "1", "--label", "class")
+    refused("expected a CSV or parquet file for labels", "fit", "--data", named, "--out", "m.npz", "--label", "class")
+    result = run("boost", "lpboost", "--data", margins, "--nu", "1", "--epsilon", "0.1", "--positive", "1")
+    assert result.exit_code == 0 and "holds U, which has no classes: --positive has no effect." in result.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "endings"),
     [
