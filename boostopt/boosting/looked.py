@@ -115,7 +115,7 @@ class LookedRun(Run):
 
         with (
             one_thread(),
-            progress_line(options.progress, problem.page.name, measure=problem.of_class[0].measure) as show,
+            progress_line(options.progress, problem.page.name, measure=problem.measure) as show,
         ):
 
             def seen(glance: Glance) -> None:
@@ -256,7 +256,7 @@ class LookedRun(Run):
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         ends, scale = self.stored_looks.reached.ends, self._aim.scale
         lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
-        what = self.problem.of_class[0].measure
+        what = self.problem.measure
         return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
 
     @cached_property

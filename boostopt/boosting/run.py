@@ -224,7 +224,7 @@ class Run:
                 f"a certificate over the class needs a soft margin; {record.problem.page.name} has none, and its value "
                 "over a class does not follow from the largest edge. Use run.certificate."
             )
-        what = record.problem.of_class[0].measure
+        what = record.problem.measure
         if goal is None:
             lower = self.certificate.lower
             return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)

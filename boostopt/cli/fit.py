@@ -283,7 +283,7 @@ def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
     least = page.smallest()
     goal = Goal.of(least.regularizer, least.edge_function, least.examples)
-    return goal, (least.regularizer if goal is None else goal.F0).measure
+    return goal, Goal.measure_of(goal)
 
 
 def _check_certificate(certificate: str | None, table: Table) -> None:
