@@ -53,8 +53,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     nu
         The least number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
-        chooses a share by cross-validation, along a path of nu up to the largest nu that gives up no class;
-        `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
+        chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
+        class; for other values, use `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this
+        parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
