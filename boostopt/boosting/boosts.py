@@ -147,7 +147,7 @@ def _run(
     stood = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
     deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
-    measure = problem.of_class[0].measure
+    measure = problem.measure
     with one_thread(), progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show:
         watch = Watch.of(options, problem, oracle, record, show)
         try:

@@ -115,7 +115,7 @@ class LookedRun(Run):
 
         with (
             one_thread(),
-            progress_line(options.progress, problem.page.name, measure=problem.of_class[0].measure) as show,
+            progress_line(options.progress, problem.page.name, measure=problem.measure) as show,
         ):
 
             def seen(glance: Glance) -> None:
@@ -153,7 +153,7 @@ class LookedRun(Run):
     def __reduce__(self) -> Any:
         """Return the run as any other one; of rows on a cluster all but these."""
         if not self.only_looks:
-            return Run, (self.record, self.w, self.final_weights, True)
+            return Run, (self.record, self.w, self.final_weights, self.loaded)
         return LookedRun, (self.stored_looks, self.stored_looks.oracle, None, self._keeps)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -256,7 +256,7 @@ class LookedRun(Run):
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         ends, scale = self.stored_looks.reached.ends, self._aim.scale
         lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
-        what = self.problem.of_class[0].measure
+        what = self.problem.measure
         return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
 
     @cached_property

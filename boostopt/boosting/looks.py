@@ -266,7 +266,7 @@ class Looking:
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
             return "the sample gives no better weights"
         if self.ends.gap <= self.epsilon:
-            measure = self.problem.of_class[0].measure
+            measure = self.problem.measure
             return f"certified: the {measure} is within epsilon = {self.problem.epsilon:g} of the best of the class"
         if interrupts.wanted:
             return "interrupted by the user"

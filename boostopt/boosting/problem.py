@@ -168,6 +168,11 @@ class Problem:
         """The pair (F, G) whose value is bounded over a class: the soft margin's, or the program's if it has none."""
         return (self.F, self.edges) if self.goal is None else (self.goal.F0, self.goal.G)
 
+    @property
+    def measure(self) -> str:
+        """The name of the value that is bounded: see `Goal.measure_of`."""
+        return Goal.measure_of(self.goal)
+
     def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
         """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.
 

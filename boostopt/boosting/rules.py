@@ -81,7 +81,7 @@ class Rule:
 
     def words(self, view: View) -> str:
         """Return why a run stopped."""
-        of = view.problem.of_class[0].measure
+        of = view.problem.measure
         numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}", "measure": of}
         implied = promising_nothing(self.doubt(view.problem)) or self.implies
         return f"{self.name}: {(self.says + implied).format(**numbers)}"

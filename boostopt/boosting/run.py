@@ -224,7 +224,7 @@ class Run:
                 f"a certificate over the class needs a soft margin; {record.problem.page.name} has none, and its value "
                 "over a class does not follow from the largest edge. Use run.certificate."
             )
-        what = record.problem.of_class[0].measure
+        what = record.problem.measure
         if goal is None:
             lower = self.certificate.lower
             return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
@@ -266,7 +266,9 @@ class Run:
         """Save the run without pickle; for estimators of other libraries, the file holds their columns only."""
         save(self.record, path, (self.w, self.final_weights))
 
-    def save_certificate(self, path: str | PathLike[str], oracle: Oracle) -> None:
+    def save_certificate(
+        self, path: str | PathLike[str], oracle: Oracle, made: Mapping[str, Any] | None = None
+    ) -> None:
         """Save the certificate of the soft margin over the class of an oracle, with its proof.
 
         Parameters
@@ -275,6 +277,9 @@ class Run:
             The file, JSON text. `boostopt.verify` checks it with an oracle over the same examples.
         oracle
             The oracle of the run, or an equal one. It gets one query.
+        made
+            Information about the run for readers of the file. `boostopt verify` finds the columns of a table by the
+            names in `made["features"]`.
 
         Raises
         ------
@@ -285,7 +290,7 @@ class Run:
         DataError
             The file cannot be written.
         """
-        save_certificate("class", self, oracle, path)
+        save_certificate("class", self, oracle, path, made)
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:

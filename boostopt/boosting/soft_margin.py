@@ -19,7 +19,7 @@ from boostopt.edges.base import EdgeFunction
 from boostopt.margins import BLOCK_ROWS, Margins
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.base import PROGRAM_VALUE, Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.text import interval
 
@@ -57,6 +57,11 @@ class Goal:
         if largest is None or not (G.mixes or F.on_simplex):
             return None
         return cls(F.unsmoothed, largest, examples)
+
+    @staticmethod
+    def measure_of(goal: Goal | None) -> str:
+        """Return the name of the value that a run bounds: the soft margin, or the value of a program without one."""
+        return PROGRAM_VALUE if goal is None else goal.F0.measure
 
     @cached_property
     def least(self) -> float:

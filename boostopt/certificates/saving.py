@@ -17,5 +17,5 @@ def register(writers: Mapping[str, Callable[..., None]]) -> None:
 
 
 def save_certificate(kind: str, *arguments: Any) -> None:
-    """Save a certificate of a kind; the last argument is the path of the file."""
+    """Save a certificate of a kind; the arguments are those of its writer."""
     _writers[kind](*arguments)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -29,7 +30,7 @@ from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged
 from boostopt.classifiers.held_out import HeldOut
 from boostopt.classifiers.intercept import WithConstants
-from boostopt.classifiers.margin_warnings import LITTLE, Advice, Judged, warn_of_margins
+from boostopt.classifiers.margin_warnings import LITTLE, Advice, Judged, against_rest, warn_of_margins
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
@@ -290,21 +291,22 @@ class Plan:
                 "Pass one of them."
             )
 
-    def warn_of_ends(self, runs: Sequence[Run]) -> None:
+    def warn_of_ends(self, runs: Sequence[Run], classes: Sequence[Any]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
         for end, option, reached in ENDS:
-            ended = [run for run in runs if run.end == end and not run.problem.endless]
-            if ended:
-                where, proved = _summary(ended, runs)
+            ended = [run.end == end and not run.problem.endless for run in runs]
+            if any(ended):
+                where, proved = _summary(ended, runs, classes)
                 warnings.warn(
                     f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
                     f"Raise {option}, or epsilon = {self.epsilon:g}.",
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        wide = [run for run in runs if run.end not in (LIMIT, TIME) and self._is_wide(run)]
-        if wide:
-            where, proved = _summary(wide, runs)
+        short = [run.end not in (LIMIT, TIME) and self._is_wide(run) for run in runs]
+        if any(short):
+            where, proved = _summary(short, runs, classes)
+            wide = list(compress(runs, short))
             converged = all(run.reason.startswith(CONVERGED) for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
@@ -437,10 +439,13 @@ def _proved(run: Run) -> tuple[float, str]:
     return certificate.gap, str(certificate)
 
 
-def _summary(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
-    """Return in how many of several runs it was so, and what the widest of them proves."""
-    where = f" in {len(short)} of {len(runs)} runs" if len(runs) > 1 else ""
-    return where, max(map(_proved, short))[1]
+def _summary(short: Sequence[bool], runs: Sequence[Run], classes: Sequence[Any]) -> tuple[str, str]:
+    """Return in which of several runs it was so, and what the widest of them proves."""
+    if len(runs) == 1:
+        return "", _proved(runs[0])[1]
+    labels = [repr(label) for label in compress(classes, short)]
+    _, proved, label = max((*_proved(run), label) for run, label in zip(compress(runs, short), labels, strict=True))
+    return f" in {len(labels)} of {len(runs)} runs{against_rest(labels)}", f"for class {label}, {proved}"
 
 
 def _real(value: Any) -> bool:

@@ -30,6 +30,7 @@ class Rows:
 
     def __init__(self, X: Any) -> None:
         self.X = X
+        self._last: tuple[Any, str, Array] | None = None
 
     @cached_property
     def shape(self) -> tuple[int]:
@@ -55,6 +56,12 @@ class Rows:
         if features is None:
             return X
         return (X if scipy.sparse.issparse(X) else np.asarray(X))[:, features]
+
+    def answer(self, model: Any, method: str, features: Int[Array, " k"] | None) -> Array:
+        """Return what a model answers to these examples; the last answer is kept, for a model of several classes."""
+        if self._last is None or self._last[0] is not model or self._last[1] != method:
+            self._last = model, method, np.asarray(quietly(model, method, self.taken_by(model, features)))
+        return self._last[2]
 
 
 def quietly(model: Any, method: str, X: Any) -> Any:
@@ -139,7 +146,7 @@ class Recoded:
         return np.asarray(self.model.classes_).tolist()
 
     def _answer(self, method: str, rows: Rows) -> Array:
-        return np.asarray(quietly(self.model, method, rows.taken_by(self.model, self.features)))
+        return rows.answer(self.model, method, self.features)
 
 
 @dataclass(frozen=True, eq=False)

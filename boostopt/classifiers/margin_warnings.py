@@ -232,7 +232,11 @@ def _where(judged: Sequence[Judged], found: Sequence[Judged | tuple[Judged, tupl
     """Name the classes of several, "" of two."""
     if len(judged) == 1:
         return ""
-    labels = [(each if isinstance(each, Judged) else each[0]).label for each in found]
+    return against_rest([(each if isinstance(each, Judged) else each[0]).label for each in found])
+
+
+def against_rest(labels: Sequence[str]) -> str:
+    """Name classes, each of which is told apart from the rest."""
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
     which = "class" if len(labels) == 1 else "classes"
     return f" ({which} {', '.join(labels[:MOST_NAMED])}{more} against the rest)"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,10 @@ class Members:
         ProblemError
             X and y have different numbers of rows, or a member returns a value that is not finite or not in [-1, 1].
         """
-        taken, columns = self.rows(X), list[Array]()
+        return Margins(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
+
+    def columns(self, taken: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
+        """Yield the margins of each member for some of the rows, as `margins` does."""
         for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, taken), strict=True):
             if values.shape != y.shape:
                 raise ProblemError(
@@ -161,8 +165,22 @@ class Members:
                     f"a member must have values in [-1, 1]; {hypothesis} has a value of size {np.abs(h).max():.6g}. "
                     "Scale or clip its values."
                 )
-            columns.append(as_stored(y[rows] * np.clip(h, -1.0, 1.0)))
-        return Margins(np.stack(columns, axis=1))
+            yield as_stored(y[rows] * np.clip(h, -1.0, 1.0))
+
+
+def margins_of_each(
+    members: Sequence[Members], X: Any, signs: Sequence[Int8[Array, " N"]], rows: Int[Array, " n"]
+) -> list[Margins]:
+    """Return the margins of members that separate each class from the rest: see `Members.margins`.
+
+    The members of all classes are evaluated side by side, so that an estimator of several classes is asked once.
+    """
+    taken, columns = members[0].rows(X), [list[Array]() for _ in members]
+    for each in zip_longest(*(own.columns(taken, y, rows) for own, y in zip(members, signs, strict=True))):
+        for of_class, column in zip(columns, each, strict=True):
+            if column is not None:
+                of_class.append(column)
+    return [Margins(np.stack(of_class, axis=1)) for of_class in columns]
 
 
 def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:

@@ -263,7 +263,9 @@ class Asked:
             parameters=parameters,
         )
 
-    def reweighted(self, members: Members, X: Any, signs: Int8[Array, " N"]) -> tuple[Reweighted, Judged]:
+    def reweighted(
+        self, members: Members, X: Any, signs: Int8[Array, " N"], margins: Margins | None = None
+    ) -> tuple[Reweighted, Judged]:
         """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
 
         Parameters
@@ -272,6 +274,8 @@ class Asked:
             The members, and the class of each example as -1 or 1.
         X
             As in `reweight`.
+        margins
+            The margins of the examples with a positive weight, if they are known.
         """
         reflexive, tol = self.how.reflexive, TOL if self.how.tol is None else self.how.tol
         rows, c = multiplicities(self.sample_weight, len(signs))
@@ -280,7 +284,7 @@ class Asked:
                 f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of "
                 "one class. Pass examples of the other class."
             )
-        U = members.margins(X, signs, rows)
+        U = members.margins(X, signs, rows) if margins is None else margins
         program = _bound(self.page, U, c, _of_rows(self.d0, rows, len(signs)), reflexive, self.parameters)
         solution = solve(program, self.backend, tol).raise_if_failed()
         goal = _goal(program, solution, reflexive)

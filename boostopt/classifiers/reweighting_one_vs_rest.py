@@ -13,10 +13,12 @@ from boostopt.arrays import as_array, is_collection
 from boostopt.backends.base import Backend
 from boostopt.classifiers.kinds import classes_of, members_of
 from boostopt.classifiers.margin_warnings import Judged, warn_of_members
+from boostopt.classifiers.members import margins_of_each
 from boostopt.classifiers.reweighted import Reweighted, accuracy, best_in_words, model_of, scorer_of
 from boostopt.classifiers.reweighting import Asked, ReweightOptions
 from boostopt.classifiers.saving import save
 from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles.examples import multiplicities
 from boostopt.shapes import Array, Float
 from boostopt.text import html_table
 
@@ -187,9 +189,12 @@ def reweight_one_vs_rest(
         raise ProblemError(f"reweight_one_vs_rest needs more than two classes; got {classes.tolist()}. Call reweight.")
     labels = _checked(as_array("y", y), classes)
     found, judged = list[Reweighted](), list[Judged]()
-    for label in classes.tolist():
-        signs = np.where(np.asarray(labels == label), 1, -1).astype(np.int8)
-        part, known = asked.reweighted(members_of(ensemble, asked.how.values, asked.how.weights, label), X, signs)
+    members = [members_of(ensemble, asked.how.values, asked.how.weights, label) for label in classes.tolist()]
+    signs = [np.where(np.asarray(labels == label), 1, -1).astype(np.int8) for label in classes.tolist()]
+    rows, _ = multiplicities(asked.sample_weight, len(labels))
+    Us = margins_of_each(members, X, signs, rows)
+    for label, own, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
+        part, known = asked.reweighted(own, X, y_of, U)
         found.append(part)
         judged.append(replace(known, label=repr(label), common="of the rest"))
     result = OneVsRestReweighted(classes, tuple(found))

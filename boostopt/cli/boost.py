@@ -22,12 +22,16 @@ from boostopt.cli.options import Cluster, Data, FormulationName, Picture, Seed
 from boostopt.cli.reading import total_count
 from boostopt.cli.records import BoostParameters, ClassOptions, FileOptions, RunOptions
 from boostopt.cli.runs import (
+    ARRAYS,
+    CERTIFICATE,
+    check_ending,
     check_outputs,
     check_picture,
     check_results,
     gap_in_words,
     headline,
     interrupted,
+    named_features,
     on_cluster,
     reached,
     run_record,
@@ -76,6 +80,8 @@ def boost_command(
     """
     with stdout_to_stderr():
         check_outputs(data, out, certificate, picture, checkpoint)
+        check_ending("--out", out, ARRAYS)
+        check_ending("--certificate", certificate, CERTIFICATE)
         check_picture(picture, "bounds")
         page = page_of(formulation)
         if cluster is not None:
@@ -97,7 +103,7 @@ def boost_command(
                     typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
                 raise
         try:
-            saved = _saved(run, oracle, out, certificate, picture)
+            saved = _saved(run, examples, out, certificate, picture)
         finally:
             # A file that cannot be written is an error, but the results must not be lost.
             _print(run, examples.features, json)
@@ -135,12 +141,12 @@ def _examples(
         yield _Examples(oracle, None, oracle.total, table.features)
 
 
-def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
+def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
     """Write the requested files and return their names."""
     if out is not None:
         run.save(out)
     if certificate is not None:
-        save_class(run, oracle, certificate)
+        save_class(run, examples.oracle, certificate, named_features(examples.features))
     if picture is not None:
         from boostopt.pictures import bounds
 

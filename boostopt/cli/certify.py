@@ -12,10 +12,11 @@ from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.options import Data, FormulationName, Tol
 from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.runs import check_outputs
+from boostopt.cli.runs import CERTIFICATE, check_ending, check_outputs, named_features
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer
+from boostopt.verification import save as save_certificate
 
 
 @command("certify")
@@ -37,6 +38,7 @@ def certify_command(
     """
     tolerance("tol", tol)
     check_outputs(data, save, read=[answer])
+    check_ending("--save", save, CERTIFICATE)
     page, dataset = read_formulation(formulation), files.read(data)
     point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)
@@ -46,7 +48,7 @@ def certify_command(
     program = parameters.program(page, dataset, draw)
     certificate = program.certify(point.d, point.w)
     if save is not None:
-        certificate.save(save, program)
+        save_certificate((program, certificate), save, named_features(dataset.features))
     if json:
         typer.echo(certificate_json(program, certificate, tol))
     else:

@@ -27,7 +27,7 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.reading import read_formulation, read_names, read_profiles, read_solver_options
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.runs import check_outputs
+from boostopt.cli.runs import REPORT, check_ending, check_outputs
 from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
@@ -103,6 +103,7 @@ def compare_command(
         )
     names_of_data = [] if data is None else several(data)
     check_outputs(None, report, resume, read=names_of_data)
+    check_ending("--report", report, REPORT)
     if report is not None:
         check_tools()
         check_place(report)

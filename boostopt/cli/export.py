@@ -18,6 +18,7 @@ from boostopt.errors import OptionError
 from boostopt.exporting import export, export_set
 from boostopt.exporting.heading import certify_command
 from boostopt.exporting.sets import came_to
+from boostopt.exporting.writing import ending_of
 from boostopt.instances.standard import standard_programs
 from boostopt.streams import stdout_to_stderr
 
@@ -73,6 +74,7 @@ def export_command(
         )
     with stdout_to_stderr():
         check_outputs(data, out)
+        ending_of(Path(out))
         page, dataset = read_formulation(formulation), files.load(data)
         program = parameters.program(page, dataset, draw)
         export(program, out, SIDE if side is None else side)

@@ -38,7 +38,16 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.reading import check_required, read_class_weight, read_options, read_share
 from boostopt.cli.records import ParameterOptions
-from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
+from boostopt.cli.runs import (
+    ARRAYS,
+    CERTIFICATE,
+    check_ending,
+    check_outputs,
+    check_results,
+    gap_in_words,
+    reached,
+    within_epsilon,
+)
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
 from boostopt.data.labels import as_they_are
@@ -146,6 +155,8 @@ def fit_command(
         base = base or ("stump" if cluster is None else BINNED)
         _check_base(base)
         check_outputs(data, out, checkpoint, certificate)
+        check_ending("--out", out, ARRAYS)
+        check_ending("--certificate", certificate, CERTIFICATE)
         page = default_formulation() if formulation is None else formulation
         stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0)
@@ -272,7 +283,7 @@ def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
     least = page.smallest()
     goal = Goal.of(least.regularizer, least.edge_function, least.examples)
-    return goal, (least.regularizer if goal is None else goal.F0).measure
+    return goal, Goal.measure_of(goal)
 
 
 def _check_certificate(certificate: str | None, table: Table) -> None:
@@ -350,6 +361,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
                 "lower": certificate and certificate.lower,
                 "upper": certificate and certificate.upper,
                 "gap": certificate and certificate.gap,
+                "within_epsilon": within_epsilon(run),
                 "rounds": run.rounds,
                 "hypotheses": int(np.count_nonzero(run.w)),
                 "reason": run.reason,
@@ -357,6 +369,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
             for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
         ],
     }
+    record["feature_importances"] = record["held_out_accuracy"] = None
     if model.base in ("stump", "binned", "feature"):
         names = fitted.features or [f"feature {j}" for j in range(model.n_features_in_)]
         shares = model.feature_importances_
@@ -386,13 +399,13 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
         table.add_row("gap", gap)
         hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
-    if "held_out_accuracy" in record:
+    if record["held_out_accuracy"] is not None:
         table.add_row("accuracy, all examples", f"{record['training_accuracy']:.2%}")
         table.add_row("accuracy, held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
     else:
         table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
     table.add_row("largest weights", Text("\n".join(map(printable, record["largest_weights"]))))
-    shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
+    shares = list((record["feature_importances"] or {}).items())[:MOST_IMPORTANT]
     if shares:
         table.add_row("features", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from boostopt.cli.reading import read_formulation, read_names
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
+from boostopt.data.columns import DEFAULT_LABEL
 from boostopt.data.datasets import Dataset
 from boostopt.data.tables import SEPARATORS
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
@@ -34,7 +35,7 @@ class Folder:
     Attributes
     ----------
     files
-        How the files are read; `weights` and `drop` are for CSV files.
+        How the files are read; `label`, `weights` and `drop` are for CSV files.
     parameters
         The parameters as typed, each for the formulations that have it.
     draw
@@ -183,7 +184,7 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
 def _dataset(data: str, how: Folder) -> Dataset:
     """Load a data set with its margin matrix, which all formulations share."""
     named = kind(Path(data)) in SEPARATORS
-    dataset = (how.files if named else replace(how.files, weights=None, drop=None)).load(data)
+    dataset = (how.files if named else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)).load(data)
     return replace(dataset, U=Margins(dataset.margin_matrix(how.draw.columns, how.draw.random_state)))
 
 

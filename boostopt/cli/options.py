@@ -93,7 +93,14 @@ Nu = Annotated[
 Eta = Annotated[
     float | None, typer.Option(**NUMBER, help="Inverse strength of the entropy; the default follows from epsilon.")
 ]
-Epsilon = Annotated[float | None, typer.Option(**NUMBER, help="Accuracy of the soft margin that eta is chosen for.")]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        **NUMBER,
+        help="Accuracy of the soft margin that eta is chosen for; a program with its own eta, or without any, does not "
+        "depend on it.",
+    ),
+]
 Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
 SetValues = Annotated[
     list[str] | None,

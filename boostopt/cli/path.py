@@ -151,7 +151,7 @@ class _Line:
 
     def __call__(self, row: Row) -> None:
         title = f"{self.parameter} {self.done + 1} of {self.total}"
-        of_program, measure = self.problem.goal is None, self.problem.of_class[0].measure
+        of_program, measure = self.problem.goal is None, self.problem.measure
         self.show(lambda width: words(title, row, width, of_program, measure))
 
     def ends(self, value: float, run: Run) -> None:

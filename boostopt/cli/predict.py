@@ -16,7 +16,7 @@ import typer
 from boostopt.cli.application import command, say
 from boostopt.cli.clusters import connected, predict_on_cluster
 from boostopt.cli.options import Label, PredictingCluster
-from boostopt.cli.runs import check_outputs
+from boostopt.cli.runs import check_ending, check_outputs
 from boostopt.data.datasets import load_features
 from boostopt.data.tables import written_table
 from boostopt.errors import DataError, OptionError, listed
@@ -65,6 +65,7 @@ def predict_command(
         check_outputs(data, out if cluster is None else None)
         if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
             raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
+        check_ending("--out", out if cluster is None else None, ("CSV", ".csv", ".txt"))
         if Path(model).is_file() and not zipfile.is_zipfile(model):
             raise DataError(
                 f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "

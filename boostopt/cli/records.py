@@ -60,7 +60,10 @@ class FileOptions:
 
     def read(self, data: str) -> Dataset:
         """Return the data set of a file."""
-        return load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
+        dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
+        if self.positive is not None and dataset.U is not None:
+            say(f"warning: {data} holds U, which has no classes: --positive has no effect.")
+        return dataset
 
     def load(self, data: str) -> Dataset:
         """Return the data set of a file; say what of it is not read, and which class counts as 1 if nobody chose."""

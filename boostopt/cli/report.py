@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from boostopt.cli.application import command
+from boostopt.cli.runs import REPORT, check_ending
 from boostopt.comparison.documents import load
 from boostopt.reporting import check_place, check_tools, to_html
 from boostopt.reporting import report as write_report
@@ -24,6 +25,7 @@ def report_command(
 
     Example: boostopt report comparison.json -o comparison.html
     """
+    check_ending("--output", out, REPORT)
     check_tools()
     if out is not None:
         check_place(out, [file])

@@ -43,6 +43,11 @@ def check_results(name: str, goal: Goal | None, certificate: str | None, picture
         described_edge(goal.G)
 
 
+def within_epsilon(run: Run) -> bool:
+    """Whether the gap over the class is at most epsilon; False if no bound of the class is known."""
+    return run.problem.bounds_class and run.class_certificate.gap <= run.problem.epsilon + ROUNDED
+
+
 def reached(run: Run) -> bool:
     """Whether a run succeeded.
 
@@ -51,16 +56,15 @@ def reached(run: Run) -> bool:
     stopping rule succeed when they reach their limit or end by themselves. Early stopping succeeds when held-out
     examples are predicted no better.
     """
-    problem, gap = run.problem, math.inf
-    if problem.bounds_class:
-        gap = run.class_certificate.gap
-        if gap <= problem.epsilon + ROUNDED:
-            return True
+    problem = run.problem
+    if within_epsilon(run):
+        return True
     if run.end == NO_BETTER or (problem.endless and run.end in (LIMIT, TIME)) or run.end.startswith(problem.page.ends):
         return True
     rule = RULES.get(run.reason.partition(":")[0])
     by_rule = rule is not None and not rule.doubt(problem)
-    return math.isinf(gap) and (by_rule or (problem.goal is None and run.reason == CONVERGED))
+    unknown = not problem.bounds_class or math.isinf(run.class_certificate.gap)
+    return unknown and (by_rule or (problem.goal is None and run.reason == CONVERGED))
 
 
 def gap_in_words(run: Run) -> Text:
@@ -74,7 +78,7 @@ def gap_in_words(run: Run) -> Text:
         done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
         return Text(words, "yellow" if reached(run) else "red")
-    if reached(run) and certificate.gap > epsilon + ROUNDED:
+    if reached(run) and not within_epsilon(run):
         ends = {NO_BETTER: "held-out examples are predicted no better"}
         ends |= dict.fromkeys((LIMIT, TIME), "the rounds asked for are over")
         over = ends.get(run.end, "the algorithm has come to its own end")
@@ -125,6 +129,7 @@ def run_record(run: Run) -> dict[str, Any]:
         "oracle": run.oracle,
         "digest": None if apart else run.record.digest,
         "reached": reached(run),
+        "within_epsilon": within_epsilon(run),
         "reason": run.reason,
         "class": over_class,
         "collected": None if apart else bounds(run.certificate),
@@ -140,6 +145,11 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
     """Return the hypotheses with a weight in words, the heaviest first."""
     order = np.argsort(-np.abs(run.w), kind="stable").tolist()
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
+
+
+def named_features(names: Sequence[str]) -> dict[str, Any]:
+    """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
+    return {"features": list(names)} if names else {}
 
 
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
@@ -173,6 +183,19 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
         sweep(path)
         sweep(written(path))
         taken.append(path)
+
+
+REPORT, CERTIFICATE, ARRAYS = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
+"""What outputs are written as, and the endings of such files."""
+
+
+def check_ending(option: str, path: str | None, form: tuple[str, ...]) -> None:
+    """Raise OptionError, before the work, for a file whose ending names another format than the one written."""
+    what, *endings = form
+    if path is not None and Path(path).suffix.lower() not in ("", *endings):
+        raise OptionError(
+            f"{option} writes {what}, so its file ends in {' or '.join(endings)}; got {path!r}. Name such a file."
+        )
 
 
 def check_picture(path: str | None, drawn: str) -> None:

@@ -19,12 +19,13 @@ from boostopt.cli.reading import read_class_weight
 from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Dataset
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, listed_briefly
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import interval
 from boostopt.verification import Verification, subject, verify
+from boostopt.verification.verifying import stated_features
 
 
 @command("verify")
@@ -63,7 +64,8 @@ def verify_command(
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
-        dataset = files.load(data)
+        names = stated_features(certificate)
+        dataset = files.load(data).in_order(names)
         weights = _class_weight(class_weight, dataset)
         if subject(certificate) == "class":
             arguments = dataset, hypotheses, draw.random_state, weights
@@ -78,6 +80,8 @@ def verify_command(
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
             total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
             verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
+        if not verification:
+            verification = replace(verification, reason=verification.reason + _other_names(names, dataset))
     if json:
         typer.echo(json_text(asdict(verification)))
     else:
@@ -107,6 +111,19 @@ def _hint(other: Verification, classifier: bool) -> str:
     if not other:
         return ""
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
+
+
+def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
+    """Return the names of features by which the columns of a table could not be found, and the advice."""
+    missing = [name for name in names if name not in dataset.features]
+    if not missing or not dataset.features:
+        return ""
+    others = [name for name in dataset.features if name not in names]
+    has = f", and has {listed_briefly(others)}" if others else ""
+    return (
+        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {listed_briefly(missing)}{has}. Pass "
+        "a table with the columns of the certificate, in any order"
+    )
 
 
 def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions, class_weight: Any) -> Oracle:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,6 +74,13 @@ class Dataset:
         if self.X is None or self.y is None:
             raise DataError(f"{self.name} holds neither X and y nor U.")
         return stump_matrix(self.X, self.y, t, random_state)
+
+    def in_order(self, names: Sequence[str]) -> Dataset:
+        """Return the data set with these features alone, in this order; itself if it lacks one of them."""
+        if self.X is None or not names or tuple(names) == self.features or not set(names) <= set(self.features):
+            return self
+        columns = [self.features.index(name) for name in names]
+        return replace(self, X=np.ascontiguousarray(self.X[:, columns]), features=tuple(names))
 
 
 def load_dataset(
@@ -259,6 +266,8 @@ def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequ
         )
     if drop:
         raise DataError(f"expected a CSV or parquet file for columns by name; got {source!r}. Leave out drop=...")
+    if label != DEFAULT_LABEL:
+        raise DataError(f"expected a CSV or parquet file for labels in a column; got {source!r}. Leave out label=...")
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from boostopt.arguments import choice, file_path
 from boostopt.errors import OptionError
@@ -49,7 +50,7 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     """
     check_program(program)
     target, side = file_path("path", path), choice("side", side, SIDES)
-    ending = target.suffix.lower()
+    ending = ending_of(target)
     if ending == ".npz":
         arrays = instance_arrays(program)
         replace_file(target, lambda file: write_instance(arrays, file))
@@ -57,14 +58,26 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
         linear = _linear_or_quadratic(program, side)
         name = program.formulation.name.replace(" ", "_")
         replace_file(target, lambda file: write_mps(linear, name, heading(program, linear), file))
-    elif ending == ".cbf":
+    else:
         conic = conic_program(program, side, quadratic=False)
         replace_file(target, lambda file: write_cbf(conic, heading(program, conic), file))
-    else:
+
+
+def ending_of(path: Path) -> str:
+    """Return the ending of a path, which names the format.
+
+    Raises
+    ------
+    OptionError
+        The ending is unknown.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
         raise OptionError(
             f"expected a path that ends in {', '.join(ENDINGS)}; got {str(path)!r}. "
             "Take MPS for linear and quadratic programs, CBF for cones, npz for the instance."
         )
+    return ending
 
 
 def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:

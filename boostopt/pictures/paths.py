@@ -69,7 +69,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[s
     x, lower, upper = path.values[order], path.lower[order], path.upper[order]
     on = panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
     margins, counts, weights = on.axes
-    measure = path.runs[0].record.problem.of_class[0].measure
+    measure = path.runs[0].record.problem.measure
     margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label=f"{measure} reached")
     if np.isfinite(upper).all():
         margins.fill_between(

@@ -12,6 +12,9 @@ import numpy as np
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
+PROGRAM_VALUE = "value of the program"
+"""The name of -F*(-Uw) where it is no soft margin."""
+
 
 @dataclass(frozen=True)
 class ConjugatePoint:
@@ -145,7 +148,7 @@ class Regularizer(ABC):
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.on_simplex is False:
-            cls.measure = "value of the program"
+            cls.measure = PROGRAM_VALUE
 
     indicator_caps: Float[Array, " N"] | None = None
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""

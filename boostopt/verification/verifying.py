@@ -95,6 +95,21 @@ def subject(path: str | PathLike[str]) -> str:
         return ""
 
 
+def stated_features(path: str | PathLike[str]) -> tuple[str, ...]:
+    """Return the names of the features that a certificate file states, in their order; () if it states none.
+
+    The verdict does not depend on these names. They only help to find the columns of a table.
+    """
+    try:
+        about = top_of(file_path("path", path)).get("made")
+    except Rejected:
+        return ()
+    names: Any = about.get("features") if isinstance(about, Mapping) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return ()
+    return tuple(names)
+
+
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
     """Return the verdict on a file that could be read."""
     from boostopt.verification.agreement import agree, agree_with_program

@@ -162,6 +162,7 @@ def test_more_classes_are_problems_of_two_each() -> None:
         model.run_  # noqa: B018
     two = fitted(WINE, names, epsilon=0.2, n_jobs=2)
     np.testing.assert_array_equal(two.decision_function(WINE), f)
+    assert not any(certificate.recorded for certificate in two.certificate_)
 
 
 @pytest.mark.thorough
@@ -242,7 +243,8 @@ def test_further_fits_go_on_from_the_last_one() -> None:
 
 @pytest.mark.thorough
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    with pytest.warns(ConvergenceWarning, match="in 3 of 3 runs"):
+    expected = r"in 3 of 3 runs \(classes .*, .*, .* against the rest\) before .* held: for class .*, the best"
+    with pytest.warns(ConvergenceWarning, match=expected):
         fitted(WINE, CULTIVAR, max_iter=4, epsilon=0.05, checkpoint=tmp_path / "wine")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wine.0", "wine.1", "wine.2"]
     first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]

@@ -108,3 +108,10 @@ def test_the_command_chooses_and_says_what(tmp_path: Path) -> None:
     assert done.exit_code == 0 and f'"nu": {model.nu_}' in done.stdout
     refused = invoke("fit", "--data", str(tmp_path / "data.npz"), "--out", out, "--nu", "much")
     assert refused.exit_code == 2 and "--nu must be a number, or auto; got 'much'" in refused.stderr
+
+
+def test_the_page_and_the_docstring_name_the_shares() -> None:
+    first, last = ", ".join(f"{share:g}" for share in FRACTIONS[:-1]), FRACTIONS[-1]
+    named = f"{first} and {last:g} times the largest"
+    page = Path(__file__).parents[2] / "docs" / "classifiers.md"
+    assert named in page.read_text() and named in " ".join(str(MarginBoostClassifier.__doc__).split())

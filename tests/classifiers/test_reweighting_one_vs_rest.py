@@ -74,6 +74,24 @@ def test_members_vote_by_what_they_predict_themselves() -> None:
         np.testing.assert_allclose(f, 2.0 * FOREST.predict_proba(X)[:, k] - 1.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("values", ["predict", "predict_proba"])
+def test_each_member_is_asked_once_for_all_classes(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ask = list[Any](), getattr(DecisionTreeClassifier, values)
+
+    def counted(self: Any, X: Any, *more: Any) -> Any:
+        asked.append(self)
+        return ask(self, X, *more)
+
+    monkeypatch.setattr(DecisionTreeClassifier, values, counted)
+    found = reweight_one_vs_rest(FOREST, X, Y, "lpboost", nu=NU, values=values)
+    own = [model for model in asked if model in FOREST.estimators_]
+    assert len(own) == len(FOREST.estimators_)
+    for label, part in zip(CLASSES, found.parts, strict=True):
+        signs = np.where(label == Y, 1, -1).astype(np.int8)
+        alone = members_of(FOREST, values, label=label).margins(X, signs, np.arange(len(Y)))
+        np.testing.assert_array_equal(part.U.to_array(), alone.to_array())
+
+
 def test_members_of_a_list_need_not_know_all_classes() -> None:
     few = DecisionTreeClassifier(random_state=0).fit(X[Y != "low"], Y[Y != "low"])
     models = [few, *(DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, Y) for d in (1, 2, 3))]

@@ -234,5 +234,6 @@ def test_a_fit_by_looks_is_pickled_with_its_certificate() -> None:
     other: Any = again.certificate_
     assert np.array_equal(again.predict(X), model.predict(X)) and np.array_equal(again.margins_, model.margins_)
     assert (its.lower, its.upper) == (other.lower, other.upper) and np.array_equal(its.d, other.d)
+    assert not other.recorded
     found: Any = cross_validate(MarginBoostClassifier(epsilon=0.3), X, y, cv=3, n_jobs=2, return_estimator=True)
     assert all(estimator.certificate_.gap <= 0.3 for estimator in found["estimator"])

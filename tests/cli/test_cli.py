@@ -956,6 +956,42 @@ def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None
 # Files of one call
 
 
+def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> None:
+    margins, named = tmp_path / "U.npz", tmp_path / "Xy.npz"
+    np.savez(margins, U=np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]]))
+    np.savez(named, X=np.array([[0.0], [1.0], [2.0]]), y=np.array([-1, 1, 1]))
+    for command in ("boost", "compare"):
+        for data in (margins, named, "breast_cancer"):
+            expected = "expected a CSV or parquet file for labels in a column; got .*. Leave out --label"
+            refused(expected, command, "lpboost", "--data", data, "--nu", "1", "--label", "class")
+    refused("expected a CSV or parquet file for labels", "fit", "--data", named, "--out", "m.npz", "--label", "class")
+    result = run("boost", "lpboost", "--data", margins, "--nu", "1", "--epsilon", "0.1", "--positive", "1")
+    assert result.exit_code == 0 and "holds U, which has no classes: --positive has no effect." in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "endings"),
+    [
+        (("compare", "lpboost", "--data", "none.npz", "--report", "r.txt"), "--report writes HTML, .* .html or .htm"),
+        (("report", "none.json", "-o", "r.pdf"), "--output writes HTML, .* .html or .htm; got 'r.pdf'"),
+        (("certify", "lpboost", "a.npz", "--data", "none.npz", "--save", "c.txt"), "--save writes JSON, .* .json"),
+        (("boost", "lpboost", "--data", "none.npz", "--out", "run.json"), "--out writes an npz file, .* .npz"),
+        (("boost", "lpboost", "--data", "none.npz", "--certificate", "c.npz"), "--certificate writes JSON, .* .json"),
+        (("fit", "--data", "none.npz", "--out", "m.txt"), "--out writes an npz file, .* .npz"),
+        (("fit", "--data", "none.npz", "--out", "m.npz", "--certificate", "c.txt"), "--certificate writes JSON"),
+        (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), "--out writes CSV, .* .csv or .txt"),
+        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), "expected a path that ends in .mps, .cbf, .npz"),
+    ],
+    ids=lambda each: " ".join(each[:1] + each[-2:]) if isinstance(each, tuple) else "",
+)
+def test_an_ending_of_another_format_is_refused_before_the_data_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], endings: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(endings, *command)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     "command",
     [

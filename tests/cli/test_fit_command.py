@@ -77,6 +77,24 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     refused("--certificate proves a run on all examples", "fit", "--data", data, "--out", out, *how, *proof)
 
 
+def test_every_fit_prints_the_same_fields(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    plain, early, kernel, program = (
+        document("fit", "--data", data, "--out", out, "--nu", "0.3", *how)
+        for how in (
+            ROUGH,
+            ("--early-stopping", "--n-iter-no-change", "1", "--epsilon", "0.001"),
+            ("--base", "kernel", *ROUGH),
+            ("--formulation", "adaboost", "--max-iter", "5"),
+        )
+    )
+    for other in (early, kernel, program):
+        assert other.keys() == plain.keys() and other["runs"][0].keys() == plain["runs"][0].keys()
+    assert plain["reached"] and plain["runs"][0]["within_epsilon"] and plain["held_out_accuracy"] is None
+    assert early["reached"] and not early["runs"][0]["within_epsilon"] and len(early["held_out_accuracy"]) == 1
+    assert kernel["feature_importances"] is None and plain["feature_importances"]
+
+
 def test_the_progress_of_a_program_is_its_value(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     for how, said in {

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from certificate_files import program
 from commands import refused, run
@@ -78,6 +79,30 @@ def test_a_proof_with_class_weights_is_verified_with_the_same(weight: str, tmp_p
     assert run(*verify, "--class-weight", weight).exit_code == 0
     assert run(*verify).exit_code == 1 and run(*verify, "--class-weight", "no=1,yes=2").exit_code == 1
     refused("--class-weight is for the proof of a fit", "verify", proof, "--data", data, "--class-weight", weight)
+
+
+@pytest.mark.parametrize("command", ["fit", "boost", "certify"])
+def test_columns_are_found_by_their_names(command: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).round(3)
+    table = pd.DataFrame(X, columns=["age", "bmi", "sex"]).assign(label=np.where(X[:, 0] + X[:, 1] > 0, 1, -1))
+    data, proof, answer = tmp_path / "data.csv", tmp_path / "proof.json", tmp_path / "answer.npz"
+    table.to_csv(data, index=False)
+    if command == "fit":
+        run("fit", "--data", data, "--out", tmp_path / "m.npz", "--epsilon", "0.3", "--certificate", proof)
+    elif command == "boost":
+        run("boost", "lpboost", "--data", data, "--nu", "0.3", "--epsilon", "0.3", "--certificate", proof)
+    else:
+        np.savez(answer, d=np.full(60, 1 / 60))
+        run("certify", "lpboost", answer, "--data", data, "--nu", "0.3", "--tol", "0.9", "--save", proof)
+    verify = ("verify", proof, *(["--classifier"] if command == "fit" else []), "--data")
+    table.assign(id=range(60))[["id", "sex", "label", "age", "bmi"]].to_csv(tmp_path / "other.csv", index=False)
+    assert run(*verify, tmp_path / "other.csv").exit_code == 0
+    table.drop(columns="sex").assign(gender=0.0).to_csv(tmp_path / "lacking.csv", index=False)
+    result = run(*verify, tmp_path / "lacking.csv")
+    assert result.exit_code == 1
+    said = " ".join(result.stdout.replace("│", " ").split())
+    assert "Of the 3 features of the certificate," in said and "lacks sex, and has gender. Pass a table with" in said
 
 
 def test_no_file_is_bad_input(folder: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import typechecker
 
-from boostopt import ProblemError, check_edge, solve
+from boostopt import ProblemError, boost, check_edge, solve
 from boostopt.authoring import (
     Cap,
     CappedSimplex,
@@ -22,6 +22,7 @@ from boostopt.authoring import (
     edge_formula,
     prototype,
 )
+from boostopt.oracles import DecisionStumps
 from boostopt.programs.program import Program
 from boostopt.verification import save, verify
 from boostopt.verification.arithmetic import Floats
@@ -119,3 +120,12 @@ def test_weights_must_sum_to_one_and_parameters_be_numbers() -> None:
     assert edge_formula("a*e**2", a=2.0).latex == "a e_q^{2}"
     flat = prototype("cap", lambda p, e: Cap(CappedSimplex(e.c, 2.0)), lambda p: edge_formula("log(1 + exp(e))"))
     assert "interior" in flat.bind(np.eye(3)).cones
+
+
+def test_progress_beside_a_cap_shows_the_value_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    G = edge_formula("exp(a*e)/a", a=3.0)
+    page = prototype("edges", lambda p, e: Cap(CappedSimplex(e.c, 4.0)), lambda p: G)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    run = boost(page, DecisionStumps(X, np.where(X[:, 0] > 0, 1, -1)), max_rounds=1, progress=True)
+    assert "value of the program" in capsys.readouterr().err
+    assert run.problem.goal is None and run.problem.measure == "value of the program"
