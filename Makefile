@@ -34,6 +34,8 @@ demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
 	$(BIN)/boostopt compare erlpboost --eta 1000 $(DEMO)
 
+# Many tests start processes: byte code is kept, so that they import what is compiled.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 

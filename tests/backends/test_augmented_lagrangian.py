@@ -34,6 +34,8 @@ from boostopt.margins import Margins
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 
+pytestmark = pytest.mark.every(2)
+
 NAME = "augmented_lagrangian"
 U = Margins(REFERENCE_U)
 ENTROPY = RelativeEntropy.capped(np.ones(6), REFERENCE_NU, REFERENCE_ETA, REFERENCE_D0)

@@ -19,6 +19,8 @@ from problems import (
 from boostopt import Program, get_backend, get_formulation, list_backends, list_formulations
 from boostopt.programs.derived import Form, derive
 
+pytestmark = pytest.mark.every(2)
+
 # Scaled gap that a backend is held to, with the reason where it is not 1e-8. Backends that are installed here and not
 # named are held to the truth of their intervals alone: how fine a solver of somebody's is, nobody has measured.
 TOLERANCES = {

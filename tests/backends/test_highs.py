@@ -49,6 +49,8 @@ from boostopt.edges.base import Epigraph
 from boostopt.edges.tied import TiedEdges
 from boostopt.files import save_arrays
 
+pytestmark = pytest.mark.every(2)
+
 VARIANTS = {"highs:dual": "dual simplex", "highs:primal": "primal simplex", "highs:ipm": "interior point"}
 # Merged examples are others in each round, and a first solve of them leaves nothing to go on from.
 solve = functools.partial(boostopt.solve, merge=False)

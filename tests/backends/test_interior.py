@@ -17,6 +17,8 @@ from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
 from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import centred
 
+pytestmark = pytest.mark.every(2)
+
 TAKEN = [name for name in list_formulations() if name not in OWN_RADII]
 MOST_ITERATIONS = 60
 

@@ -21,6 +21,8 @@ from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 
+pytestmark = pytest.mark.every(2)
+
 HERE = [name for name, solver in SOLVERS.items() if not solver.kills]
 
 

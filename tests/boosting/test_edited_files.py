@@ -23,6 +23,8 @@ from boostopt.comparison.ledger import Ledger
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, GivenMargins
 
+pytestmark = pytest.mark.every(2)
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 2)).round(2)
 y = np.where(X[:, 0] + rng.normal(size=12) > 0, 1, -1)

@@ -21,6 +21,8 @@ from boostopt.boosting.state import State
 from boostopt.boosting.updates import LineSearch, Step
 from boostopt.oracles import GivenMargins
 
+pytestmark = pytest.mark.every(2)
+
 COARSE = 0.5
 """The accuracy of runs by steps alone, which are long."""
 

@@ -27,6 +27,8 @@ from scipy.special import logsumexp
 from boostopt import boost
 from boostopt.boosting.run import Run
 
+pytestmark = pytest.mark.every(2)
+
 every_class = pytest.mark.parametrize("seed", SEEDS)
 both_oracles = pytest.mark.parametrize("choose", ORACLES)
 

@@ -20,6 +20,8 @@ from boostopt.instances import (
 from boostopt.oracles import Given, GivenMargins
 from boostopt.shapes import Array, Float
 
+pytestmark = pytest.mark.every(2)
+
 ALGORITHMS = ("highs:dual", "highs:primal", "highs:ipm")
 """HiGHS's algorithms, which `list_backends` does not list."""
 

@@ -43,6 +43,8 @@ from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.kernels import BUCKETS, ONE, Split, Window
 from boostopt.rows.rows import Rows, RowsHere
 
+pytestmark = pytest.mark.every(2)
+
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
 
 

@@ -28,6 +28,8 @@ from boostopt.boosting.serving import counted
 from boostopt.errors import OptionError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
+pytestmark = pytest.mark.every(2)
+
 PAGES = ("softboost", "binary_softboost", "totalboost")
 TWINS = {"softboost": "erlpboost", "binary_softboost": "binary_erlpboost"}
 

@@ -19,6 +19,8 @@ from boostopt.boosting.problem import CORRECTIVE
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, Query
 
+pytestmark = pytest.mark.every(2)
+
 
 def examples(seed: int, N: int, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     rng = np.random.default_rng(seed)

@@ -28,6 +28,8 @@ from boostopt.boosting.newton import LEVEL, Newton
 from boostopt.margins import Margins
 from boostopt.oracles import Answer, BinnedStumps, DecisionStumps, GivenMargins, Oracle, Query
 
+pytestmark = pytest.mark.every(2)
+
 NEWTON: dict[str, Any] = {"update": "newton", "columns_per_round": 4}
 
 

@@ -12,6 +12,8 @@ from boostopt import Run, boost, get_formulation
 from boostopt.boosting.problem import Problem
 from boostopt.oracles import DecisionStumps
 
+pytestmark = pytest.mark.every(2)
+
 NUMBERS = {"C": 0.1, "mu": 0.5, "nu": 8.0, "alpha": 0.2, "r": 2.0, "l1": 0.4, "l2": 0.05}
 LOSSES = ("hinge", "smoothed_hinge", "squared_hinge", "modified_huber", "logistic", "exponential")
 SPARSE = ("simplex", "l1", "signed_l1", "l1_ball", "signed_l1_ball")

@@ -14,6 +14,8 @@ from boostopt.errors import ProblemError
 from boostopt.oracles import BinnedStumps
 from boostopt.rows.kernels import ONE, Window
 
+pytestmark = pytest.mark.every(2)
+
 PAGES = ("erlpboost", "binary_erlpboost", "corrective_erlpboost", "lpboost")
 
 

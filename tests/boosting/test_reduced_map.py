@@ -21,6 +21,8 @@ from boostopt.boosting.dynamics import (
 )
 from boostopt.instances import cycle_3x3, cycle_mxm, manifold_4x5
 
+pytestmark = pytest.mark.every(2)
+
 THREE = cycle_3x3()
 ORDERS = ("cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1")
 

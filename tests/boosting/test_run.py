@@ -26,6 +26,8 @@ from boostopt.boosting.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
 from boostopt.oracles.base import Oracle
 
+pytestmark = pytest.mark.every(2)
+
 N = 40
 SAME = ("hypotheses", "edge", "upper", "soft_margin", "value", "active")
 

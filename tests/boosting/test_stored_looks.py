@@ -24,6 +24,8 @@ from boostopt.files import read_npz, save_arrays
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.oracles.left import Left
 
+pytestmark = pytest.mark.every(2)
+
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost")
 
 TIMES = ("oracle_seconds", "update_seconds", "seconds")

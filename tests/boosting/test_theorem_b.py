@@ -16,6 +16,8 @@ from boostopt.boosting.run import Run
 from boostopt.formulations.softboost import SoftBoost
 from boostopt.oracles import GivenMargins
 
+pytestmark = pytest.mark.every(2)
+
 UPDATES: dict[str, dict[str, Any]] = {
     "step": {"update": "step"},
     "line search": {"update": "line_search"},

@@ -30,6 +30,8 @@ from boostopt.regularizers.norms import NormBall, simplex
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.separable import Separable
 
+pytestmark = pytest.mark.every(2)
+
 seeds = st.integers(0, 2**32 - 1)
 Make = Callable[[int], Separable]
 

@@ -33,6 +33,8 @@ from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.squares import Squares
 from boostopt.regularizers.tilted import Tilted
 
+pytestmark = pytest.mark.every(2)
+
 N, T = 40, 5
 ACTIVE = 3
 """How many of the T hypotheses have weight in the constructed programs."""

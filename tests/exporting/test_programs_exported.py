@@ -14,6 +14,8 @@ from reading import by_name, read_cbf, solve_cbf, solve_mps, weights
 from boostopt import Program, get_formulation, list_formulations
 from boostopt.exporting import export
 
+pytestmark = pytest.mark.every(2)
+
 SIDES = ("primal", "dual")
 LINEAR = ("l1_adaboost", "lp_adaboost", "lp_reg_adaboost", "lpboost")
 QUADRATIC = ("qp_reg_adaboost", "svm")

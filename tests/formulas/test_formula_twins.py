@@ -26,6 +26,8 @@ from boostopt.programs.program import Program
 from boostopt.regularizers.formula import FormulaRegularizer
 from boostopt.verification import save, verify
 
+pytestmark = pytest.mark.every(2)
+
 N, T, NU = 60, 6, 8.0
 QUICK = ("relative entropy", "Fermi-Dirac", "Huber")
 SOLVED = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in TWINS]

@@ -18,6 +18,8 @@ from boostopt import Program, get_formulation, list_formulations
 from boostopt.authoring import Separable
 from boostopt.solving.solution import Outcome
 
+pytestmark = pytest.mark.every(3)
+
 NAMES = tuple(list_formulations())
 INSTANCES = many(20, 3)
 

@@ -14,6 +14,8 @@ from problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 
+pytestmark = pytest.mark.every(2)
+
 FORMS = [(p, entropy) for p in (1.5, 2.0, 3.0, math.inf) for entropy in (False, True)]
 
 

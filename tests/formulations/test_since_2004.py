@@ -16,7 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 from boostopt import ProblemError, Program, boost, get_formulation, verify
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, Query
 
-pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
+pytestmark = [
+    pytest.mark.every(2),
+    pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning"),
+]
 
 NUMBERS = {"C": 0.7, "D": 3.0, "nu": 4.0, "theta": 0.1, "eta": 5.0}
 PAGES = ("cg_boost", "md_boost", "nm_boost", "qrlp_boost", "adaboost_cg", "logitboost_cg")

@@ -16,6 +16,8 @@ from boostopt.minorants.kinks import Kink
 from boostopt.minorants.linearized import Choice, Linearized, in_words
 from boostopt.minorants.trees import tree_of
 
+pytestmark = pytest.mark.every(2)
+
 N = 6
 A = np.random.default_rng(0).dirichlet(np.ones(N))
 

@@ -17,6 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from boostopt import OptionError, ProblemError
 from boostopt.pictures import decision_regions
 
+pytestmark = pytest.mark.every(2)
+
 
 @dataclass(frozen=True)
 class Says:

@@ -20,7 +20,10 @@ from boostopt import Formulation, OptionError, Program, combine, get_formulation
 from boostopt.programs.combining import LOSSES, PENALTIES
 from boostopt.typesetting import latex_display, parse_page
 
-pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
+pytestmark = [
+    pytest.mark.every(3),
+    pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning"),
+]
 
 PAIRS = [
     f"{loss}+{'signed_' if signed else ''}{penalty}"

@@ -15,7 +15,10 @@ import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
 from boostopt.programs.combining import LOSSES, PENALTIES
 
-pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
+pytestmark = [
+    pytest.mark.every(2),
+    pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning"),
+]
 
 OF_MARGINS = tuple(loss for loss in LOSSES if loss not in ("soft_margin", "cvar"))
 """The losses whose weights have no sum; a soft margin grows without end by an intercept of one class."""

@@ -17,6 +17,8 @@ import boostopt
 from boostopt.authoring import Backend, DescribedRegularizer
 from boostopt.cli import app
 
+pytestmark = pytest.mark.every(2)
+
 FOLDER = Path(__file__).parents[1] / "prototypes"
 N, T = 300, 15
 GROUP = (np.arange(N) < 60).astype(float)

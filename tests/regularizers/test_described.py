@@ -19,6 +19,8 @@ from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.squares import Squares
 
+pytestmark = pytest.mark.every(2)
+
 N = 8
 RNG = np.random.default_rng(0)
 C = RNG.uniform(0.5, 2.0, N)

@@ -19,6 +19,8 @@ from boostopt.edges.maximum import MaximumEdge
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
 
+pytestmark = pytest.mark.every(2)
+
 
 @pytest.mark.parametrize("name", KINKED)
 def test_a_kink_certifies(name: str) -> None:

@@ -15,6 +15,8 @@ from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.oracles import DecisionStumps, GivenMargins
 from boostopt.verification import classes, save_class, verify
 
+pytestmark = pytest.mark.every(2)
+
 
 @cache
 def data() -> tuple[np.ndarray, np.ndarray]:

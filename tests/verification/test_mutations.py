@@ -10,6 +10,8 @@ from certificate_files import CASES, document, judged, program
 from fuzzing import fuzz
 from mutations import CATALOGUE, Change
 
+pytestmark = pytest.mark.every(2)
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_mutated_is_accepted_as_it_is(case: str, tmp_path: Path) -> None:

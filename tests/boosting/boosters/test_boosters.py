@@ -22,6 +22,8 @@ from boostopt.boosting.state import State
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import save_class
 
+pytestmark = pytest.mark.every(2)
+
 Boost = Callable[..., Run]
 
 CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
