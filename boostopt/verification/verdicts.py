@@ -26,6 +26,10 @@ NO_MORE = "; the certificate claims no more"
 """The words that are added where they are not."""
 
 
+UNSTATED = "; the file does not state the F and G that its formulation means: only their soft margin was checked"
+"""The words where the certificate of a class is older, or F and G have no closed forms."""
+
+
 @dataclass(frozen=True)
 class Verification:
     """The result of verifying a certificate file.
