@@ -168,6 +168,7 @@ def verified(
         outcome="solved",
         lower=below(lower),
         upper=-below(-upper),
+        fractions=(lower, upper) if exact else (None, None),
         claimed=(low, high),
         verdict="proved" if exact else "bounded",
     )

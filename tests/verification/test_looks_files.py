@@ -49,6 +49,9 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
             verification = verify(path, its, exact=exact)
             assert verification and verification.verdict == "proved", verification
             assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
+            lower, upper = verification.fractions
+            assert lower is not None and upper is not None
+            assert certificate.lower <= lower <= upper <= certificate.upper
     assert subject(path) == "class"
 
 
