@@ -42,6 +42,9 @@ MOST_COPIES, MOST_EXAMPLES = 1 << 20, 1 << 32
 TOGETHER = 2048
 """Rows whose hypotheses are multiplied together."""
 
+MIXED = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
+"""Shifts and factors of splitmix64: numbers that differ in a bit become numbers that differ in half of all bits."""
+
 MANY = 6
 """Splits of a feature above which cells are counted: a count costs as much as some 50 products."""
 
@@ -210,6 +213,31 @@ def sums(
             np.copyto(code[: len(here)], here)
             h += np.bincount(code[: len(here)], value, size)
     return tuple(h.astype(np.int64) for h in H)
+
+
+def mixed(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:
+    """Return other numbers of 64 bits, in which each bit depends on all that were there."""
+    for shift, factor in MIXED:
+        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+    return x
+
+
+def fingerprint(part: Part, M: Int32[Array, " n"], tables: Mapping[int, UInt[Array, " _"]]) -> UInt[Array, " 1"]:
+    """Return a number of 64 bits that tells other rows apart: the sum of one for each row, made of its codes and label.
+
+    Parameters
+    ----------
+    tables
+        Of each feature, a number of 64 bits for each code.
+    """
+    total = np.zeros(1, np.uint64)
+    for i in range(0, part.n, ROWS):
+        row = part.y[i : i + ROWS].astype(np.uint64)  # -1 is 2^64 - 1
+        for j, table in tables.items():
+            row += np.take(table, part.codes[j][i : i + ROWS], mode="clip")
+        row = mixed(row)
+        total += row.sum() if part.c is None else (row * part.c[i : i + ROWS].astype(np.uint64)).sum()
+    return total
 
 
 def weights(part: Part, M: Int32[Array, " n"], window: Window, table: Int[Array, " buckets"]) -> Int[Array, " n"]:

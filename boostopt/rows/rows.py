@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -11,7 +12,20 @@ from typing import Any
 import numpy as np
 
 from boostopt.rows.coding import Coded
-from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Part, Split, Window, counts, gram, scores, sums, weights
+from boostopt.rows.kernels import (
+    MOST_COPIES,
+    MOST_EXAMPLES,
+    Part,
+    Split,
+    Window,
+    counts,
+    fingerprint,
+    gram,
+    mixed,
+    scores,
+    sums,
+    weights,
+)
 from boostopt.shapes import Array, Float, Int, Int8
 
 Kept = Sequence[Any]
@@ -106,6 +120,17 @@ class Rows(ABC):
     def place(self, split: Split) -> int:
         """Return the number of the threshold of a hypothesis."""
         return int(self.starts[np.searchsorted(self.features, split.feature)]) + split.code
+
+    def digest(self) -> str:
+        """Return SHA-256 of what the class distinguishes of the rows: their codes, labels and multiplicities."""
+        tables = {
+            j: mixed((np.uint64(j) << np.uint64(32)) + np.arange(1, size + 1, dtype=np.uint64))
+            for j, size in self.sizes.items()
+        }
+        total = self._added(fingerprint, self.scores((), np.zeros(0, np.int64)), tables)
+        return hashlib.sha256(
+            repr((self.n, self.total, sorted(self.sizes.items()), *total.tolist())).encode()
+        ).hexdigest()
 
     def scores(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Kept:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""

@@ -15,61 +15,93 @@ import numpy as np
 
 from boostopt.boosting.pages import PAGES
 from boostopt.boosting.soft_margin import Goal, SoftMargin
-from boostopt.errors import BoostoptError
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import BoostoptError, ProblemError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.combining import names_combination
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_values, read
 from boostopt.programs.program import Examples, Program
+from boostopt.regularizers.base import Regularizer
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import fail
-from boostopt.verification.reading import Document
+from boostopt.verification.reading import Document, Stated
+
+Pair = tuple[Regularizer, EdgeFunction]
+"""F and G."""
 
 
-def agree(document: Document, formulation: Any) -> Goal | None:
-    """Reject a document whose pair is not that of its formulation; return the soft margin that is after, if any."""
-    page = page_in(document.name, formulation)
+def agree(document: Document, formulation: Any, program: Program | None = None) -> Goal | None:
+    """Return the soft margin that a formulation is after, if any.
+
+    Reject a document whose pair is not that of its formulation, or not that of the caller's program if there is one.
+    """
+    page = page_in(document.name, program.formulation if formulation is None and program is not None else formulation)
     if document.subject == "program" and page.columns not in (None, document.t):
         fail(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
     if not page.takes_reference and "d0" in document.arrays:
         fail(f"{page.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
     record = record_in(page, document.parameters, examples)
-    try:
-        pair = page.regularizer(record, examples), page.edge_function(record)
-        goal = Goal.of(*pair, examples)
-        if document.subject == "class":
-            if goal is None:
-                fail(f"{page.name} has no soft margin, so it has no certificate of a class")
-            pair = goal.F0, goal.G
-        statement = described(pair[0], examples, _nus(document))
-        edge = described_edge(pair[1])
-    except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
-    if statement.numbers != document.F or edge != document.G:
-        fail(
-            f"{page.name} with the parameters of the file means F = {statement.numbers}, G = {edge}; the file states "
-            f"F = {dict(document.F)}, G = {dict(document.G)}"[:500]
-        )
-    for name, values in statement.arrays.items():
-        if not np.array_equal(values, document.arrays[name]):
-            fail(f"{page.name} with the parameters of the file means other {name}")
+    pair, goal = pair_in(page, record, examples)
+    if document.subject == "class":
+        if document.pair is not None:
+            check_pair(page, pair, document.pair, examples, document.parameters)
+        if goal is None:
+            fail(f"{page.name} has no soft margin, so it has no certificate of a class")
+        pair = goal.F0, goal.G
+    of_file = document.F, document.G
+    check_pair(page, pair, of_file, examples, document.parameters, document.arrays)
+    if program is not None:
+        pair = program.regularizer, program.edge_function
+        check_pair(program, pair, of_file, program.examples, document.parameters, document.arrays)
     return goal
 
 
-def agree_with_program(document: Document, program: Program) -> None:
-    """Reject a document whose pair is not that of a program."""
+def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pair, Goal | None]:
+    """Return F and G that a page makes of its parameters, and the soft margin that they are after, if any."""
     try:
-        statement = described(program.regularizer, program.examples, _nus(document))
-        edge = described_edge(program.edge_function)
-    except BoostoptError as failure:
-        fail(str(failure)[:400])
-    arrays = all(np.array_equal(values, document.arrays[name]) for name, values in statement.arrays.items())
-    if (statement.numbers, edge) != (document.F, document.G) or not arrays:
+        pair = page.regularizer(record, examples), page.edge_function(record)
+        return pair, Goal.of(*pair, examples)
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
+
+
+def stated_pair(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
+    """Return F and G of a formulation as a certificate of a class states them; nothing if no file can state them."""
+    try:
+        F = described(page.regularizer(record, examples), examples, nus(vars(record)))
+        return {"F": F.numbers, "G": described_edge(page.edge_function(record))}
+    except ProblemError:
+        return {}
+
+
+def check_pair(
+    of: Formulation[Any] | Program,
+    pair: Pair,
+    of_file: Stated,
+    examples: Examples,
+    parameters: Mapping[str, Any],
+    arrays: Mapping[str, Any] | None = None,
+) -> None:
+    """Reject a file that states another pair than that of a formulation with its parameters, or of a program.
+
+    Arrays of F are compared where the file holds them.
+    """
+    name = f"{of.name} with the parameters of the file means" if isinstance(of, Formulation) else "the program has"
+    try:
+        F, G = described(pair[0], examples, nus(parameters)), described_edge(pair[1])
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        fail(f"{name} another pair than the file: {failure}"[:400])
+    if (F.numbers, G) != of_file:
+        other = "" if isinstance(of, Formulation) else "it is the certificate of another program: "
         fail(
-            f"the certificate is of another program: of {document.name} with F = {dict(document.F)}, "
-            f"G = {dict(document.G)}; the program has F = {statement.numbers}, G = {edge}"[:500]
+            f"{other}{name} F = {F.numbers}, G = {G}; the file states F = {dict(of_file[0])}, G = {dict(of_file[1])}. "
+            "Check the name and the parameters, or ask for the file as it was saved"[:600]
         )
+    for array, values in F.arrays.items() if arrays is not None else ():
+        if not np.array_equal(values, arrays[array]):
+            fail(f"{name} other {array} than the file states")
 
 
 def page_in(name: str, formulation: Any) -> Formulation[Any]:
@@ -107,7 +139,6 @@ def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examp
         fail(str(failure)[:400])
 
 
-def _nus(document: Document) -> tuple[float, ...]:
+def nus(parameters: Mapping[str, Any]) -> tuple[float, ...]:
     """Return the numbers by which the caps may be stated, as they were when the file was written."""
-    values = [v for v in document.parameters.values() if isinstance(v, float) and v > 0 and math.isfinite(v)]
-    return (*values, 1.0)
+    return (*(v for v in parameters.values() if isinstance(v, float) and v > 0 and math.isfinite(v)), 1.0)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,19 @@ HUGE = 1e3
 """Caps beyond it count as 2; smaller ones, which lose little, as they always have: a proof stays what it was."""
 
 
+Fractions = tuple[Fraction | None, Fraction | None]
+"""Both ends of an interval as rational numbers, None where one is not known as such."""
+
+
 @dataclass(frozen=True)
 class ProvedBounds:
-    """The proved ends, rounded outward, or an excess, and how much of each end was lost to rounding."""
+    """The proved ends, rounded outward, or an excess; what each end has lost; the ends where they are rational."""
 
     lower: float
     upper: float
     excess: float = 0.0
     lost: tuple[float, float] = (0.0, 0.0)
+    fractions: Fractions = (None, None)
 
 
 @dataclass(frozen=True)
@@ -130,12 +136,11 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     w = _hypothesis_weights(A, G, document.arrays["w"])
     below = _conjugate(A, document, F, -A.margins(U, w)) + G.conjugate(w)
     lower, lost = _end(-A.high(below)), _width(A, below)
-    if "d" not in document.arrays:
-        return ProvedBounds(lower, math.inf, lost=(lost, 0.0))
-    above = _primal(A, document, U, F, G)
+    above = _primal(A, document, U, F, G) if "d" in document.arrays else None
     if above is None:
-        return ProvedBounds(lower, math.inf, lost=(lost, 0.0))
-    return ProvedBounds(lower, 0.0 - _end(-A.high(above)), lost=(lost, _width(A, above)))
+        return ProvedBounds(lower, math.inf, lost=(lost, 0.0), fractions=(_fraction(-below), None))
+    upper, fractions = 0.0 - _end(-A.high(above)), (_fraction(-below), _fraction(above))
+    return ProvedBounds(lower, upper, lost=(lost, _width(A, above)), fractions=fractions)
 
 
 def _edge_formula(document: Document, U: Any, A: Numbers, F: StatedRegularizer) -> Edge:
@@ -331,6 +336,11 @@ def _terms(document: Document, U: Any, G: Edge) -> list[Terms]:
 def _width(A: Numbers, x: Any) -> float:
     """Return what is not known of a number."""
     return float(A.high(x) - A.low(x))
+
+
+def _fraction(x: Any) -> Fraction | None:
+    """Return a number if it is rational."""
+    return x if isinstance(x, Fraction) else None
 
 
 def _end(x: Any) -> float:

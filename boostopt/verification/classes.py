@@ -27,7 +27,7 @@ from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
-from boostopt.verification.agreement import agree
+from boostopt.verification.agreement import agree, stated_pair
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
 from boostopt.verification.describing import class_in_words
@@ -36,7 +36,7 @@ from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import into_ball, normed_weights
 from boostopt.verification.reading import LARGEST_ARRAYS, Document
-from boostopt.verification.verdicts import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
+from boostopt.verification.verdicts import BOTH, NO_MORE, UNSTATED, Verification, claimed_ends, compare, matrix, verdict
 from boostopt.verification.writing import plain, read_back, stated, with_claim, write
 
 UNTOLD = "the file does not determine the margins of its hypotheses: pass them as U="
@@ -98,8 +98,10 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     over = soft.certify(certificate.d, w)
     program = Program(run.record.problem.page, run.record.problem.first.parameters, goal.examples, U, goal.F0, goal.G)
     statement, arrays = stated(program, over.w)
+    page, parameters = program.formulation, program.parameters
     statement |= {
         "subject": "class",
+        "formulation": {**statement["formulation"], **stated_pair(page, parameters, goal.examples)},
         "data": {
             **statement["data"],
             "oracle": class_in_words(oracle),
@@ -155,6 +157,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     ends = claimed_ends(document)
     checked = answer.largest is not None and U is None
     reason = f"recomputed over {oracle}: {ends}{'' if ends == BOTH else NO_MORE}{'' if checked else UNCHECKED}"
+    reason += "" if document.pair else UNSTATED
     return verdict(document, True, reason, bounds, False)
 
 

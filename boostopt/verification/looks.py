@@ -20,7 +20,6 @@ from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.proving import Proof, check_splits, proof_of
 from boostopt.boosting.reached import below
 from boostopt.boosting.serving import standing_for
-from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -30,11 +29,11 @@ from boostopt.programs.program import Examples
 from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Int
-from boostopt.verification.agreement import page_in, record_in
+from boostopt.verification.agreement import check_pair, page_in, pair_in, record_in, stated_pair
 from boostopt.verification.describing import class_in_words
 from boostopt.verification.parsing import claimed, count, fail, listed, mapping, number, text, with_keys
-from boostopt.verification.reading import FORMAT, KIND, LARGEST_SUM, parameters_in
-from boostopt.verification.verdicts import Verification
+from boostopt.verification.reading import FORMAT, KIND, LARGEST_SUM, Stated, formulation_in
+from boostopt.verification.verdicts import UNSTATED, Verification
 from boostopt.verification.writing import write
 
 SUBJECT = "looks"
@@ -44,6 +43,9 @@ NO_ROWS = (
     "this certificate is about a class of hypotheses on training examples: pass the oracle with these examples, or "
     "MarginBoostClassifier().class_of(X, y) with the parameters of the fit"
 )
+
+NO_DIGEST = "; the file has no digest of its rows: whether they are those of the data was not checked"
+"""The words where an older file is verified."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a hypothesis or a parameter that was stated wrongly."""
@@ -59,7 +61,8 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
     DataError
         The file cannot be written.
     """
-    certificate, stored = run.verify_class(oracle), run.stored_looks
+    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, needed(oracle.rows, "rows")
+    page = stored.problem.page
     reached, aim = stored.reached, needed(aim_of(stored.problem, oracle.total), "an aim of looks")
     proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
     room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
@@ -68,12 +71,17 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         "kind": KIND,
         "format": FORMAT,
         "subject": SUBJECT,
-        "formulation": {"name": stored.problem.page.name, "parameters": parameters},
+        "formulation": {
+            "name": page.name,
+            "parameters": parameters,
+            **stated_pair(page, stored.problem.first.parameters, stored.problem.examples),
+        },
         "nu": float(aim.nu) if isinstance(aim, SoftMarginAim) else None,
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
             "oracle": class_in_words(oracle),
+            "digest": rows.digest(),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
                 for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
@@ -119,11 +127,11 @@ def verified(
         fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
     if not isinstance(oracle, Oracle):
         fail(NO_ROWS)
-    named = with_keys(about["formulation"], {"name", "parameters"}, "formulation")
+    name, parameters, pair = formulation_in(about["formulation"], {}, True)
     mapping(about["made"], "made")
-    name, parameters = text(named["name"], "the name of the formulation"), parameters_in(named["parameters"], {})
     nu = None if about["nu"] is None else number(about["nu"], "nu", LARGEST_SUM)
-    data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"})
+    digest = {"digest"} & set(mapping(about["data"], "data"))
+    data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"} | digest)
     sizes = count(data["N"], "N"), count(data["examples"], "examples")
     if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != class_in_words(oracle):
         fail(
@@ -133,10 +141,15 @@ def verified(
     rows = oracle.rows if isinstance(oracle, RowsOracle) else None
     if rows is None or not isinstance(oracle, RowsOracle):
         fail(NO_ROWS)
+    if digest and text(data["digest"], "digest") != (found := rows.digest()):
+        fail(
+            f"it has other examples: the digest of its rows is {data['digest']}; that of the data is {found}. Check "
+            "the features, the labels, the weights, and the rows and columns left out"[:500]
+        )
     for what, values in expected.items():
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
             fail(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
-    aim = _aim(page_in(name, formulation), parameters, oracle, nu)
+    aim = _aim(page_in(name, formulation), parameters, pair, oracle, nu)
     claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
     low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
     lower, proof = _ends(about, oracle, rows, aim)
@@ -149,12 +162,13 @@ def verified(
     how = "were proved in whole numbers" if exact else "were recomputed, with a bound on the rounding of logarithms,"
     return Verification(
         accepted=True,
-        reason=f"both ends {how} over {oracle}",
+        reason=f"both ends {how} over {oracle}{'' if pair else UNSTATED}{'' if digest else NO_DIGEST}",
         formulation=name,
         parameters=parameters,
         outcome="solved",
         lower=below(lower),
         upper=-below(-upper),
+        fractions=(lower, upper) if exact else (None, None),
         claimed=(low, high),
         verdict="proved" if exact else "bounded",
     )
@@ -185,15 +199,19 @@ def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) ->
     return aim.sharp(rows, rows.scores(splits[: len(W)], W)), proof
 
 
-def _aim(page: Formulation[Any], parameters: Mapping[str, Any], oracle: RowsOracle, nu: float | None) -> Aim:
-    """Return what looks of the formulation are after; Rejected where its nu is another one, or looks do not serve."""
+def _aim(
+    page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: RowsOracle, nu: float | None
+) -> Aim:
+    """Return what looks of the formulation are after; Rejected where its nu is another one, or looks do not serve.
+
+    The formulation with its parameters must also mean the pair that the file states.
+    """
     c = standing_for(page, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
     record = record_in(page, parameters, examples)
-    try:
-        goal = Goal.of(page.regularizer(record, examples), page.edge_function(record), examples)
-    except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
+    means, goal = pair_in(page, record, examples)
+    if pair is not None:
+        check_pair(page, means, pair, examples, parameters)
     aim = aim_of_goal(goal, page, record, examples, oracle.total) if goal is not None and goal.signed else None
     if aim is None or (float(aim.nu) if isinstance(aim, SoftMarginAim) else None) != nu:
         wanted = "a loss" if nu is None else f"that of nu = {nu:g}"

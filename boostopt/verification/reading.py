@@ -103,6 +103,9 @@ POSITIVE = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
 ENDLESS = {"p", "B"}
 """Numbers that may be infinite."""
 
+Stated = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""F and G by kind and numbers."""
+
 TOP = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
 
 
@@ -116,8 +119,11 @@ class Document:
         "program" for the optimum of one program, "class" for the largest soft margin over a class of hypotheses.
     name, parameters
         The formulation with all its parameters, as it was named; arrays of one number per example among them.
+    pair
+        The pair that a formulation means, of which the soft margin over a class is made; None for a program, and in
+        older files.
     F, G
-        The pair by kind and numbers.
+        The pair that is proved, by kind and numbers.
     N, t, digest
         Shape and SHA-256 of the margin matrix.
     digest_c, digest_d0
@@ -140,6 +146,7 @@ class Document:
     subject: str
     name: str
     parameters: Mapping[str, Any]
+    pair: Stated | None
     F: Mapping[str, Any]
     G: Mapping[str, Any]
     N: int
@@ -198,14 +205,13 @@ def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     if about["kind"] != KIND or about["format"] != FORMAT or type(about["format"]) is not int:
         fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
     subject = word(about["subject"], {"program", "class"}, "subject")
-    formulation = with_keys(about["formulation"], {"name", "parameters"}, "formulation")
+    name, parameters, pair = formulation_in(about["formulation"], arrays, subject == "class")
     of_class = {"oracle", "digest", "hypotheses"} if subject == "class" else set[str]()
     data = with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
     claim = mapping(about["claim"], "claim")
     outcome = word(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
     with_keys(claim, {"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}, "claim")
     N, t = count(data["N"], "N"), count(data["t"], "t")
-    parameters = parameters_in(formulation["parameters"], arrays)
     F, needed = _regularizer(about["F"], 0)
     needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
     optional = {"c", "d0"} | {
@@ -217,8 +223,9 @@ def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     proof = with_keys(about["proof"], {"beta"}, "proof")
     return Document(
         subject=subject,
-        name=text(formulation["name"], "the name of the formulation"),
+        name=name,
         parameters=parameters,
+        pair=pair,
         F=F,
         G=_edge(about["G"]),
         N=N,
@@ -253,7 +260,19 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
         fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
 
 
-def parameters_in(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def formulation_in(
+    value: Any, arrays: Mapping[str, np.ndarray], of_class: bool
+) -> tuple[str, dict[str, Any], Stated | None]:
+    """Return the name and the parameters of a formulation, and for a class the pair that they mean if it is stated."""
+    stated = mapping(value, "formulation")
+    pair = {"F", "G"} if of_class and "F" in stated else set[str]()
+    with_keys(stated, {"name", "parameters"} | pair, "formulation")
+    name = text(stated["name"], "the name of the formulation")
+    parameters = _parameters(stated["parameters"], arrays)
+    return name, parameters, (_regularizer(stated["F"], 0)[0], _edge(stated["G"])) if pair else None
+
+
+def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the parameters by name; those that are arrays are among the arrays."""
     read = dict[str, Any]()
     for name, parameter in mapping(value, "parameters").items():

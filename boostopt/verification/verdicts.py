@@ -12,7 +12,7 @@ import scipy.sparse
 
 from boostopt.arrays import as_array, compressed_rows
 from boostopt.errors import ProblemError
-from boostopt.verification.checking import ProvedBounds
+from boostopt.verification.checking import Fractions, ProvedBounds
 from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document
 
@@ -24,6 +24,10 @@ EXACT = 2**53
 
 NO_MORE = "; the certificate claims no more"
 """The words that are added where they are not."""
+
+
+UNSTATED = "; the file does not state the F and G that its formulation means: only their soft margin was checked"
+"""The words where the certificate of a class is older, or F and G have no closed forms."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class Verification:
         "solved", "infeasible" or "".
     lower, upper
         The recomputed interval; nan if none was computed.
+    fractions
+        Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
+        that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
     verdict
@@ -58,6 +65,7 @@ class Verification:
     outcome: str = ""
     lower: float = math.nan
     upper: float = math.nan
+    fractions: Fractions = (None, None)
     claimed: tuple[float, float] = (math.nan, math.nan)
     verdict: str = "none"
 
@@ -125,6 +133,7 @@ def verdict(document: Document, accepted: bool, reason: str, bounds: ProvedBound
         outcome=document.outcome,
         lower=math.nan if bounds is None else bounds.lower,
         upper=math.nan if bounds is None else bounds.upper,
+        fractions=(None, None) if bounds is None else bounds.fractions,
         claimed=(document.lower, document.upper),
         verdict="none" if not accepted else "proved" if exact else "bounded",
     )

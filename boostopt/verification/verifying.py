@@ -112,7 +112,7 @@ def stated_features(path: str | PathLike[str]) -> tuple[str, ...]:
 
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
     """Return the verdict on a file that could be read."""
-    from boostopt.verification.agreement import agree, agree_with_program
+    from boostopt.verification.agreement import agree
 
     expected = _expected(c, d0)
     if document.subject == "class":
@@ -130,9 +130,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     c = plain if expected["c"] is None else expected["c"]
     d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
     _check_vectors(document, {"c": c, "d0": d0})
-    agree(document, formulation if program is None or formulation is not None else program.formulation)
-    if program is not None:
-        agree_with_program(document, program)
+    agree(document, formulation, program)
     A = arithmetic(document, exact)
     with A.working():
         bounds = recompute(document, rows, A)

@@ -188,3 +188,21 @@ def test_a_window_reaches_over_what_it_is_made_for(low: float, width: float) -> 
     assert window.origin <= low * ONE and last >= (low + width) * ONE - 1
     assert window.origin % (1 << window.shift) == 0
     assert window.width <= max(4.0 * width / BUCKETS, 2.0**-30)
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_a_digest_is_of_rows_in_any_order_and_of_every_code_label_and_copy(parts: int) -> None:
+    one = part(300, copies=True)
+    codes, y, c = np.asarray(one.codes), one.y, copies(one)
+
+    def digest(codes: np.ndarray, y: np.ndarray, c: np.ndarray) -> str:
+        return Rows.of(Coded.of(codes, [np.arange(5.0)] * 3), y, c.astype(float), parts).digest()
+
+    found, order = {digest(codes, y, c)}, np.random.default_rng(1).permutation(300)
+    assert digest(codes[:, order], y[order], c[order]) in found
+    for n in range(0, 300, 60):
+        for k in range(5):
+            rows = [*codes.copy(), y.copy(), c.copy()]
+            rows[k][n] = -rows[k][n] if k == 3 else rows[k][n] + 1
+            found.add(digest(np.array(rows[:3]) % 6, rows[3], rows[4]))
+    assert len(found) == 1 + 5 * 5

@@ -56,6 +56,22 @@ def test_the_optimum_of_a_linear_program_is_known_as_a_fraction(tmp_path: Path) 
     assert proved.verdict == "proved"
     assert Fraction(proved.lower) <= Fraction(1, 265) <= Fraction(proved.upper)
     assert proved.upper - proved.lower < 1e-15
+    lower, upper = proved.fractions
+    assert lower is not None and upper is not None
+    assert proved.lower <= lower <= Fraction(1, 265) <= upper <= proved.upper
+    assert Fraction(proved.lower) != lower or Fraction(proved.upper) != upper
+
+
+def test_the_ends_as_fractions_are_the_formulas_in_fractions_and_floats_have_none(tmp_path: Path) -> None:
+    """By hand: nu = 2, so that half of each of two weights is the cap, and F and F* are 0 and a mean."""
+    U, path = np.array([[1.0, -1.0], [-1.0, 1.0], [0.5, 0.5]]), tmp_path / "certificate.json"
+    bound = get_formulation("lpboost").bind(U, nu=2)
+    save((bound, bound.certify(np.array([0.5, 0.5, 0.0]), np.array([0.75, 0.25]))), path)
+    assert verify(path, U, exact=True).fractions == (Fraction(0), Fraction(0))
+    save((bound, bound.certify(np.array([0.5, 0.25, 0.25]), np.array([0.75, 0.25]))), path)
+    assert verify(path, U, exact=True).fractions == (Fraction(0), Fraction(3, 8))
+    assert verify(path, U).fractions == (None, None)
+    assert judged(document("entropy"), "entropy", tmp_path, exact=True).fractions == (None, None)
 
 
 def test_the_reference_optimum_of_an_entropy_is_proved(tmp_path: Path) -> None:

@@ -49,6 +49,9 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
             verification = verify(path, its, exact=exact)
             assert verification and verification.verdict == "proved", verification
             assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
+            lower, upper = verification.fractions
+            assert lower is not None and upper is not None
+            assert certificate.lower <= lower <= upper <= certificate.upper
     assert subject(path) == "class"
 
 
@@ -86,6 +89,12 @@ FORGED = {
     "another nu": put("nu", value=59.0),
     "another nu of the page": put("formulation", "parameters", "nu", value=59.0),
     "another formulation": put("formulation", "name", value="softboost"),
+    "a formulation of the same soft margin": put("formulation", "name", value="binary_erlpboost"),
+    "another eta": put("formulation", "parameters", "eta", value=3.0),
+    "another eta of F": put("formulation", "F", "eta", value=3.0),
+    "another G": put("formulation", "G", value={"kind": "absolute"}),
+    "another digest": put("data", "digest", value="0" * 64),
+    "a digest that is no text": put("data", "digest", value=0),
     "an unknown one": put("formulation", "name", value="nonsense"),
     "another w": put("w", value=lambda W: W[::-1]),
     "weights of a larger sum": put("w", value=lambda W: [2 * x for x in W]),
@@ -150,6 +159,51 @@ def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="the examples and the class of the run"):
         run().save_certificate(tmp_path / "other.json", BinnedStumps(X, -y))
     assert not (tmp_path / "other.json").exists()
+
+
+def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: Path) -> None:
+    """Two examples of one class swap a feature, so that each feature alone has the same values with each label."""
+    X, y = examples()
+    path, order = tmp_path / "class.json", np.random.default_rng(3).permutation(len(y))
+    run().save_certificate(path, oracle())
+    assert verify(path, BinnedStumps(X[order], y[order]))
+    said, other = json.loads(path.read_text()), X.copy()
+    said["claim"] = {"lower": "-inf", "upper": "inf"}
+    path.write_text(json.dumps(said))
+    one, two = np.flatnonzero((y == 1) & (X[:, 1] != X[np.argmax(y == 1), 1]))[0], np.argmax(y == 1)
+    other[[one, two], 0], other[[one, two], 1] = X[[one, two], 0], X[[two, one], 1]
+    verification = verify(path, BinnedStumps(other, y))
+    assert not verification
+    for words in ("its rows is " + said["data"]["digest"], "that of the data is ", "Check the features"):
+        assert words in verification.reason
+
+
+def test_an_eta_is_refused_with_what_it_means_and_what_the_file_states(tmp_path: Path) -> None:
+    for update, kind in (("newton", LookedRun), ("total", Run)):
+        path = tmp_path / "class.json"
+        made = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02, update=update)
+        assert isinstance(made, kind)
+        made.save_certificate(path, oracle())
+        assert verify(path, oracle()).reason.count("checked") == 0
+        said = json.loads(path.read_text())
+        eta = said["formulation"]["parameters"]["eta"]
+        said["formulation"]["parameters"]["eta"] = 3.0
+        path.write_text(json.dumps(said))
+        reason = verify(path, oracle()).reason
+        assert "means F = {'kind': 'relative entropy', 'eta': 3.0" in reason and "the file states F = {" in reason
+        assert f"'eta': {eta!r}" in reason and "Check the name and the parameters" in reason
+
+
+def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    run().save_certificate(path, oracle())
+    said = json.loads(path.read_text())
+    del said["data"]["digest"], said["formulation"]["F"], said["formulation"]["G"]
+    path.write_text(json.dumps(said))
+    verification = verify(path, oracle())
+    assert verification.verdict == "proved"
+    assert "only their soft margin was checked" in verification.reason
+    assert "whether they are those of the data was not checked" in verification.reason
 
 
 def test_a_claim_of_less_is_accepted(tmp_path: Path) -> None:
