@@ -20,7 +20,17 @@ import numpy as np
 from scipy.special import entr, expit, log_expit, logit
 
 from boostopt import check_formulation
-from boostopt.authoring import POSITIVE, Array, BoundedEdges, Examples, Float, Loss, parameter, prototype
+from boostopt.authoring import (
+    POSITIVE,
+    Array,
+    BoundedEdges,
+    Examples,
+    Float,
+    Formulation,
+    Loss,
+    parameter,
+    prototype,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +82,7 @@ def regularizer(p: Any, examples: Examples) -> NewName:
     return NewName(examples.c, p.C, p.k)
 
 
-page = prototype(
+page: Formulation[Any] = prototype(
     "new_name",
     regularizer,
     lambda p: BoundedEdges(p.l1),  # for other penalties see the page on losses and penalties

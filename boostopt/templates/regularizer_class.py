@@ -24,6 +24,7 @@ from boostopt.authoring import (
     DescribedRegularizer,
     Examples,
     Float,
+    Formulation,
     Regularizer,
     Separable,
     parameter,
@@ -100,7 +101,7 @@ def regularizer(p: Any, examples: Examples) -> NewName:
     )
 
 
-page = prototype(
+page: Formulation[Any] = prototype(
     "new_name",
     regularizer,
     nu=parameter("the least number of examples that share the weight", COUNT),

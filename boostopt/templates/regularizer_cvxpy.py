@@ -19,6 +19,7 @@ from boostopt.authoring import (
     CappedSimplex,
     DescribedRegularizer,
     Examples,
+    Formulation,
     Regularizer,
     parameter,
     prototype,
@@ -41,7 +42,7 @@ def regularizer(p: Any, examples: Examples) -> Regularizer:
     )
 
 
-page = prototype(
+page: Formulation[Any] = prototype(
     "new_name",
     regularizer,
     nu=parameter("the least number of examples that share the weight", COUNT),

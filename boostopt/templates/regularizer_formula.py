@@ -11,7 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 from boostopt import check_formulation
-from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, Examples, Regularizer, formula, parameter, prototype
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    CappedSimplex,
+    Examples,
+    Formulation,
+    Regularizer,
+    formula,
+    parameter,
+    prototype,
+)
 
 
 def regularizer(p: Any, examples: Examples) -> Regularizer:
@@ -19,7 +29,7 @@ def regularizer(p: Any, examples: Examples) -> Regularizer:
     return formula("d*log(d/d0)/eta", domain=CappedSimplex(examples.c, p.nu), d0=examples.d0, eta=p.eta)
 
 
-page = prototype(
+page: Formulation[Any] = prototype(
     "new_name",
     regularizer,
     nu=parameter("the least number of examples that share the weight", COUNT),

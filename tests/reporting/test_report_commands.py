@@ -107,7 +107,8 @@ def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
     refused(r"expected what `compare --json` wrote, .* is no JSON text", "report", other)
     other.write_text("{}")
     refused(r"expected a comparison or a benchmark; .* is none: it has neither runs nor rows\.", "report", other)
-    refused(r"expected a file of its own for the report", "report", other, "-o", other)
+    page = other.rename(tmp_path / "other.html")
+    refused(r"expected a file of its own for the report", "report", page, "-o", page)
     refused(r".*cannot be written", "report", other, "-o", tmp_path)
 
 
