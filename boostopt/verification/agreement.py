@@ -99,8 +99,8 @@ def check_pair(
             f"{other}{name} F = {F.numbers}, G = {G}; the file states F = {dict(of_file[0])}, G = {dict(of_file[1])}. "
             "Check the name and the parameters, or ask for the file as it was saved"[:600]
         )
-    for array, values in F.arrays.items() if arrays is not None else ():
-        if not np.array_equal(values, arrays[array]):
+    for array, values in F.arrays.items():
+        if arrays is not None and not np.array_equal(values, arrays[array]):
             fail(f"{name} other {array} than the file states")
 
 

@@ -96,9 +96,9 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     soft = goal.program(U)
     w = w / np.abs(w).sum() if goal.signed else w
     over = soft.certify(certificate.d, w)
-    program = Program(run.record.problem.page, run.record.problem.first.parameters, goal.examples, U, goal.F0, goal.G)
+    page, parameters = run.record.problem.page, run.record.problem.first.parameters
+    program = Program(page, parameters, goal.examples, U, goal.F0, goal.G)
     statement, arrays = stated(program, over.w)
-    page, parameters = program.formulation, program.parameters
     statement |= {
         "subject": "class",
         "formulation": {**statement["formulation"], **stated_pair(page, parameters, goal.examples)},

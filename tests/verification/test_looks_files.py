@@ -170,8 +170,9 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
     said, other = json.loads(path.read_text()), X.copy()
     said["claim"] = {"lower": "-inf", "upper": "inf"}
     path.write_text(json.dumps(said))
-    one, two = np.flatnonzero((y == 1) & (X[:, 1] != X[np.argmax(y == 1), 1]))[0], np.argmax(y == 1)
-    other[[one, two], 0], other[[one, two], 1] = X[[one, two], 0], X[[two, one], 1]
+    two = int(np.argmax(y == 1))
+    one = int(np.flatnonzero((y == 1) & (X[:, 1] != X[two, 1]))[0])
+    other[[one, two]] = np.column_stack((X[[one, two], 0], X[[two, one], 1], X[[one, two], 2:]))
     verification = verify(path, BinnedStumps(other, y))
     assert not verification
     for words in ("its rows is " + said["data"]["digest"], "that of the data is ", "Check the features"):

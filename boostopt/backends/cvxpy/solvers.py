@@ -235,7 +235,8 @@ SOLVERS: dict[str, Solver] = {
     "OSQP": Solver(
         package="osqp",
         tolerances=("eps_abs", "eps_rel"),
-        constant={"max_iter": 100_000},
+        # With rho adapted every 50 steps, as it is shipped, it can swing for ever: the gap grows with the steps.
+        constant={"max_iter": 100_000, "adaptive_rho_interval": 200},
         iterations="max_iter",
         limit="time_limit",
         automatic=True,
