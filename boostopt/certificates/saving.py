@@ -5,7 +5,7 @@ That room stands above all that it writes. `boostopt` itself brings the two toge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _writers: dict[str, Callable[..., None]] = {}
@@ -14,6 +14,11 @@ _writers: dict[str, Callable[..., None]] = {}
 def register(writers: Mapping[str, Callable[..., None]]) -> None:
     """Say what writes certificates of each kind: "program" and "class"."""
     _writers.update(writers)
+
+
+def named_features(names: Sequence[str]) -> dict[str, Any]:
+    """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
+    return {"features": list(names)} if names else {}
 
 
 def save_certificate(kind: str, *arguments: Any) -> None:

@@ -22,17 +22,14 @@ def exactly(expression: Any) -> Any:
     """
     import cvxpy as cp
 
-    if not expression.args:
-        return expression
-    args = [exactly(arg) for arg in expression.args]
+    args = _exact_args(expression)
     if getattr(expression, "approx_error", 0.0) > 0.0:
         if isinstance(expression, cp.Power):
             return cp.power(args[0], expression.p, approx=False)
         if isinstance(expression, cp.Pnorm):
             kept: dict[str, Any] = {"axis": expression.axis, "keepdims": expression.keepdims}
             return cp.pnorm(args[0], expression.original_p, approx=False, **kept)
-    same = all(mine is theirs for mine, theirs in zip(args, expression.args, strict=True))
-    return expression if same else expression.copy(args)
+    return expression if _same(args, expression) else expression.copy(args)
 
 
 def exact_problem(problem: Any) -> Any:
@@ -44,9 +41,16 @@ def exact_problem(problem: Any) -> Any:
 
 
 def _exact_constraint(constraint: Any) -> Any:
-    args = [exactly(arg) for arg in constraint.args]
-    same = all(mine is theirs for mine, theirs in zip(args, constraint.args, strict=True))
-    return constraint if same else constraint.copy(args).set_label(constraint.label)
+    args = _exact_args(constraint)
+    return constraint if _same(args, constraint) else constraint.copy(args).set_label(constraint.label)
+
+
+def _exact_args(node: Any) -> list[Any]:
+    return [exactly(arg) for arg in node.args]
+
+
+def _same(args: list[Any], node: Any) -> bool:
+    return all(mine is theirs for mine, theirs in zip(args, node.args, strict=True))
 
 
 def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:

@@ -18,6 +18,7 @@ from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.columns import AUTO
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
+from boostopt.certificates.saving import named_features
 from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.choosing_nu import nu_path
 from boostopt.classifiers.classes import runs_of, told_apart
@@ -345,7 +346,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         k = told_apart(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
-        made = None if names is None else {"features": list(map(str, names))}
+        made = named_features(() if names is None else [str(name) for name in names])
         run.save_certificate(path, self.class_of(X, y, sample_weight, label), made)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -16,6 +16,7 @@ from rich.text import Text
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
+from boostopt.certificates.saving import named_features
 from boostopt.cli.application import command, output
 from boostopt.cli.clusters import check_binned, check_memory_alone, connected
 from boostopt.cli.options import Cluster, Data, FormulationName, Picture, Seed
@@ -31,7 +32,6 @@ from boostopt.cli.runs import (
     gap_in_words,
     headline,
     interrupted,
-    named_features,
     on_cluster,
     reached,
     run_record,
@@ -42,7 +42,6 @@ from boostopt.comparison.records import json_text
 from boostopt.oracles import Oracle
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import interval
-from boostopt.verification import save_class
 
 HEAVIEST = 5
 """Number of hypotheses that the table shows."""
@@ -146,7 +145,7 @@ def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | No
     if out is not None:
         run.save(out)
     if certificate is not None:
-        save_class(run, examples.oracle, certificate, named_features(examples.features))
+        run.save_certificate(certificate, examples.oracle, named_features(examples.features))
     if picture is not None:
         from boostopt.pictures import bounds
 

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from boostopt.arguments import tolerance
+from boostopt.certificates.saving import named_features
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.options import Data, FormulationName, Tol
 from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.runs import CERTIFICATE, check_ending, check_outputs, named_features
+from boostopt.cli.runs import CERTIFICATE, check_ending, check_outputs
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer

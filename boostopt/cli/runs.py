@@ -147,11 +147,6 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
 
 
-def named_features(names: Sequence[str]) -> dict[str, Any]:
-    """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
-    return {"features": list(names)} if names else {}
-
-
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
     """Raise an error before the work, instead of after it, for a file that could not be written.
 
