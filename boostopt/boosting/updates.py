@@ -183,7 +183,7 @@ class Total(Update):
         """Return an answer to a program, by one backend alone where that is enough."""
         state, start = move.state, move.state.start
         bounded, fine = program.edge_function.edge_bound is not None, move.tol < CERTIFIED
-        if self.backend == "auto" and self.problem.smooth and (bounded or fine) and get_backend(FIRST).takes(program):
+        if self._alone(program) and self.problem.smooth and (bounded or fine):
             first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
             # that the lower one rises.
@@ -192,6 +192,10 @@ class Total(Update):
             if risen or (fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
         return solve(program, self.backend, move.tol, move.deadline.time_limit, start=start)
+
+    def _alone(self, program: Program) -> bool:
+        """Whether one backend alone may be asked before the others."""
+        return self.backend == "auto" and bool(get_backend(FIRST).takes(program))
 
     def _program(self, move: Move, among: Working | None) -> Program:
         """Return the program of a round, over the hypotheses that are in it."""
@@ -209,7 +213,11 @@ class Total(Update):
         return margins
 
     def polished(self, state: State, collected: Collected, deadline: Deadline) -> State:
-        """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that."""
+        """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that.
+
+        Where the first backend stops short of that, no other is asked: the rounds have ended as their rule wants, and
+        a first-order method may take longer than all of them.
+        """
         certificate = state.certificate
         if collected.t == 0 or not self.problem.smooth or self.problem.edges.edge_bound is not None:
             return state
@@ -218,7 +226,9 @@ class Total(Update):
         u = collected.margins.column(collected.t - 1)
         start = state.start if state.active is None else WarmStart(d=state.d, w=state.w)
         move = Move(replace(state, start=start), collected, collected.t - 1, u, POLISHED, deadline)
-        solution = solve(self._program(move, None), self.backend, POLISHED, deadline.time_limit, start=start)
+        program = self._program(move, None)
+        backend = FIRST if self._alone(program) else self.backend
+        solution = solve(program, backend, POLISHED, deadline.time_limit, start=start)
         finer = replace(self._solved(move, solution, None), round=state.round).judged(self.problem.goal, collected)
         worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISHED
         return state if worse else finer
