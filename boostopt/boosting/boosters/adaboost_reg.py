@@ -24,6 +24,7 @@ Source: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -51,6 +52,11 @@ GRID = 65
 
 FINE = 1e-6
 """The first point of the geometric grid, as a share of the bracket."""
+
+ENTRIES = 2**14
+"""Entries of a matrix of steps and examples at most, which then stay in the cache of a core."""
+
+Steps = float | Float[Array, "k 1"]
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Of a root, as a share of the bracket, and of a rate, as a share of the largest."""
@@ -84,6 +90,8 @@ class AdaBoostREG(Booster):
 class Functional:
     """G as a function of the step b of the newest hypothesis, in logarithms.
 
+    For a column of k steps, shape (k, 1), what belongs to the examples has a row for each.
+
     Attributes
     ----------
     log_c
@@ -105,15 +113,15 @@ class Functional:
     C: float
     p: float
 
-    def mu(self, b: float) -> Float[Array, " N"]:
+    def mu(self, b: Steps) -> Float[Array, " *steps N"]:
         """Return the average weight; before the first step its limit, the weight."""
-        return (self.A + b * self.w) / (self.B + b) if self.B + b > 0.0 else self.w
+        return (self.A + b * self.w) / (self.B + b) if self.B > 0.0 else self.w
 
-    def rho(self, b: float) -> Float[Array, " N"]:
+    def rho(self, b: Steps) -> Float[Array, " *steps N"]:
         """Return the margins rho~ with what past weights add to them."""
         return self.S + b * self.u + self.C * (self.B + b) * self.mu(b) ** self.p
 
-    def rates(self, b: float) -> Float[Array, " N"]:
+    def rates(self, b: Steps) -> Float[Array, " *steps N"]:
         """Return the derivatives of rho~ by b."""
         if self.p == 1.0:
             return self.far
@@ -125,21 +133,27 @@ class Functional:
         """Return the limits of the derivatives for large b, never smaller than they are: rho~ is convex in b."""
         return self.u + self.C * self.w**self.p
 
-    def shares(self, b: float) -> tuple[float, Float[Array, " N"]]:
+    def shares(self, b: Float[Array, "k 1"]) -> tuple[Float[Array, " k"], Float[Array, "k N"]]:
         """Return ln G(b) and the share of each example in G(b)."""
         log_terms = self.log_c - 0.5 * self.rho(b)
-        largest = float(log_terms.max())
-        terms = np.exp(log_terms - largest)
-        total = float(terms.sum())
-        return largest + math.log(total), terms / total
+        largest = log_terms.max(axis=1)
+        terms = np.exp(log_terms - largest[:, np.newaxis])
+        total = terms.sum(axis=1)
+        return largest + np.log(total), terms / total[:, np.newaxis]
 
     def log_value(self, b: float) -> float:
         """Return ln G(b)."""
-        return self.shares(b)[0]
+        return float(self.shares(np.array([[b]]))[0][0])
 
     def slope(self, b: float) -> float:
         """Return 2 G'(b) / G(b)."""
-        return -float(self.rates(b) @ self.shares(b)[1])
+        return float(self.slopes(np.array([b]))[0])
+
+    def slopes(self, steps: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return 2 G'(b) / G(b) at many steps."""
+        rows = max(1, ENTRIES // len(self.u))
+        columns = [steps[at : at + rows, np.newaxis] for at in range(0, len(steps), rows)]
+        return np.concatenate([-(self.rates(b) * self.shares(b)[1]).sum(axis=1) for b in columns])
 
 
 def line_search(G: Functional, reach: float) -> float:
@@ -168,13 +182,15 @@ def _largest(G: Functional) -> float:
 def _best(G: Functional, end: float) -> float:
     """Return the best of the minima in [0, end]: the slope's changes of sign on a grid, each followed by Brent."""
     grid = np.union1d(np.linspace(0.0, end, GRID), end * np.geomspace(FINE, 1.0, GRID))
-    slopes = [G.slope(b) for b in grid.tolist()]
-    minima = [0.0, end]
-    for k in range(len(grid) - 1):
-        if slopes[k] < 0.0 <= slopes[k + 1]:
-            low, high = float(grid[k]), float(grid[k + 1])
-            minima.append(cast(float, brentq(G.slope, low, high, xtol=ROUNDING * end)))
-    return min(minima, key=G.log_value)
+    slopes = dict(zip(grid.tolist(), G.slopes(grid).tolist(), strict=True))
+
+    def slope(b: float) -> float:
+        # At the ends of a bracket the sign that was seen, which rounding may change.
+        return slopes[b] if b in slopes else G.slope(b)
+
+    brackets = [(low, high) for low, high in itertools.pairwise(slopes) if slopes[low] < 0.0 <= slopes[high]]
+    roots = [cast(float, brentq(slope, low, high, xtol=ROUNDING * end)) for low, high in brackets]
+    return min([0.0, end, *roots], key=G.log_value)
 
 
 class Penalizing(Reweighting):

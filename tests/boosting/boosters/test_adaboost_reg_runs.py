@@ -8,7 +8,7 @@ from boosting.random_classes import drawn
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.boosters.adaboost_reg import Functional, line_search
+from boostopt.boosting.boosters.adaboost_reg import ENTRIES, Functional, line_search
 from boostopt.boosting.run import Run
 from boostopt.oracles import DecisionStumps, GivenMargins
 
@@ -138,6 +138,17 @@ def test_the_line_search_finds_what_a_dense_grid_finds(p: float, B: float) -> No
         assert b == 0.0 or abs(G.slope(b)) < 1e-9
     assert stepped >= 4
     assert cut >= 1 or B > 0
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("B", [0.0, 4.0])
+def test_slopes_at_many_steps_are_those_at_each(p: float, B: float) -> None:
+    G, grid = functional(np.random.default_rng(3), 30.0, p, B), np.linspace(0.0, 20.0, 3000)
+    assert grid.size * G.u.size > ENTRIES  # not all at once
+    slopes = G.slopes(grid)
+    np.testing.assert_allclose(slopes, [G.slope(b) for b in grid.tolist()], rtol=1e-12)
+    differences = [G.log_value(b + 1e-6) - G.log_value(b - 1e-6) for b in grid[1::50].tolist()]
+    np.testing.assert_allclose(slopes[1::50], np.array(differences) / 1e-6, atol=1e-6)
 
 
 def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
