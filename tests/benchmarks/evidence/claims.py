@@ -28,8 +28,10 @@ HEADER = "| place | claim | verdict | ours | printed | command |\n| :-- | :-- | 
 ABOUT = """\
 One line for each claim. What an experiment decides is decided by the stored results of its units, by a comparison that
 stands beside the experiment, each time these pages are made. What print shows with one random draw, which is lost,
-reproduces where it holds with more than half of our draws; a theorem, where it holds in all. What is proved, or is
-refuted by an instance, has a test that holds the verdict. Printed numbers are those of the papers' tables and texts.
+reproduces where it holds with more than half of our draws; a theorem, where it holds in all; a column of printed means,
+where no more of them miss ours by over two standard errors than chance explains: one of seven sets, two of ten. What is
+proved, or is refuted by an instance, has a test that holds the verdict. Printed numbers are those of the papers' tables
+and texts.
 Statements that are misprinted are in the [errata](../errata.md), with what is right."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -106,6 +107,23 @@ def counted(holds: Iterable[bool], of: str = "seeds", always: bool = False) -> D
     if not found:
         return None
     return Decision(all(found) if always else 2 * sum(found) > len(found), f"{sum(found)} of {len(found)} {of}")
+
+
+BY_CHANCE = 0.05
+"""The share of means that miss a printed one by more than two standard errors where nothing is different."""
+
+
+def agreeing(holds: Iterable[bool], of: str) -> Decision | None:
+    """Return whether so many means miss print as chance explains; None where there are none.
+
+    It does not where as many misses, one in twenty being expected, have a probability below one in twenty.
+    """
+    found = list(holds)
+    if not found:
+        return None
+    n, missed = len(found), len(found) - sum(found)
+    fewer = sum(math.comb(n, k) * BY_CHANCE**k * (1.0 - BY_CHANCE) ** (n - k) for k in range(missed))
+    return Decision(1.0 - fewer >= BY_CHANCE, f"{n - missed} of {n} {of}")
 
 
 @dataclass(frozen=True)

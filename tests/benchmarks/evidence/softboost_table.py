@@ -17,7 +17,7 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
-    counted,
+    agreeing,
     printed,
     rounded,
 )
@@ -248,7 +248,7 @@ def _as_printed(method: str) -> Claim:
         ours = {name: [r for _, r in results.where(part="split", name=name)] for name in SETS}
         # Of a set without several splits no error of the mean is known.
         several = {name: units for name, units in ours.items() if len(units) > 1}
-        return counted(
+        return agreeing(
             (
                 not _is_far(_of_units(units, method), len(units), theirs[name][method])
                 for name, units in several.items()
