@@ -19,6 +19,7 @@ from benchmarks.evidence.soft_margins_toy import (
     boosted,
     figure_of,
     first_of,
+    heights_apart,
     in_print,
     margins_of,
     of_seeds,
@@ -139,14 +140,8 @@ def apart(m: Sequence[float], network: Sequence[float]) -> tuple[float, float]:
 
     Margins are in ascending order.
     """
-
-    def largest(scale: float) -> float:
-        sides = np.asarray(m), scale * np.asarray(network)
-        at = np.concatenate(sides)
-        below = [np.searchsorted(values, at, side="right") / len(values) for values in sides]
-        return float(np.abs(below[0] - below[1]).max())
-
-    return largest(1.0), min(largest(scale) for scale in np.geomspace(0.1, 10.0, 121).tolist())
+    scaled = (heights_apart(m, scale * np.asarray(network)) for scale in np.geomspace(0.1, 10.0, 121).tolist())
+    return heights_apart(m, network), min(scaled)
 
 
 Distances = dict[int, dict[float, tuple[float, float]]]
@@ -293,8 +288,12 @@ def _factor(found: Mapping[str, Any]) -> Decision:
 
 
 def _step(found: Mapping[str, Any]) -> Decision:
-    off = _off(found)
-    return Decision(off < 1e-3, f"within {off:.0e} for every length of b")
+    """Return whether every curve passes through 1 there, from 2 to 1/2 within a width that shrinks as one over |b|."""
+    off, widths = _off(found), found["widths"]
+    steep = all(abs(widths[str(b)] * b - 4 * math.log(2)) < 0.01 for b in LENGTHS)
+    first, last = (widths[str(b)] for b in (LENGTHS[0], LENGTHS[-1]))
+    ours = f"1 there within {off:.0e}; from 2 to 1/2 in {first:.2f} to {last:.2f}"
+    return Decision(off < 1e-3 and steep, ours)
 
 
 FIGURE_3 = (

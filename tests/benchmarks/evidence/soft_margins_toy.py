@@ -83,6 +83,14 @@ def margins_of(run: Run) -> Float[Array, " N"]:
     return run.record.collected.margins.margins(run.w) / run.w.sum()
 
 
+def heights_apart(m: Sequence[float], others: Sequence[float] | Float[Array, " n"]) -> float:
+    """Return the largest difference of the heights of two distributions of margins, both in ascending order."""
+    sides = np.asarray(m), np.asarray(others)
+    at = np.concatenate(sides)
+    below = [np.searchsorted(values, at, side="right") / len(values) for values in sides]
+    return float(np.abs(below[0] - below[1]).max())
+
+
 def on_grid(decision: Any, X: Float[Array, "N 2"]) -> dict[str, Any]:
     """Return where a grid over points begins and ends, and a function's values there, row by row."""
     low, high = X.min(axis=0), X.max(axis=0)
