@@ -255,8 +255,9 @@ def _errors_written(results: Results, folder: Path) -> str:
     verdicts = _error_verdicts(by_share, ticks[0])
     return (
         f"{WORDS}\n\ndelta is {axis['delta']:g}, and all {len(gaps)} runs are certified over the class: the largest "
-        f"gap is {max(gaps):.5f}. Curves are medians over the seeds, bands their ranges, on the printed axes; where "
-        f"f = 0 the class of more training examples is predicted.\n\n{verdicts}\n\n{shown}\n\n"
+        f"gap is {max(gaps):.5f}. Curves are medians over the seeds, bands their ranges, on the printed axes, which do "
+        f"not reach the errors of small nu / N; where f = 0 the class of more training examples is predicted.\n\n"
+        f"{verdicts}\n\n{shown}\n\n"
         f"{table(header, rows)}\n\n“Right labels” is the error on the test part before labels were turned over."
     )
 
