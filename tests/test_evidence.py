@@ -13,10 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.evidence import dissertation_runs
+from benchmarks.evidence import dissertation_claims, dissertation_runs
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import PAPERS, claims_page
-from benchmarks.evidence.experiment import Claim, Decision, Experiment, Parameters, Results, counted, printed, rounded
+from benchmarks.evidence.experiment import (
+    Claim,
+    Decision,
+    Experiment,
+    Parameters,
+    Results,
+    agreeing,
+    counted,
+    printed,
+    rounded,
+)
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
 from benchmarks.evidence.running import Work
@@ -227,6 +237,40 @@ def test_claims_are_decided_by_more_than_half_of_the_draws_or_by_all() -> None:
     assert counted([True, True, False]) == Decision(True, "2 of 3 seeds")
     assert counted([True, False], "cases") == Decision(False, "1 of 2 cases")
     assert counted([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
+
+
+def test_printed_means_reproduce_where_chance_explains_what_misses() -> None:
+    assert agreeing([], "sets") is None
+    for n, missed, holds in ((7, 1, True), (7, 2, False), (10, 2, True), (10, 3, False), (2, 2, False)):
+        assert agreeing([False] * missed + [True] * (n - missed), "sets") == Decision(
+            holds, f"{n - missed} of {n} sets"
+        )
+
+
+def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
+    ended, stopped = ({"held": held, "seconds": seconds} for held, seconds in ((True, 3.0), (False, 2.0)))
+    later = {**stopped, "seconds": 4.0}
+    assert dissertation_runs.sooner(ended, later)
+    assert not dissertation_runs.sooner(later, ended)
+    # Either may be the faster one: neither is known to be.
+    assert not dissertation_runs.sooner(ended, stopped)
+    assert not dissertation_runs.sooner(stopped, ended)
+
+
+def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:
+    points = [
+        {"epsilon": 0.001, "share": share, "valid": valid, "test": test}
+        for share, valid, test in ((0.0, 0.3, 0.3), (0.1, 0.2, 0.35), (0.2, 0.25, 0.1))
+    ]
+    units = [
+        {
+            "parameters": {"data": "german", "hypotheses": "raw", "algorithm": "erlp", "seed": 0},
+            "result": {"points": points},
+            "cpu": 0.0,
+        }
+    ]
+    claim = next(c for c in dissertation_claims.SELECTION if c.says.startswith("Capping helps"))
+    assert claim.decide(Results(units)) == Decision(False, "0 of 1 sets, classes and entropies")
 
 
 def test_every_claim_is_decided_or_open_from_whatever_is_stored() -> None:

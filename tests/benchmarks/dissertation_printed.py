@@ -37,6 +37,14 @@ ERRORS: Mapping[str, Mapping[str, tuple[float, ...]]] = _cells(4)
 SECONDS: Mapping[str, Mapping[str, tuple[float, ...]]] = _cells(7)
 """Tables 5.7, 5.8, 5.9: seconds of training."""
 
+DOUBTFUL = frozenset(
+    (table, algorithm, cell["data set"])
+    for table in ("5.6", "5.7", "5.8", "5.9")
+    for cell in printed(f"T_table_{table.replace('.', '_')}")["doubtful_cells"]
+    for algorithm in cell.get("algorithms", [cell.get("algorithm")])
+)
+"""Table, algorithm and set of errors and seconds that print has wrong, or that say nothing."""
+
 PARAMETERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     hypotheses: {algorithm: tuple(cell["printed"] for cell in cells) for algorithm, cells in rows.items()}
     for hypotheses, rows in _cells(10).items()

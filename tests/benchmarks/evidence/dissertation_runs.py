@@ -228,9 +228,11 @@ def seeds(results: Results) -> str:
     return ", ".join(f"{name} {len(found)}" for name, found in each.items())
 
 
-def points_by_eta(results: Results, name: str, hypotheses: str, algorithm: str) -> list[list[dict[str, Any]]]:
-    """Return the points of an algorithm over eta, at each eta those of all splits."""
-    found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
+def points_by_eta(
+    results: Results, name: str, hypotheses: str, algorithm: str, **wanted: Any
+) -> list[list[dict[str, Any]]]:
+    """Return the points of an algorithm over eta, at each eta those of all splits, or of the one that is wanted."""
+    found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm, **wanted)
     return [list(at_one) for at_one in zip(*(result["points"] for _, result in found), strict=True)]
 
 
@@ -247,6 +249,14 @@ def curves(results: Results, name: str, hypotheses: str, algorithm: str, what: s
 def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the point of the smallest error on the validation part, the first of equal ones."""
     return min(points, key=lambda point: point["valid"])
+
+
+def sooner(one: Mapping[str, Any], other: Mapping[str, Any], what: str = "seconds") -> bool:
+    """Return whether a run is known to take less than another to its end by the rule.
+
+    One that no rule ended takes what it took at least.
+    """
+    return one["held"] and one[what] < other[what]
 
 
 def among(figure: float, ours: Sequence[float]) -> bool:

@@ -428,7 +428,8 @@ def _figure_2d_written(results: Results, folder: Path) -> str:
     even = sum(map(_is_even, cycles))
     most = sum(found["margins"][1] > found["best"][1] - EVEN for found in cycles)
     return (
-        f"{rounds} rounds of AdaBoost on random 11 x 21 matrices of 1 and -1, from the uniform distribution. The "
+        f"{rounds} rounds of AdaBoost on random 11 x 21 matrices of 1 and -1, from the uniform distribution. No "
+        "hypothesis is right everywhere, or wrong: such matrices are drawn again. The "
         "matrix of print is not known, nor which rows its two coordinates are: drawn are the two weights that move "
         "most, on the printed axes; “later” are cycles that these rounds do not reach. A cycle longer than 3, as in "
         f"print, is reached with {soon} of {len(results)} seeds, within {longest} rounds with {longer}. In {even} of "

@@ -115,7 +115,8 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
     said_and_seen = [[what, f"{sum(map(holds, whole.values()))} of {len(whole)}"] for what, holds in STATEMENTS.items()]
     return (
         "Print has a “reduced” random 11 x 21 matrix and margins of about 0.6, which need hypotheses that err seldom. "
-        "Ours are -1 with probability 0.2; columns that err nowhere are left out. The curves are of the one with seed "
+        "Ours are -1 with probability 0.2; columns that err nowhere are left out. AdaBoost* has nu = "
+        f"{drawn_at('3a', 'AdaBoost* parameter'):g}, as in print. The curves are of the one with seed "
         f"{shown_seed}, {shape[0]} x {shape[1]}, whose best margin {best[1]:.4f} (grey, certified) is nearest to those "
         f"of print; the tables are over all seeds.\n\n{shown}\n\n"
         f"Margins as shares of the best one after the printed numbers of rounds, rounds to {NEAR} of it, and rounds in "
@@ -242,8 +243,9 @@ def _written(results: Results, folder: Path) -> str:
     orders = [_orders(results, str(tick)) for tick in TICKS]
     rows.append(["seeds in the printed order", *(f"{sum(o)} of {len(o)}" if o else "" for o in orders)])
     return (
-        f"Fifty examples of the hypercube with 100 coordinates, whose labels are the majority of the first eleven. "
-        f"Print has margins from 0.10 to 0.16 after 90 to 10,000 rounds, AdaBoost above approximate coordinate ascent "
+        f"Fifty examples of the hypercube with 100 coordinates, whose labels are the majority of the first eleven; "
+        f"the hypotheses are the coordinates, without their negations. Print has margins from 0.10 to 0.16 after 90 to "
+        f"10,000 rounds, AdaBoost above approximate coordinate ascent "
         f"above arc-gv; the last line says with how many seeds it is so here. The seed of print is not known: ranges "
         f"are over seeds, curves of the first. The grey line is the largest margin, certified.\n\n{shown}\n\n"
         + table(["rounds", *map(str, TICKS)], rows)

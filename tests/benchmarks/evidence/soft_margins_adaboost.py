@@ -116,7 +116,8 @@ def _written_2(results: Results, folder: Path) -> str:
     grown = [_concentrates(r) for _, r in results]
     worse = [r["stages"]["100"]["error"] > r["stages"]["100"]["bagging"] for _, r in results]
     return (
-        "AdaBoost with RBF networks of 13 centres on 300 rows of the set banana. Diameters are proportional to "
+        f"AdaBoost with RBF networks of 13 centres on 300 rows of the set banana; networks have {STEPS} steps of "
+        "conjugate gradients on all of this page. Diameters are proportional to "
         "weights; black is the line of the ensemble, dash-dotted those of the networks, dotted that of bagging. Print "
         "has no numbers here. The share of the weight that the heaviest tenth of the patterns has is larger after 100 "
         f"rounds than after the first with {of_seeds(grown)}; AdaBoost errs more than bagging after 100 rounds with "
@@ -389,7 +390,8 @@ def _figure_8(found: Found, data: str, words: str, folder: Path) -> str:
     of_banana = next(row for row in printed("R_table1")["rows"] if row["set"] == "Banana")
     single, ada = (of_banana[method][0] for method in ("RBF", "AB"))
     return (
-        f"### Figure 8, {words}\n\n30 centres. Overfitting, a test error in the end that is more than 0.005 above its "
+        f"### Figure 8, {words}\n\n30 centres. Test errors are smoothed, over the rounds within a tenth of each, but "
+        f"for that of the first network. Overfitting, a test error in the end that is more than 0.005 above its "
         f"least, is in {sum(rises)} of {len(rises)} runs. The least lies between half and twice the printed number of "
         f"rounds in {sum(late)} of {len(late)}. Table 1 of print has the single network at {single} % on banana and "
         f"AdaBoost at {ada} % after 200 rounds. Circles: patterns with more than an equal share of the influence; "

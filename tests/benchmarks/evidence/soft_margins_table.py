@@ -257,8 +257,8 @@ def _reason(row: Finished, method: str, results: Results) -> str:
         verdict = "no value comes near print: it is not the choice of the values"
     else:
         verdict = "a value is there that agrees with print: cross-validation does not choose it"
-    grid = "of all pairs of K and O" if method == "RBF" else "of the coarse grid"
-    return f"{said} In hindsight, on the test parts, the best point {grid} comes to {least:.2f}; {verdict}."
+    grid = "all pairs of K and O" if method == "RBF" else "the coarse grid"
+    return f"{said} In hindsight, on the test parts, the best of {grid} comes to {least:.2f}; {verdict}."
 
 
 def _hindsight(row: Finished, method: str, results: Results) -> float | None:
