@@ -109,7 +109,8 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
         cells = [words]
         for k in ticks[1:]:
             cells.append(span([f["ticks"][str(k)] / f["best"][1] for f in runs if str(k) in f["ticks"]], ".3f"))
-        cells.append(span([f["near"] for f in runs if f["near"] is not None], ""))
+        near = [f["near"] for f in runs if f["near"] is not None]
+        cells.append(span(near, "") + (f" ({len(near)} of {len(runs)} runs)" if len(near) < len(runs) else ""))
         cells.append(span([f["falls"] for f in runs if f["falls"] is not None], ""))
         rows.append(cells)
     said_and_seen = [[what, f"{sum(map(holds, whole.values()))} of {len(whole)}"] for what, holds in STATEMENTS.items()]

@@ -82,8 +82,9 @@ PROVED = (
         GLOCER,
         "theorem 3.2",
         "SoftBoost ends after 2 ln(N / nu) / epsilon^2 rounds.",
-        HOLDS,
+        CORRECTED,
         "boosting/test_guarantees.py::test_theorem_3_2_softboost",
+        "rounded up; one round where nu = N",
     ),
     Proved(
         GLOCER,
@@ -91,6 +92,7 @@ PROVED = (
         "Each round of ERLPBoost raises the optimum by the squared difference over 8 eta.",
         CORRECTED,
         "boosting/test_guarantees.py::test_lemmas_3_7_3_8_3_14_3_19_and_theorems_3_10_3_21",
+        "from optimum to optimum, not to the value at the old distribution",
     ),
     Proved(
         GLOCER,
@@ -227,8 +229,9 @@ PROVED = (
         SOFTBOOST,
         "theorem 2",
         "SoftBoost ends after 2 ln(N / nu) / delta^2 rounds.",
-        HOLDS,
+        CORRECTED,
         "boosting/test_guarantees.py::test_theorem_3_2_softboost",
+        "rounded up; one round where nu = N",
     ),
     Proved(
         SOFTBOOST,
@@ -251,7 +254,7 @@ PROVED = (
         SOFT_MARGINS,
         "theorem 3, (5)",
         "The share of small margins of ATA is bounded by a product over the rounds.",
-        CORRECTED,
+        HOLDS,
         "boosting/test_guarantees_margins.py::test_theorem_3_and_corollary_4_of_ata",
     ),
     Proved(
