@@ -17,6 +17,7 @@ from benchmarks.evidence.dissertation_runs import (
     LARGE,
     OWN,
     PRINTED_ROUNDS,
+    PROTOCOL,
     RELATIVES,
     STABLE,
     WORDS,
@@ -143,7 +144,7 @@ def _unstable_written(results: Results, folder: Path) -> str:
     header = ["", *(f"LPBoost, 0 is {words}" for words in ZEROS.values()), "most zeros"]
     header += [f"ERLPBoost, eta = {eta:g}" for eta in ETAS]
     return (
-        f"Test error after each round, nu = 1 but in figures 5.4 to 5.6, over splits (their number: "
+        f"{PROTOCOL}\n\nTest error after each round, nu = 1 but in figures 5.4 to 5.6, over splits (their number: "
         f"{seeds(results)}). LPBoost stops by algorithm 2.1 with epsilon = 0.05 over stumps and 0.01 else, "
         f"ERLPBoost by the practical rule with epsilon = 0.001, on a9a after at most {A9A_ROUNDS} rounds. "
         f"Curves are of the first split. {left_out(results)}\n\n"

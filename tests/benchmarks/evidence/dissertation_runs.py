@@ -222,6 +222,17 @@ def present(results: Results, name: str, order: tuple[str, ...]) -> list[str]:
     return [value for value in order if value in there]
 
 
+PROTOCOL = (
+    "For all of this page: the rows of all files of a set are put together, drawn at random and cut 60 / 20 / 20, as "
+    "in table 5.2; the draw of print is lost. german and diabetes are LIBSVM's files without scaling, but where they "
+    "are called scaled. Classes are stumps, the features themselves (raw), and the data matrix times one of its rows "
+    "(SVM), each closed under negation; the hypothesis of largest edge is taken. Print does not say how columns come "
+    "into [-1, 1]: here features that do not lie there, and all SVM columns, are divided by their largest absolute "
+    "value on the training part. Where f(x) = 0 the class of more training examples is predicted, but where it is said."
+)
+"""What every experiment of the page has in common."""
+
+
 def seeds(results: Results) -> str:
     """Return how many splits of which sets there are, in words."""
     each = {name: {p["seed"] for p, _ in results.where(data=name)} for name in present(results, "data", tuple(ROWS))}
