@@ -204,6 +204,18 @@ def _corrective_faster(names: Sequence[str], kind: str, at: Callable[[float], bo
     return lambda results: [faster for ask in asked for faster in ask(results)]
 
 
+def _more_errors(
+    names: Sequence[str], kinds: Sequence[str], at: Callable[[float], bool], holds: Callable[[float], bool]
+) -> Ask:
+    """Return what asks by how much the error of corrective algorithms exceeds that of totally corrective ones."""
+    return lambda results: [
+        holds(b["test"] - a["test"])
+        for total, corrective in RELATIVES
+        for a, b in _pairs(results, names, kinds, total, corrective)
+        if at(a["eta"])
+    ]
+
+
 def _binary_slower(kind: str) -> Ask:
     """Return what asks whether the corrective algorithm is slower with the binary entropy, where a rule ended both."""
     return lambda results: [
@@ -279,6 +291,18 @@ ETA = (
         "Over SVM columns Corrective Binary ERLPBoost is slower than Corrective ERLPBoost.",
         _binary_slower("SVM"),
         "pairs of runs that the rule ended",
+    ),
+    counted_claim(
+        "figures 5.22 to 5.24",
+        f"At small eta, up to {SMALL_ETA}, corrective algorithms have the same error: within 0.02.",
+        _more_errors(SETS_AT_HAND, ALL, lambda eta: eta <= SMALL_ETA, lambda more: abs(more) <= 0.02),
+        "runs",
+    ),
+    counted_claim(
+        "figure 5.22",
+        f"Over stumps corrective algorithms have the larger error on german and diabetes from eta = {LARGE_ETA:,} on.",
+        _more_errors(SMALL, ("stumps",), lambda eta: eta >= LARGE_ETA, lambda more: more > 0.0),
+        "runs",
     ),
     Claim("figures 5.25 to 5.27", "Corrective algorithms need 10 and more times the rounds.", _more_rounds),
     counted_claim(

@@ -513,7 +513,7 @@ FIGURE_2D = (
     ),
     counted_claim(
         "figure 2(d)",
-        f"It does so within {LONG:,} rounds, ten times those of print.",
+        f"AdaBoost comes to such a cycle within {LONG:,} rounds, ten times those of print.",
         each(_is_long),
     ),
     counted_claim(
