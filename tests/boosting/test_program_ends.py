@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost
-from boostopt.boosting import updates
 from boostopt.boosting.buckets import Buckets
 from boostopt.boosting.looked import LookedRun
 from boostopt.errors import ProblemError
-from boostopt.oracles import BinnedStumps, GivenMargins
-from boostopt.programs.program import Program
+from boostopt.oracles import BinnedStumps
 from boostopt.rows.kernels import ONE, Window
-from boostopt.solving.solution import Solution
-from boostopt.solving.solving import solve
 
 pytestmark = pytest.mark.every(2)
 
@@ -86,17 +82,3 @@ def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: Window) -
     assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(float(M.astype(np.int64).sum()) / ONE, abs=1e-9)
     for rate in (1.0, -7.0, 200.0):  # convex functions of one margin
         assert np.exp(rate * m) @ c >= np.exp(rate * M / ONE).sum() * (1.0 - 1e-12)
-
-
-def test_one_backend_alone_polishes_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[tuple[str, float]]()
-
-    def spied(program: Program, which: str, tol: float, *others: Any, **more: Any) -> Solution:
-        asked.append((which, tol))
-        return solve(program, which, tol, *others, **more)
-
-    monkeypatch.setattr(updates, "solve", spied)
-    oracle = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (60, 30)))
-    run = boost("erlpboost", oracle, nu=9.0, epsilon=0.1, update="total")
-    assert asked[-2][0] == "auto" and asked[-1] == (updates.FIRST, updates.POLISHED)
-    assert run.certificate.scaled_gap <= updates.POLISHED

@@ -1,0 +1,46 @@
+"""Where a run asks the first backend alone: for its end, and where a gap is all rounding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import boost
+from boostopt.boosting import updates
+from boostopt.oracles import GivenMargins
+from boostopt.programs.program import Program
+from boostopt.solving.solution import Solution
+from boostopt.solving.solving import solve
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Solution]]:
+    """The backends that are asked, and what they answer."""
+    answers = list[tuple[str, Solution]]()
+
+    def spied(program: Program, backend: str, *others: Any, **more: Any) -> Solution:
+        answers.append((backend, solve(program, backend, *others, **more)))
+        return answers[-1][1]
+
+    monkeypatch.setattr(updates, "solve", spied)
+    return answers
+
+
+def test_one_backend_alone_polishes_the_end(solved: list[tuple[str, Solution]]) -> None:
+    oracle = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (60, 30)))
+    run = boost("erlpboost", oracle, nu=9.0, epsilon=0.1, update="total")
+    (before, _), (last, polished) = solved[-2:]
+    assert before == "auto"
+    assert last == updates.FIRST and polished.tol == updates.POLISHED
+    assert run.certificate.scaled_gap <= updates.POLISHED
+
+
+def test_others_are_not_asked_for_a_gap_that_is_all_rounding(solved: list[tuple[str, Solution]]) -> None:
+    # The entropy of what is left of so many copies has a rounding of 2e-8, above what the last rounds ask for.
+    oracle = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (60, 10)), c=np.full(60, 1e6))
+    run = boost("binary_erlpboost", oracle, nu=1.0, eta=1000.0, epsilon=1e-7, update="total", rules=["practical"])
+    assert run.reason.startswith("practical")
+    assert min(solution.tol for _, solution in solved) < 2.0 * run.certificate.slack
+    assert {solution.path for _, solution in solved} == {(updates.FIRST,)}
