@@ -135,9 +135,13 @@ class BinaryEntropy(Entropy):
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        logs = np.abs(self.logit[self.free]).max(initial=0.0) + np.log(self.N) + 1.0
-        # The terms are weighted by u, whose sum is (sum of c) / nu and not 1.
-        return float(logs * max(self.upper.sum(), 1.0)) / self.eta
+        mass = max(float(self.upper.sum()), 1.0)
+        logs = float(np.abs(self.logit[self.free]).max(initial=0.0)) + np.log(max(self.N, mass)) + 1.0
+        if not self.on_simplex:
+            return logs * mass / self.eta
+        # sum d = 1: the terms with d, and those with u - d, whose logarithm is about -d / u, sum to that of the
+        # logarithms. The logarithm of (u - d) / (u - d0) has besides the rounding of the quotient, times u.
+        return (2.0 * logs + mass) / self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         terms = np.zeros(self.N)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,7 @@ from twins import (
 
 from boostopt import ProblemError, get_formulation
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.sigmoids import sigmoid_shift
 
 seeds = st.integers(0, 2**32 - 1)
@@ -271,3 +273,38 @@ def test_the_logarithmic_loss_is_finite_at_large_N(eta: float) -> None:
     at = F.conjugate_at(z)
     # Without the simplex the terms add up to N: no gap at the maximizer, relative to that.
     assert F.gaps(at.d, z, at).sum() < 1e-15 * F.magnitude
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rounding_is_within_two_epsilons_of_the_magnitude(seed: int) -> None:
+    """A certificate allows at least eleven; many copies at a small nu leave most of every cap unused."""
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        N = int(rng.integers(2, 40))
+        c = rng.integers(1, [2, 6, 10**6][seed % 3] + 1, N).astype(float)
+        nu = float(rng.uniform(1.0, 0.9 * c.sum())) if seed % 2 else 1.0
+        simplex = CappedSimplex(c, nu)
+        d0 = rng.dirichlet(np.full(N, 10 ** rng.uniform(-1.0, 2.0)))
+        F = BinaryEntropy.capped(c, nu, 10 ** rng.uniform(-2.0, 6.0), simplex.repair(d0, np.ones(N)))
+        d = F.project(simplex.repair(rng.dirichlet(np.full(N, 10 ** rng.uniform(-2.0, 2.0))), np.ones(N)))
+        z = rng.normal(size=N) * 10 ** rng.uniform(-3.0, 0.0)
+        beta = F.normalizer(z)[0]
+        free, y = F.free, z - beta
+        computed = [terms[free].sum() for terms in (F.values(d), F.conjugate_terms(y), F.young_gaps(d, y))]
+        allowed = 2.0 * np.finfo(np.float64).eps * (F.magnitude + np.abs(z).max() + abs(beta))
+        np.testing.assert_allclose(computed, in_high_precision(F, d, y), rtol=0.0, atol=allowed)
+
+
+def in_high_precision(F: BinaryEntropy, d: np.ndarray, y: np.ndarray) -> list[float]:
+    """F(d), F*(y) and the sum of both less y d over the free weights, each term as in the formula."""
+    with mpmath.workprec(200):
+        eta, value, conjugate, gap = mpmath.mpf(F.eta), mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0)
+        for n in np.flatnonzero(F.free):
+            u, x, x0, rest = (mpmath.mpf(float(array[n])) for array in (F.upper, d, F.d0, F.rest))
+            logit = mpmath.mpf(float(F.logit[n]))
+            argument = logit + eta * mpmath.mpf(float(y[n]))
+            value += sum(a * mpmath.log(a / b) for a, b in ((x, x0), (u - x, rest)) if a > 0)
+            conjugate += u * (mpmath.log1p(mpmath.exp(argument)) - mpmath.log1p(mpmath.exp(logit)))
+            shares = ((x / u, -argument), (1 - x / u, argument))
+            gap += u * sum(p * (mpmath.log(p) + mpmath.log1p(mpmath.exp(a))) for p, a in shares if p > 0)
+        return [float(total / eta) for total in (value, conjugate, gap)]
