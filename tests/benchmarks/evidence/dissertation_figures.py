@@ -247,7 +247,7 @@ GRID = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 30
 A9A_LIMITS: Mapping[bool, int] = {False: 100, True: 500}
 """Rounds on a9a, totally corrective and corrective."""
 
-LIMITS: Mapping[bool, int] = {False: 400, True: 5000}
+LIMITS: Mapping[bool, int] = {False: 400, True: PRINTED_ROUNDS[True]}
 """Rounds on the other sets; print has 1,000 and 20,000."""
 
 
