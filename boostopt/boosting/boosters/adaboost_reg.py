@@ -56,8 +56,6 @@ FINE = 1e-6
 ENTRIES = 2**14
 """Entries of a matrix of steps and examples at most, which then stay in the cache of a core."""
 
-Steps = float | Float[Array, "k 1"]
-
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Of a root, as a share of the bracket, and of a rate, as a share of the largest."""
 
@@ -113,15 +111,15 @@ class Functional:
     C: float
     p: float
 
-    def mu(self, b: Steps) -> Float[Array, " *steps N"]:
+    def mu(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
         """Return the average weight; before the first step its limit, the weight."""
         return (self.A + b * self.w) / (self.B + b) if self.B > 0.0 else self.w
 
-    def rho(self, b: Steps) -> Float[Array, " *steps N"]:
+    def rho(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
         """Return the margins rho~ with what past weights add to them."""
         return self.S + b * self.u + self.C * (self.B + b) * self.mu(b) ** self.p
 
-    def rates(self, b: Steps) -> Float[Array, " *steps N"]:
+    def rates(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
         """Return the derivatives of rho~ by b."""
         if self.p == 1.0:
             return self.far
