@@ -15,6 +15,7 @@ the weight can move, and the logarithm of u_n - d0_n enters its price.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -136,7 +137,7 @@ class BinaryEntropy(Entropy):
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         mass = max(float(self.upper.sum()), 1.0)
-        logs = float(np.abs(self.logit[self.free]).max(initial=0.0)) + np.log(max(self.N, mass)) + 1.0
+        logs = float(np.abs(self.logit[self.free]).max(initial=0.0)) + math.log(max(self.N, mass)) + 1.0
         if not self.on_simplex:
             return logs * mass / self.eta
         # sum d = 1: the terms with d, and those with u - d, whose logarithm is about -d / u, sum to that of the
