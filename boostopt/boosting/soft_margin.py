@@ -106,7 +106,7 @@ class Goal:
 
 def rounding_of(F: Regularizer) -> float:
     """Return a bound of what F(d) may lose by rounding."""
-    return EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10) * (1.0 + F.magnitude)
+    return EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10) * (1.0 + float(F.magnitude))
 
 
 @dataclass(frozen=True, kw_only=True)

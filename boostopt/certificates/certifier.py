@@ -160,7 +160,8 @@ class Certifier:
         10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
         """
         F = self.F
-        size = F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + self.G.magnitude(e, w, F.mass)
+        # A page of one's own may state the size of its terms as a number of NumPy's.
+        size = float(F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + self.G.magnitude(e, w, F.mass))
         return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps) * size
 
     def _kkt(
