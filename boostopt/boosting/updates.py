@@ -193,7 +193,7 @@ class Total(Update):
         state, start = move.state, move.state.start
         bounded, within_reach = program.edge_function.edge_bound is not None, max(CERTIFIED, rounding(state))
         fine = move.tol < within_reach
-        if self._alone(program) and self.problem.smooth and (bounded or fine):
+        if self.problem.smooth and (bounded or fine) and self._alone(program):
             first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
             # that the lower one rises.

@@ -161,7 +161,7 @@ class Certifier:
         """
         F = self.F
         # A page of one's own may state the size of its terms as a number of NumPy's.
-        size = float(F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + self.G.magnitude(e, w, F.mass))
+        size = float(F.mass * (1.0 + np.abs(w).sum()) + F.magnitude + self.G.magnitude(e, w, F.mass))
         return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps) * size
 
     def _kkt(

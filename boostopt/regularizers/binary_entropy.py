@@ -140,8 +140,8 @@ class BinaryEntropy(Entropy):
         logs = float(np.abs(self.logit[self.free]).max(initial=0.0)) + math.log(max(self.N, mass)) + 1.0
         if not self.on_simplex:
             return logs * mass / self.eta
-        # sum d = 1: the terms with d, and those with u - d, whose logarithm is about -d / u, sum to that of the
-        # logarithms. The logarithm of (u - d) / (u - d0) has besides the rounding of the quotient, times u.
+        # As sum d = 1, the terms with d and those with u - d each sum to at most the logarithms. Besides, the quotient
+        # (u - d) / (u - d0) is rounded, and so its logarithm, which is multiplied by u - d <= u.
         return (2.0 * logs + mass) / self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

@@ -20,6 +20,7 @@ from benchmarks.evidence.dissertation_runs import (
     PROTOCOL,
     RELATIVES,
     STABLE,
+    TOTAL,
     WORDS,
     Fit,
     Split,
@@ -238,8 +239,6 @@ def _overfitting(results: Results) -> str:
         f"error less the smallest of the first 50 rounds, in percent, mean over splits: {'; '.join(parts)}."
     )
 
-
-TOTAL = tuple(total for total, _ in RELATIVES)
 
 GRID = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0, 3000.0)
 """eta of table 5.3."""

@@ -53,6 +53,8 @@ ALGORITHMS: Mapping[str, str] = {
 RELATIVES = (("erlp", "corr"), ("bin", "corr bin"))
 """Totally corrective algorithms, each with its corrective relative."""
 
+TOTAL = tuple(total for total, _ in RELATIVES)
+
 CORRECTIVE = tuple(corrective for _, corrective in RELATIVES)
 
 STABLE = 0.07

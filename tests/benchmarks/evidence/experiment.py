@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -121,9 +120,11 @@ def agreeing(holds: Iterable[bool], of: str) -> Decision | None:
     found = list(holds)
     if not found:
         return None
-    n, missed = len(found), len(found) - sum(found)
-    fewer = sum(math.comb(n, k) * BY_CHANCE**k * (1.0 - BY_CHANCE) ** (n - k) for k in range(missed))
-    return Decision(1.0 - fewer >= BY_CHANCE, f"{n - missed} of {n} {of}")
+    from scipy.stats import binom
+
+    n, agree = len(found), sum(found)
+    as_many = float(binom.sf(n - agree - 1, n, BY_CHANCE))
+    return Decision(as_many >= BY_CHANCE, f"{agree} of {n} {of}")
 
 
 @dataclass(frozen=True)
