@@ -47,12 +47,13 @@ test-part: test-all
 test-all: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "not untyped" \
 	  --jaxtyping-packages=boostopt,typechecker.check
-	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m untyped
+	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m untyped \
+	  $$(grep -rl --include='*.py' mark.untyped tests)
 
 oldest: $(OLDEST)/.made
 	$(OLDEST)/bin/boostopt --help > build/help.txt
 	$(OLDEST)/bin/boostopt compare lpboost $(DEMO)
-	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -m "not thorough" -o addopts=-rs \
 	  -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 solvers: $(SOLVERS)/.made

@@ -29,6 +29,7 @@ from benchmarks.evidence.experiment import (
 )
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
+from benchmarks.evidence.recheck import differences, recheck
 from benchmarks.evidence.running import Work
 from benchmarks.evidence.store import Journal, keep, load
 
@@ -122,6 +123,26 @@ def test_again_makes_units_anew(whole: Work, tmp_path: Path) -> None:
     again = work(tmp_path, again=True)
     assert again.run(processes=1, budget=100.0) == 0
     assert timeless(load(tmp_path / "kept", "squares")) == timeless(whole.results["squares"])
+
+
+def test_a_unit_that_was_stored_wrong_is_found(whole: Work) -> None:
+    right = dict(recheck(whole, 1.0, 0, 1))["squares"]
+    assert (right.again, right.others) == (SEEDS + 1, {})
+    assert right.whole == pytest.approx(right.now)
+    lines = whole.results["squares"].lines
+    forged = [line | ({"result": {"value": 3}} if line["parameters"] == {"seed": 2} else {}) for line in lines]
+    others = dict(recheck(replace(whole, results={"squares": Results(forged)}), 1.0, 0, 1))["squares"].others
+    assert others == {'{"seed": 2}': "result.value: 3 is stored, 4 came"}
+
+
+def test_seconds_and_last_digits_may_differ_and_nothing_else() -> None:
+    before = {"seconds": 1.0, "gap": 1e-3, "points": [{"nu": 2, "seconds": 3.0}]}
+    assert not list(differences(before, before | {"seconds": 2.0, "gap": 1e-3 + 1e-7}))
+    assert list(differences(before, before | {"gap": 1.1e-3})) == ["result.gap: 0.001 is stored, 0.0011 came"]
+    assert list(differences(before, before | {"points": [{"nu": 3, "seconds": 3.0}]})) == [
+        "result.points[0].nu: 2 is stored, 3 came"
+    ]
+    assert len(list(differences(before, {"seconds": 1.0}))) == 1
 
 
 def test_equal_units_are_equal_files(whole: Work, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def in_buckets(rows: Rows, kept: Kept, window: Window) -> Buckets:
 
 def rounding(F: Regularizer) -> float:
     """Bound the rounding error of F(d), or of F* at margins in [-1, 1]: the length of its sums times their terms."""
-    return (F.N + STEPS) * EPS * (2.0 * F.mass + F.magnitude + 1.0)
+    return float((F.N + STEPS) * EPS * (2.0 * F.mass + F.magnitude + 1.0))
 
 
 def aim_of(problem: Problem, total: float) -> Aim | None:

@@ -1,6 +1,7 @@
 """The papers' experiments: python tests/benchmarks/evidence [--only NAME,...] [--quick].
 
 It can be stopped and called again at any time: finished units are not done again. Those at reduced size are kept apart.
+With --recheck .03 three percent of what is kept are done again, compared, and nothing is stored.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ sys.path[0] = str(ROOT / "tests")
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.dissertation_runs import FOLDER
 from benchmarks.evidence.pages import write_evidence
+from benchmarks.evidence.recheck import recheck
 from benchmarks.evidence.running import Work
 from boostopt.errors import BoostoptError
 
@@ -29,11 +31,41 @@ def options() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="say which there are, and how many of their units are open")
     parser.add_argument("--quick", action="store_true", help="every experiment at reduced size, kept apart")
     parser.add_argument("--again", action="store_true", help="make anew what is kept")
+    parser.add_argument("--recheck", type=share, help="do this share of what is kept again, by chance, and compare")
+    parser.add_argument("--random-state", type=int, default=0, help="draws what is done again (default: 0)")
     parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
     parser.add_argument("--budget", type=float, default=43_200.0, help="seconds after which no unit begins (43200)")
     parser.add_argument("--sets", type=Path, help="a folder with news20*, real-sim* and astro-ph* in svmlight format")
     parser.add_argument("--pages", type=Path, help="a folder that the pages are written into")
     return parser.parse_args()
+
+
+def share(text: str) -> float:
+    """Return a share, in (0, 1]."""
+    value = float(text)
+    if not 0.0 < value <= 1.0:
+        raise argparse.ArgumentTypeError(f"expected a share in (0, 1]; got {text}")
+    return value
+
+
+def rechecked(work: Work, share: float, random_state: int, processes: int) -> int:
+    """Say of each experiment what came of the units done again; 1 if some came to something else."""
+    stored = whole = 0.0
+    others = 0
+    for name, found in recheck(work, share, random_state, processes):
+        same = found.again - len(found.others)
+        print(
+            f"{name}: {found.again} of {found.stored} units again, {same} the same; {found.now:.1f} s of a core, ",
+            end="",
+        )
+        print(f"{found.before:.1f} s when they were stored", flush=True)
+        for parameters, other in found.others.items():
+            print(f"  {parameters}\n    {other}")
+        stored, whole, others = stored + found.seconds, whole + found.whole, others + len(found.others)
+    print(
+        f"All units took {stored / 3600:.2f} hours of a core; at the ratio of those done again, {whole / 3600:.2f} now."
+    )
+    return 1 if others else 0
 
 
 def main() -> int:
@@ -59,6 +91,8 @@ def main() -> int:
                     f"{experiment.name}: {len(work.results[experiment.name])} finished, {left} open. {experiment.title}"
                 )
             return 0
+        if given.recheck is not None:
+            return rechecked(work, given.recheck, given.random_state, given.processes)
         left = work.run(given.processes, given.budget)
         if given.pages is not None:
             for name, text in write_evidence(given.pages, experiments, work.results).items():

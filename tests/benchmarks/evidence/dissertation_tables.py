@@ -428,9 +428,10 @@ def _seconds_written(results: Results, folder: Path) -> str:
         f"a + marks those that no rule ended; the limit on rounds is that of print (1,000, and 20,000 for the "
         f"corrective ones and AdaBoost), on a9a {TOTAL_ON_A9A} and {CORRECTIVE_ON_A9A:,}. *By itself* is what "
         f"`boost` does when it is not told how, on a9a Newton steps with {COLUMNS} hypotheses a round; it ends with "
-        f"a certificate of the soft margin. AdaBoost ends before the limit where no hypothesis has an edge. The gap is "
-        f"that of the soft margin over the class. A question mark is at printed seconds of 0, which no clock tells "
-        f"apart, and at those that are the same for both corrective algorithms. {left_out(results)}\n\n"
+        f"a certificate of the soft margin. AdaBoost ends before the limit where no hypothesis has an edge; rounding "
+        f"decides in which round that is, and so does the processor. The gap is that of the soft margin over the "
+        f"class. A question mark is at printed seconds of 0, which no clock tells apart, and at those that are the "
+        f"same for both corrective algorithms. {left_out(results)}\n\n"
         f"{_seconds_verdict(results)}\n\n" + "\n\n".join(parts)
     )
 

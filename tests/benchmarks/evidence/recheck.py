@@ -1,0 +1,108 @@
+"""Some finished units are done again, by chance, and compared with what is stored: `--recheck SHARE`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from benchmarks.evidence.experiment import key
+from benchmarks.evidence.running import Work, done
+from benchmarks.ida_work import end_with_parent
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-6
+"""Numbers this close are the same: pages print no more digits, and another order of sums makes other last ones."""
+
+
+@dataclass(eq=False)
+class Rechecked:
+    """What came of the units of an experiment that were done again.
+
+    Attributes
+    ----------
+    stored, seconds
+        Of all its units: how many are stored, and what they took, in seconds of a core.
+    again, before, now
+        Of those done again: how many, and what they took then and now, in seconds of a core.
+    others
+        Of each that came to something else, its parameters and the first place with what is stored and what came.
+    """
+
+    stored: int
+    seconds: float
+    again: int = 0
+    before: float = 0.0
+    now: float = 0.0
+    others: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def whole(self) -> float:
+        """Seconds of a core that all units would take now, at the ratio of those done again."""
+        return self.seconds * (self.now / self.before if self.before else 1.0)
+
+
+def recheck(work: Work, share: float, random_state: int, processes: int) -> Iterator[tuple[str, Rechecked]]:
+    """Do a share of the finished units again, at least one an experiment; nothing is stored.
+
+    Parameters
+    ----------
+    work
+        Whose units these are; an experiment whose data are missing is left out.
+    share
+        In (0, 1].
+    random_state
+        Draws the units.
+    processes
+        How many are done at the same time.
+
+    Yields
+    ------
+    The name of an experiment and what came of it, when its last unit is done.
+    """
+    generator = np.random.default_rng(random_state)
+    context = get_context("spawn")
+    with ProcessPoolExecutor(processes, context, initializer=end_with_parent) as pool:
+        for experiment in work.experiments:
+            results = work.results[experiment.name]
+            if experiment.missing or not len(results):
+                continue
+            lines = results.lines
+            drawn = generator.choice(len(lines), max(1, math.ceil(share * len(lines))), replace=False)
+            found = Rechecked(len(lines), results.seconds)
+            jobs = {
+                pool.submit(done, experiment.work, lines[k]["parameters"], experiment.digest): lines[k] for k in drawn
+            }
+            for future in as_completed(jobs):
+                before, now = jobs[future], future.result()
+                found.again += 1
+                found.before += before["cpu"]
+                found.now += now["cpu"]
+                if other := next(differences(before["result"], now["result"]), None):
+                    found.others[key(before["parameters"])] = other
+            yield experiment.name, found
+
+
+def differences(before: Any, now: Any, place: str = "result") -> Iterator[str]:
+    """Yield the places in which two results differ, with what stands there; seconds may differ."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping) and before.keys() == now.keys():
+        for name in before:
+            if name != "seconds":
+                yield from differences(before[name], now[name], f"{place}.{name}")
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for k, (one, other) in enumerate(zip(before, now, strict=True)):
+            yield from differences(one, other, f"{place}[{k}]")
+    elif isinstance(before, float) and isinstance(now, float):
+        if not math.isclose(before, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE):
+            yield f"{place}: {before!r} is stored, {now!r} came"
+    elif before != now:
+        yield f"{place}: {_short(before)} is stored, {_short(now)} came"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
