@@ -41,17 +41,8 @@ FIRST = "interior"
 CERTIFIED = 1e-10
 """Scaled gap that every backend may be asked for: below it rounding may forbid a narrower certificate."""
 
-SLACKS = 2.1
-"""Slacks of a certificate that count as rounding alone: each end has one."""
-
 POLISHED = 1e-8
 """Scaled gap to which the program over all hypotheses is solved at the end."""
-
-
-def rounding(state: State) -> float:
-    """Return the scaled gap that rounding alone left in the last certificate; 0 before the first."""
-    certificate = state.certificate
-    return 0.0 if certificate is None else SLACKS * certificate.slack / certificate.scale
 
 
 class Mixing(Update):
@@ -191,15 +182,13 @@ class Total(Update):
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
         state, start = move.state, move.state.start
-        bounded, within_reach = program.edge_function.edge_bound is not None, max(CERTIFIED, rounding(state))
-        fine = move.tol < within_reach
+        bounded, fine = program.edge_function.edge_bound is not None, move.tol < CERTIFIED
         if self.problem.smooth and (bounded or fine) and self._alone(program):
             first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
             # that the lower one rises.
             risen = bounded and first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2
-            # Nor is a gap that is all rounding a reason to ask others.
-            if risen or (fine and first.certificate.scaled_gap <= within_reach):
+            if risen or (fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
         return solve(program, self.backend, move.tol, move.deadline.time_limit, start=start)
 

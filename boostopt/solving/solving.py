@@ -43,8 +43,8 @@ N = 200, t = 1500, ERLPBoost takes 1.7 s, and Clarabel 4.4.
 UNMERGED = ", unmerged"
 """Mark in the path of a backend that was asked again about the examples as they are."""
 
-ROUNDED = 4.0
-"""A gap of so many slacks is rounding: each end has one by itself."""
+ROUNDED = 2.1
+"""A gap of so many slacks is rounding: each end has one by itself, whatever answers are certified."""
 
 AGREED = 2.0
 """Gaps within this factor are one: two backends have found what the program and its rounding allow."""
@@ -83,9 +83,9 @@ def solve(
         The program to solve.
     backend
         A name from `list_backends()`, a backend, or "auto". "auto" tries the backends that support the program, in a
-        fixed order. It stops when one reaches `tol`, or when two end with gaps within a factor of 2, because a third
-        one would not narrow the gap. It never tries solvers that are mixed-integer, need a licence or obey no
-        tolerance; pass their names to use them.
+        fixed order. It stops when one reaches `tol`, and where another one would not narrow the gap: two have ended
+        with gaps within a factor of 2, or all that is left is the rounding allowance. It never tries solvers that are
+        mixed-integer, need a licence or obey no tolerance; pass their names to use them.
     tol
         The scaled gap, in (0, 1): the backend makes attempts until the certificate reaches it; "certified" is 1e-8. Or
         the name of a profile, which is one solve of one form that the solver ends by its own estimate: "default" uses
@@ -148,7 +148,7 @@ def solve(
                     break
             if best.enough:
                 break
-        if best.enough or best.agreed():
+        if best.enough or best.agreed() or best.rounded:
             break
     check_refused(own, tried, best.attempts)
     certificate, origin = best.certificate or program.certify(), best.backend or tried[0]

@@ -285,6 +285,18 @@ def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.Monk
     assert solution.backend == "b"
 
 
+def test_auto_stops_where_all_that_is_left_is_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {name: list[object]() for name in "abc"}
+    gaps = {"a": 1e-13, "b": 0.0, "c": 0.0}
+    the_backends_are(monkeypatch, *(of_gap(name, gap, asked[name]) for name, gap in gaps.items()))
+    solution = solve(reference_lpboost(), tol=1e-300)
+    assert solution.path == ("a", "b")
+    assert not asked["c"]
+    assert (
+        solution.verdict is not Verdict.BOUNDED and 0.0 < solution.certificate.gap <= 2.1 * solution.certificate.slack
+    )
+
+
 def test_answers_that_agree_within_one_backend_are_no_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
     d, w = optimum()
     rough_one = attempt(d, w + 1e-4 * np.array([1.0, -1.0, 0.0]))
