@@ -2,13 +2,21 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+# pip is there with every Python. INSTALLER=uv, as in CI, does the same about ten times faster.
+INSTALLER ?= pip
+PIP = $(1)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+UV = $(1)/bin/uv pip install --quiet --python $(1)/bin/python --constraint constraints.txt
+INSTALL = $(if $(filter uv,$(INSTALLER)),$(UV),$(PIP))
+
+# An environment is made anew where these files say something else, not where their dates have changed.
+STATED := $(shell cat pyproject.toml constraints.txt | cksum | cut -d ' ' -f 1)
+
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
 
 # The oldest versions that pyproject.toml allows, in an environment of their own, and what is tried with them: a file of
 # tests for each package. Old libraries call each other by names that newer ones call deprecated.
 OLDEST := build/oldest
-OLDEST_UV := $(OLDEST)/bin/uv pip
 OLDEST_TOOLS := beartype|hypothesis|jaxtyping|markdown-it-py|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
   backends/test_conformance.py backends/test_isolated.py boosting/test_standstill.py certificates/test_certificate.py \
@@ -28,85 +36,100 @@ SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 # What builds, checks and installs a release, in an environment of its own.
 DIST := build/dist
 
-.PHONY: demo test test-part test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick notebooks lab clean
+.PHONY: demo test test-part test-all environments browser oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick docs-part notebooks lab clean
 
-demo: $(VENV)/.runtime
+demo: $(VENV)/.runtime-$(STATED)
 	$(BIN)/boostopt compare lpboost $(DEMO)
 	$(BIN)/boostopt compare erlpboost --eta 1000 $(DEMO)
 
 # Many tests start processes: byte code is kept, so that they import what is compiled.
 test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/.dev
+test: $(VENV)/.dev-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-# A tenth of the thorough suite: another one with every commit, or PART=3 of them.
-test-part: PART ?= $(or $(shell git rev-list --count HEAD 2>/dev/null),0)
-test-part: export BOOSTOPT_PART = $(PART)/10
+# What is done in turn: another part with every commit, or PART=3.
+PART ?= $(or $(shell git rev-list --count HEAD 2>/dev/null),0)
+
+# A twentieth of the thorough suite.
+test-part: export BOOSTOPT_PART = $(PART)/20
 test-part: test-all
 
-test-all: $(VENV)/.dev
+test-all: $(VENV)/.dev-$(STATED)
 	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "not untyped" \
 	  --jaxtyping-packages=boostopt,typechecker.check
 	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m untyped \
 	  $$(grep -rl --include='*.py' mark.untyped tests)
 
-oldest: $(OLDEST)/.made
+environments: $(VENV)/.dev-$(STATED) $(VENV)/.docs-$(STATED) $(OLDEST)/.made-$(STATED) $(SOLVERS)/.made-$(STATED)
+
+# Reports in Chromium, on a desktop, on a phone and on paper.
+browser: $(VENV)/.dev-$(STATED)
+	BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -o addopts=-rs tests/reporting/test_in_a_browser.py
+
+oldest: $(OLDEST)/.made-$(STATED)
 	$(OLDEST)/bin/boostopt --help > build/help.txt
 	$(OLDEST)/bin/boostopt compare lpboost $(DEMO)
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -m "not thorough" -o addopts=-rs \
 	  -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
-solvers: $(SOLVERS)/.made
+solvers: $(SOLVERS)/.made-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(SOLVERS)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
 	  tests/solving/test_asked_accuracies.py tests/solving/test_profiles.py
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev-$(STATED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev
+types: $(VENV)/.dev-$(STATED)
 	$(BIN)/pyright
 	$(BIN)/python tests/check_types.py
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev-$(STATED)
 	$(BIN)/python tests/benchmarks/run.py --json build/bench.json
 
-bench-quick: $(VENV)/.dev
+bench-quick: $(VENV)/.dev-$(STATED)
 	$(BIN)/python tests/benchmarks/run.py --quick
 
-ida: $(VENV)/.dev
+ida: $(VENV)/.dev-$(STATED)
 	@mkdir -p build
 	$(BIN)/python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
-evidence: $(VENV)/.dev
+evidence: $(VENV)/.dev-$(STATED)
 	$(BIN)/python tests/benchmarks/evidence
 
-evidence-quick: $(VENV)/.dev
-	$(BIN)/python tests/benchmarks/evidence --quick --again --pages build/evidence-quick
+# All experiments at reduced size, or EVIDENCE=2/4: every fourth from the one of number 2.
+evidence-quick: EVIDENCE ?= 0/1
+evidence-quick: $(VENV)/.dev-$(STATED)
+	$(BIN)/python tests/benchmarks/evidence --quick --again --part $(EVIDENCE) --pages build/evidence-quick
 
-atlas: $(SOLVERS)/.made
+atlas: $(SOLVERS)/.made-$(STATED)
 	$(SOLVERS)/bin/python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
-wheel: $(VENV)/.dev
+wheel: $(VENV)/.dev-$(STATED)
 	$(BIN)/python tests/check_wheel.py
 
-dist: $(DIST)/.made
+dist: $(DIST)/.made-$(STATED)
 	$(DIST)/bin/python tests/check_dist.py
 
-docs: $(VENV)/.docs
+docs: $(VENV)/.docs-$(STATED)
 	$(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs
 	@echo "docs: build/docs/index.html"
 
-docs-quick: $(VENV)/.docs
-	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d build/doctrees-quick \
-	  -D nb_execution_mode=off -D exclude_patterns='notebooks/*.md,**/.ipynb_checkpoints' . build/docs-quick
+docs-quick: $(VENV)/.docs-$(STATED)
+	BOOSTOPT_NOTEBOOKS=none $(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d build/doctrees-quick \
+	  -D nb_execution_mode=off . build/docs-quick
 	@echo "docs, notebooks as they are: build/docs-quick/docs/index.html"
 
+# All pages; one notebook is run, another one with every commit, and the others are shown with the outputs in their files.
+docs-part: $(VENV)/.docs-$(STATED)
+	BOOSTOPT_NOTEBOOKS=$(PART) $(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs \
+	  -d build/doctrees-part . build/docs-part
+
 # NOTEBOOK=quickstart makes one of them, TEXT=yes takes over text alone and runs nothing.
-notebooks: $(VENV)/.docs
+notebooks: $(VENV)/.docs-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebook_files.py $(if $(TEXT),--text) $(NOTEBOOK)
 
-lab: $(VENV)/.lab
+lab: $(VENV)/.lab-$(STATED)
 	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
 
 clean:
@@ -116,41 +139,43 @@ $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("boostopt needs Python 3.11 or newer; " + \
 	  sys.executable + " is " + sys.version.split()[0] + ". Run: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv --clear $(VENV)
+	$(if $(filter uv,$(INSTALLER)),$(call PIP,$(VENV)) uv)
 	@touch $@
 
-$(OLDEST)/.made: pyproject.toml constraints.txt
+$(VENV)/.runtime-$(STATED): | $(VENV)/.python
+	$(call INSTALL,$(VENV)) --editable .
+	@touch $@
+
+$(VENV)/.dev-$(STATED): $(VENV)/.runtime-$(STATED)
+	$(call INSTALL,$(VENV)) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs-$(STATED): $(VENV)/.runtime-$(STATED)
+	$(call INSTALL,$(VENV)) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.lab-$(STATED): $(VENV)/.docs-$(STATED)
+	$(call INSTALL,$(VENV)) --editable '.[lab]'
+	@touch $@
+
+$(OLDEST)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
-	$(OLDEST_UV) compile --quiet --python $(OLDEST)/bin/python --only-binary :all: --resolution lowest-direct \
-	  --no-header --no-annotate --extra exact --extra formulas --extra report pyproject.toml > build/oldest.txt
-	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
+	$(call PIP,$(OLDEST)) uv
+	$(OLDEST)/bin/uv pip compile --quiet --python $(OLDEST)/bin/python --only-binary :all: \
+	  --resolution lowest-direct --no-header --no-annotate --extra exact --extra formulas --extra report \
+	  pyproject.toml > build/oldest.txt
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
 	  $$(grep -E '^($(OLDEST_TOOLS))==' constraints.txt)
-	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
 	@touch $@
 
-$(SOLVERS)/.made: pyproject.toml constraints.txt
+$(SOLVERS)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(SOLVERS)
-	$(SOLVERS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
+	$(if $(filter uv,$(INSTALLER)),$(call PIP,$(SOLVERS)) uv)
+	$(call INSTALL,$(SOLVERS)) --editable '.[solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
 	@touch $@
 
-$(DIST)/.made: constraints.txt
+$(DIST)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(DIST)
-	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt build twine pipx uv
-	@touch $@
-
-$(VENV)/.runtime: $(VENV)/.python pyproject.toml constraints.txt
-	$(PIP) --editable .
-	@touch $@
-
-$(VENV)/.dev: $(VENV)/.runtime
-	$(PIP) --editable '.[dev]'
-	@touch $@
-
-$(VENV)/.docs: $(VENV)/.runtime
-	$(PIP) --editable '.[docs]'
-	@touch $@
-
-$(VENV)/.lab: $(VENV)/.docs
-	$(PIP) --editable '.[lab]'
+	$(call PIP,$(DIST)) build twine pipx uv
 	@touch $@

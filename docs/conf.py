@@ -26,8 +26,13 @@ release = version = boostopt.__version__
 
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**"]
-# Each notebook is two files. Its source is read here, and run; `make docs-quick` reads the other one, with outputs.
-exclude_patterns = ["notebooks/*.ipynb", "**/.ipynb_checkpoints"]
+# Each notebook is two files: its source, which is run, and the file with outputs. BOOSTOPT_NOTEBOOKS says which
+# notebooks are run: all of them, none, or one by its number; a number beyond the last counts from the first again.
+NOTEBOOKS = sorted(path.stem for path in (HERE.parent / "notebooks").glob("*.md"))
+TURN = os.environ.get("BOOSTOPT_NOTEBOOKS", "all")
+RUN = {"all": NOTEBOOKS, "none": []}[TURN] if not TURN.isdecimal() else [NOTEBOOKS[int(TURN) % len(NOTEBOOKS)]]
+exclude_patterns = [f"notebooks/{name}.{'ipynb' if name in RUN else 'md'}" for name in NOTEBOOKS]
+exclude_patterns += ["**/.ipynb_checkpoints"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinxcontrib.bibtex"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
@@ -37,6 +42,7 @@ bibtex_default_style = "plain"
 # Notebooks are run, once each, by the Python of this environment, and may not fail.
 os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
 nb_execution_mode = "force"
+nb_execution_excludepatterns = ["*.ipynb"]
 nb_execution_raise_on_error = True
 nb_execution_timeout = SECONDS_A_CELL
 nb_kernel_rgx_aliases = {".*": "python3"}

@@ -28,6 +28,7 @@ def options() -> argparse.Namespace:
     """Return the command line's."""
     parser = argparse.ArgumentParser(prog="evidence", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", help="some experiments, with commas between them; all by default")
+    parser.add_argument("--part", default="0/1", help="K/N: every N-th experiment from the one of number K mod N")
     parser.add_argument("--list", action="store_true", help="say which there are, and how many of their units are open")
     parser.add_argument("--quick", action="store_true", help="every experiment at reduced size, kept apart")
     parser.add_argument("--again", action="store_true", help="make anew what is kept")
@@ -79,7 +80,9 @@ def main() -> int:
         names = ", ".join(experiment.name for experiment in EXPERIMENTS)
         print(f"expected names of experiments; got {', '.join(sorted(unknown))}. There are {names}.", file=sys.stderr)
         return 2
-    experiments = [e for e in EXPERIMENTS if wanted is None or e.name in wanted]
+    part, parts = map(int, given.part.split("/"))
+    chosen = [e for e in EXPERIMENTS if wanted is None or e.name in wanted]
+    experiments = chosen[part % parts :: parts]
     kept = ROOT / "build" / "evidence-quick" if given.quick else ROOT / "docs" / "evidence"
     journals = ROOT / "build" / ("evidence-quick-journals" if given.quick else "evidence-journals")
     try:
