@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from typing import Any
@@ -58,15 +58,14 @@ def recheck(work: Work, share: float, random_state: int, processes: int) -> Iter
     random_state
         Draws the units.
     processes
-        How many are done at the same time.
+        How many are done at the same time; with 0 they are done one by one in this process.
 
     Yields
     ------
     The name of an experiment and what came of it, when its last unit is done.
     """
     generator = np.random.default_rng(random_state)
-    context = get_context("spawn")
-    with ProcessPoolExecutor(processes, context, initializer=end_with_parent) as pool:
+    with _executor(processes) as pool:
         for experiment in work.experiments:
             results = work.results[experiment.name]
             if experiment.missing or not len(results):
@@ -85,6 +84,13 @@ def recheck(work: Work, share: float, random_state: int, processes: int) -> Iter
                 if other := next(differences(before["result"], now["result"]), None):
                     found.others[key(before["parameters"])] = other
             yield experiment.name, found
+
+
+def _executor(processes: int) -> Executor:
+    """Return what does units: so many new processes, or a thread of this one."""
+    if processes:
+        return ProcessPoolExecutor(processes, get_context("spawn"), initializer=end_with_parent)
+    return ThreadPoolExecutor(1)
 
 
 def differences(before: Any, now: Any, place: str = "result") -> Iterator[str]:
