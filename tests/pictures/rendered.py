@@ -52,6 +52,7 @@ def rendered(figure: Figure) -> None:
     room = PIXEL / figure.dpi
     assert box.x0 >= whole.x0 - room and box.x1 <= whole.x1 + room, "cut off at the side"
     assert box.y0 >= whole.y0 - room and box.y1 <= whole.y1 + room, "cut off above or below"
+    figure.set_layout_engine("none")  # the layout is there: each file would make it once more
     png, svg = io.BytesIO(), io.BytesIO()
     figure.savefig(png, format="png")
     figure.savefig(svg, format="svg")
