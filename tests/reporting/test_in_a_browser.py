@@ -16,7 +16,10 @@ from reported import RESULTS, every_page, html_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome is installed")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome is installed"),
+    pytest.mark.thorough,  # `make browser` runs them
+]
 
 DESKTOP, PHONE = 1280, 390
 """Widths in CSS pixels."""
@@ -73,7 +76,6 @@ def measured_at(browser: Callable[..., str], folder: Path, html: str, width: int
     return loads(unescape(title))
 
 
-@pytest.mark.every(4)
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("which", ["entropy", "infeasible", "contradicting", "measured"])
 def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path: Path, which: str, width: int) -> None:
@@ -106,7 +108,6 @@ def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) 
     assert found["content"] <= DESKTOP and found["wide"] == []
 
 
-@pytest.mark.thorough
 def test_on_paper_everything_is_unfolded_but_the_logs(browser: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(html_of(RESULTS["measured"]()))
     out = tmp_path / "page.pdf"
