@@ -1,13 +1,19 @@
-"""Refuse runs in which a default backend is missing, tell the suites and their parts apart, take Ctrl-C."""
+"""Refuse runs in which a default backend is missing, tell the suites and their parts apart, take Ctrl-C.
+
+Name the fast cases that take long.
+"""
 
 from __future__ import annotations
 
+import resource
 import signal
+import time
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 import pytest
-from speeds import PART, PARTS, SEEDS
+from speeds import CPU_SECONDS, PART, PARTS, SEEDS, THOROUGH
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark further seeds and cases of a test as thorough; leave the tests of the part that is asked for."""
     cases = Counter[str]()
+    named: dict[str, tuple[set[str], set[str]]] = {}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         seed = parameters.get("seed", 0)
@@ -32,12 +39,53 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if cases[test] % every.args[0]:
                 item.add_marker(pytest.mark.thorough)
             cases[test] += 1
+        if slow := item.get_closest_marker("thorough_cases"):
+            test, _, case = item.nodeid.removesuffix("]").partition("[")
+            named.setdefault(test, (set(slow.args), set()))[1].add(case)
+            if case in slow.args:
+                item.add_marker(pytest.mark.thorough)
+    if not any("::" in argument for argument in config.args):  # all cases of each test were collected
+        for test, (marked, collected) in named.items():
+            if missing := marked - collected:
+                raise pytest.UsageError(f"{test} has no cases {sorted(missing)}: correct its mark thorough_cases")
     of_part, others = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         (of_part if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else others).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = of_part
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of this process and of the processes that it has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Measure the processor time of a test without its fixtures."""
+    begin = cpu_seconds()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append(("cpu", cpu_seconds() - begin))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the fast cases that took more than CPU_SECONDS; the first that uses a library also pays for its import."""
+    if THOROUGH:
+        return
+    seconds = defaultdict[str, float](float)
+    for report in terminalreporter.getreports("passed"):
+        if report.when == "call":
+            seconds[report.nodeid] += sum(value for name, value in report.user_properties if name == "cpu")
+    slow = sorted(((taken, case) for case, taken in seconds.items() if taken > CPU_SECONDS), reverse=True)
+    if slow:
+        title = f"{len(slow)} fast cases took more than {CPU_SECONDS} CPU s: mark them thorough, or make them smaller"
+        terminalreporter.section(title)
+        for taken, case in slow:
+            terminalreporter.line(f"{taken:.2f} {case}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,8 @@
 """Two speeds. `make test` tries everything at small sizes; `make test-all` with all seeds, instances and slow tests.
 
-Slow tests are marked `thorough`; of tests that take a `seed` the fast suite runs the first two, and of those marked
-`every(n)` every n-th case. The thorough suite is too long for every commit: `make test-part` runs a tenth of it, and
-another tenth with every commit.
+Slow tests are marked `thorough`, slow cases of a test `thorough_cases(...)` by their identifiers. Of tests that take a
+`seed` the fast suite runs the first two, and of those marked `every(n)` every n-th case. The thorough suite is too long
+for every commit: `make test-part` runs a twentieth of it, and another twentieth with every commit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ PART, PARTS = (int(n) for n in os.environ.get("BOOSTOPT_PART", "0/1").split("/")
 
 SEEDS = 2
 """Of so many seeds each, in the fast suite."""
+
+CPU_SECONDS = 0.3
+"""Processor time above which a case of the fast suite is named at the end of a run."""
 
 
 def many(thorough: int, fast: int) -> int:

@@ -103,6 +103,7 @@ def test_outputs_name_no_place_of_this_machine(files: Any) -> None:
     assert files.placeless(said) == ("<cell>:3: UserWarning\nboostopt/text.py:4\nnumpy/core.py:5\n~/data.npz <Thing>")
 
 
+@pytest.mark.thorough
 def test_a_picture_is_made_small_once_and_looks_the_same(files: Any) -> None:
     rows, columns = np.mgrid[:300, :300]
     grain = np.random.default_rng(0).integers(0, 4, (300, 300))

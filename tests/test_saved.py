@@ -54,6 +54,7 @@ def test_the_examples_are_those_of_the_files(folder: Path) -> None:
     assert all(np.array_equal(there[name], array) for name, array in examples().items())
 
 
+@pytest.mark.thorough
 def test_certificates_verify(folder: Path) -> None:
     matrices = data(folder)
     for name, said in expected(folder, "certificates").items():
@@ -73,6 +74,7 @@ def test_certificates_of_classes_verify(folder: Path) -> None:
         assert verify(path, classes[kind]), path.name
 
 
+@pytest.mark.thorough
 def test_runs_are_read(folder: Path) -> None:
     for name, said in expected(folder, "runs").items():
         run = Run.load(folder / f"run_{name}.npz")

@@ -358,6 +358,7 @@ class Counting(Backend):
         yield Attempt("", {}, f"{max(blas(), default=1)} {most_threads()}", False)
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("isolate", [False, True])
 def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,7 @@ SLOW = {
 """Fewer of those that take long where nothing is wrong with what came."""
 
 
+@pytest.mark.thorough_cases("weights_on_triangle")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_a_wrong_argument_is_refused_in_three_parts(
     attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

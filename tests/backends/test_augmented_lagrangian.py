@@ -255,6 +255,7 @@ def test_infeasible_programs_are_proved_infeasible() -> None:
     assert program.solve(NAME, time_limit=20).outcome is boostopt.Outcome.INFEASIBLE
 
 
+@pytest.mark.thorough
 def test_forms_are_tried_in_order() -> None:
     program = reference_erlpboost()
     assert [dual.form for dual in duals(program.regularizer)] == ["dual in w, psi", "dual in w"]
@@ -297,6 +298,7 @@ def test_a_deadline_is_kept_and_said() -> None:
     assert np.isfinite(solution.certificate.gap)
 
 
+@pytest.mark.thorough
 def test_an_unreachable_gap_is_not_claimed() -> None:
     solution = reference_erlpboost().solve(NAME, tol=1e-15, time_limit=20)
     assert solution.certificate.scaled_gap > 1e-15

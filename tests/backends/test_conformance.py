@@ -103,6 +103,7 @@ def test_intervals_of_different_backends_overlap(case: str) -> None:
             assert one.overlaps(other)
 
 
+@pytest.mark.thorough_cases("erlpboost-0")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("name", ("lpboost", "erlpboost"))
 def test_random_programs_contain_the_independent_optimum(name: str, seed: int) -> None:

@@ -16,6 +16,7 @@ import scipy.optimize
 import scipy.sparse
 from drawn_programs import draw_program
 from problems import REFERENCE_U, noisy_stumps, reference_erlpboost, reference_lpboost
+from speeds import many
 
 import boostopt
 from boostopt import (
@@ -83,7 +84,7 @@ def assert_solved(solution: Solution, *words: str, attempts: int = 1) -> None:
 @pytest.mark.parametrize("name", LINEAR)
 def test_random_programs_are_certified_to_1e_9_and_agree_with_clarabel(name: str) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(25):
+    for _ in range(many(25, 5)):
         program = draw_program(rng, name, largest_N=120, largest_t=20)
         certificate = program.solve("highs", tol=1e-9).certificate
         assert certificate.scaled_gap <= 1e-9
@@ -429,7 +430,7 @@ def drawn_linear_program(rng: np.random.Generator) -> tuple[LinearProgram, Any]:
 @pytest.mark.parametrize("algorithm", (highs.DUAL, highs.PRIMAL, highs.INTERIOR))
 def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(20):
+    for _ in range(many(20, 4)):
         lp, scipys = drawn_linear_program(rng)
         assert scipys.status == 0
         for space in SPACE_NAMES:

@@ -133,6 +133,7 @@ def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
     assert (len(solution.attempts), solution.verdict) == (1, Verdict.BOUNDED)
 
 
+@pytest.mark.thorough
 def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     fake = Fake("hanging", then="hang")
     assert isolated(fake).prepare(reference_lpboost())
@@ -235,6 +236,7 @@ def test_options_of_any_kind_come_back_as_plain_values() -> None:
     assert sent.options == {"a": 0.5, "b": [1, {"c": str(Records)}]}
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_in_a_process_that_others_have_used_is_tried_again_in_a_fresh_one() -> None:
     reference_lpboost().solve(isolated(Damaging()))
@@ -515,6 +517,7 @@ def test_two_at_a_time_have_two_processes() -> None:
     assert (list(one), list(two)) == ([], [])
 
 
+@pytest.mark.thorough
 def test_a_process_says_how_it_ended_whenever_it_is_asked() -> None:
     process = Process()
     process.kill()

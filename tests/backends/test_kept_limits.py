@@ -258,6 +258,7 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
     assert gone(child)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
     code = "from boostopt.backends.isolation.child import serve; serve(1 << 22, b'mark')"  # no process has this number

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 from entropies import ENTROPIES, bound
 from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_erlpboost, reference_lpboost
+from speeds import many
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation
@@ -152,7 +153,7 @@ def test_certified_answer_through_an_active_set_method(case: str) -> None:
 @pytest.mark.parametrize("name", ("erlpboost", "binary_erlpboost", "lpboost"))
 def test_random_programs_up_to_steep_ones(name: str) -> None:
     rng = np.random.default_rng(9)
-    for _ in range(12):
+    for _ in range(many(12, 2)):
         drawn = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
         try:
             program = drawn.bind(name)
@@ -180,6 +181,7 @@ def test_a_start_saves_steps() -> None:
     assert warm.iterations < cold.iterations
 
 
+@pytest.mark.thorough
 def test_a_deadline_is_kept_and_said() -> None:
     program = bound("erlpboost", noisy_stumps(3000, 40), nu=300, eta=460)
     began = time.process_time()

@@ -334,6 +334,7 @@ def test_one_class_only_is_an_error() -> None:
         Asked(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
+@pytest.mark.thorough_cases("corrective_erlpboost-program")
 @every_algorithm
 def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:
     # The one example stands between others, so that no stump is perfect.

@@ -49,6 +49,7 @@ def test_long_runs_that_a_solver_goes_on_from(name: str, options: dict[str, Any]
         assert np.array_equal(run.trace["upper"], plain.trace["upper"])
 
 
+@pytest.mark.thorough
 def test_a_finished_run_that_is_polished_at_its_end_stays_as_it_is(tmp_path: Path) -> None:
     # What is stored is the state before the polish: the polish that a resumed run ends with must begin alike.
     for seed in range(2):

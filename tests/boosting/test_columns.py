@@ -105,6 +105,7 @@ def test_these_are_taken(value: Any) -> None:
         assert BoostOptions(columns_per_round=value).columns_per_round == value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost"])
 def test_a_run_takes_fewer_rounds_and_proves_what_the_other_proves(name: str) -> None:
     one, auto = boost(name, stumps(150), **PLAIN), boost(name, stumps(150), **PLAIN, columns_per_round="auto")
@@ -119,6 +120,7 @@ def most_joined(run: Run) -> int:
     return int(np.diff([0, *(row.hypotheses for row in run.trace)]).max())
 
 
+@pytest.mark.thorough
 def test_a_path_and_steps_take_it_too() -> None:
     several = path("erlpboost", stumps(150), nu=[60.0, 30.0], epsilon=0.02, update="total", columns_per_round="auto")
     assert bool((several.upper - several.lower <= 0.02 + 1e-9).all())
@@ -129,6 +131,7 @@ def test_a_path_and_steps_take_it_too() -> None:
     assert newton.class_certificate.gap <= 0.02
 
 
+@pytest.mark.thorough_cases("2")
 @pytest.mark.parametrize("before", [2, "auto"])
 def test_a_stored_run_goes_on(before: Any, tmp_path: Path) -> None:
     file = tmp_path / "run.npz"

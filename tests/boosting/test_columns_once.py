@@ -13,6 +13,7 @@ from boostopt import boost
 from boostopt.boosting import Stabilization, collected
 
 
+@pytest.mark.thorough_cases("qp_reg_adaboost")
 @pytest.mark.parametrize("name", ["lpboost", "qp_reg_adaboost"])
 def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)

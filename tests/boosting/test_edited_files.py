@@ -14,6 +14,7 @@ import scipy.sparse
 from asked import Asked
 from edited_files import edit_description, edited, packed, unpacked
 from problems import reference_lpboost
+from speeds import many
 
 from boostopt import BoostoptError, DataError, boost
 from boostopt.boosting.run import Run
@@ -77,6 +78,7 @@ def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object])
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
     RUNS[name]().save(tmp_path / "run.npz")
@@ -84,6 +86,7 @@ def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
     assert min(found.values()) > 0, found
 
 
+@pytest.mark.thorough_cases("lpboost", "corrective")
 @pytest.mark.parametrize("name", RUNS)
 def test_an_edited_checkpoint_is_refused_or_gone_on_from(name: str, tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
@@ -99,6 +102,7 @@ def of_model(path: Path) -> None:
     assert str(model.certificate_) and str(model.oracle_) and repr(model)
 
 
+@pytest.mark.thorough
 def test_an_edited_model_is_refused_or_works(tmp_path: Path) -> None:
     MarginBoostClassifier("lpboost", 0.5, 0.3).fit(X, y).save(tmp_path / "model.npz")
     found = outcomes(tmp_path / "model.npz", 150, 3, of_model)
@@ -111,7 +115,7 @@ def test_an_edited_ledger_is_refused_or_gone_on_with(tmp_path: Path) -> None:
     lines, draws, refused = path.read_text().splitlines(), np.random.default_rng(4), 0
     head = json.loads(lines[0])
     about = {name: head[name] for name in head if name not in ("kind", "format", "described", "origin")}
-    for number in range(200):
+    for number in range(many(200, 40)):
         documents = [json.loads(line) for line in lines]
         said = edit_description(documents[draws.integers(len(documents))], draws)
         other.write_text("".join(json.dumps(document) + "\n" for document in documents))

@@ -34,6 +34,7 @@ def assert_within(run: Run, epsilon: float) -> None:
     assert run.record.problem.F.strong_convexity < 1e-5
 
 
+@pytest.mark.thorough_cases("binary_erlpboost-1.0-1e-06-0", "unnormalized_erlpboost-1.0-1e-07-1")
 @pytest.mark.parametrize(
     ("name", "nu", "epsilon", "seed"),
     [

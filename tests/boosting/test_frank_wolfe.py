@@ -9,6 +9,7 @@ import pytest
 import typechecker
 from asked import Asked
 from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
+from speeds import many
 
 from boostopt import OptionError, boost, instances
 from boostopt.boosting.frank_wolfe import Carrying, Corner
@@ -61,7 +62,7 @@ def gaining(run: Run, oracle: Noted, of: RandomClass) -> None:
 
 @every_way
 def test_theorem_c_bounds_the_rounds_on_many_random_classes(how: str) -> None:
-    for seed in range(25):
+    for seed in range(many(25, 3)):
         of = small_class(seed)
         oracle = Noted(of.U, c=of.c, choose=("best", "random")[seed % 5 == 0], random_state=seed)
         run = boost("erlpboost", oracle, nu=of.nu, epsilon=COARSE, rules=("regularized",), max_rounds=2000, **WAYS[how])
@@ -85,10 +86,12 @@ def test_the_hard_instance_takes_no_half_of_its_examples(how: str) -> None:
     gaining(run, oracle, RandomClass(hard.U, np.ones(N), 1.0))
 
 
+@pytest.mark.thorough
 def test_lpboost_does_take_them() -> None:
     assert boost("lpboost", GivenMargins(instances.iteration_lower_bound(100).U), nu=1, epsilon=0.1).rounds > 50
 
 
+@pytest.mark.thorough_cases("0-pairwise", "1-pairwise")
 @pytest.mark.every(3)
 @every_way
 @pytest.mark.parametrize("seed", range(4))
@@ -102,6 +105,7 @@ def test_weights_stay_in_the_simplex(how: str, seed: int) -> None:
     np.testing.assert_allclose(last.m, U @ last.w, atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", PAIRS)
 def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
     update: str, monkeypatch: pytest.MonkeyPatch
@@ -137,6 +141,7 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
     assert 20 < carries <= rounds and emptied > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", STEPS)
 def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of, kept, found, solved_at = drawn(3), list[str](), list[State](), list[int]()
@@ -175,6 +180,16 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
     assert solved_at == list(dict.fromkeys(run.trace["hypotheses"]))  # one program for each hypothesis that came
 
 
+@pytest.mark.thorough_cases(
+    "0-erlpboost-pairwise",
+    "0-erlpboost-mlpboost, pairwise",
+    "0-binary_erlpboost-mlpboost, step",
+    "0-corrective_erlpboost-pairwise",
+    "0-corrective_erlpboost-mlpboost, pairwise",
+    "1-binary_erlpboost-pairwise",
+    "1-binary_erlpboost-mlpboost, pairwise",
+    "1-corrective_erlpboost-mlpboost, step",
+)
 @pytest.mark.every(4)
 @every_way
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "corrective_erlpboost"])
@@ -193,6 +208,7 @@ def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, 
     assert run.verify_class(oracle).gap <= 0.1 + 1e-9
 
 
+@pytest.mark.thorough_cases("False-pairwise", "False-mlpboost, pairwise")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["pairwise", "blended_pairwise", "mlpboost, line_search", "mlpboost, pairwise"])
 @pytest.mark.parametrize("begun", [False, True])
@@ -212,6 +228,7 @@ def test_two_sided_weights_stay_in_the_ball(how: str, begun: bool) -> None:
     assert max(ours.lower, its.lower) <= min(ours.upper, its.upper)
 
 
+@pytest.mark.thorough
 def test_several_columns_a_round_are_weighed_and_those_of_an_earlier_run() -> None:
     of = drawn(5)
     options: dict[str, Any] = {"nu": of.nu, "epsilon": 0.02, "update": "mlpboost"}
@@ -222,6 +239,7 @@ def test_several_columns_a_round_are_weighed_and_those_of_an_earlier_run() -> No
     assert again.hypotheses[: len(one.hypotheses)] == one.hypotheses and again.class_certificate.gap <= 0.01
 
 
+@pytest.mark.thorough
 def test_any_backend_of_linear_programs_will_do() -> None:
     of = drawn(4)
     runs = [

@@ -111,6 +111,7 @@ def test_theorem_3_2_totalboost(choose: str, seed: int) -> None:
     assert_stopped(of, run, choose)
 
 
+@pytest.mark.thorough_cases("softboost-weakest-0", "binary_softboost-weakest-0")
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["softboost", "binary_softboost"])

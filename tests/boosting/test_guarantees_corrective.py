@@ -228,6 +228,7 @@ def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how:
     assert float((run.program.margins.to_array() @ run.w).min()) >= ordered.edges.min() - epsilon
 
 
+@pytest.mark.thorough_cases("weakest")
 @pytest.mark.parametrize("choose", ORACLES)
 def test_theorem_a_on_the_subsets_of_the_stalled_criterion(choose: str) -> None:
     """The 80 examples and 400 of the hypotheses that misled the solver, which here are all that there is."""

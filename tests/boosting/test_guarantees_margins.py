@@ -39,6 +39,7 @@ NEAR = 1e-7
 # The linear programs
 
 
+@pytest.mark.thorough_cases("weakest-0")
 @every_class
 @both_oracles
 def test_lpboost_bounds_are_monotone_and_close(choose: str, seed: int) -> None:

@@ -101,6 +101,7 @@ def ranges(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
+@pytest.mark.thorough_cases("1-erlpboost")
 @pytest.mark.every(4)
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("seed", range(6))
@@ -198,6 +199,7 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
     assert way @ asked.curvature(seen, law, splits, 1e-9) @ way == bent
 
 
+@pytest.mark.thorough
 def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle, joined = binned(1), list[list[Split]]()
     join = Looking._joined  # pyright: ignore[reportPrivateUsage]
@@ -218,6 +220,7 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
         assert len(set(ranges_of)) == len(splits)
 
 
+@pytest.mark.thorough
 def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a sharp program spreads come and go, and a checkpoint holds them."""
     seen, adapt = list[tuple[float, float, float]](), Looking._adapt  # pyright: ignore[reportPrivateUsage]
@@ -508,6 +511,7 @@ def test_margins_at_both_ends_at_once_are_no_lower_end_but_minus_one() -> None:
 STUMPS = {"all": DecisionStumps, "binned": lambda X, y, c: BinnedStumps(X, y, c, bins=65_536)}
 
 
+@pytest.mark.thorough_cases("all-erlpboost", "binned-erlpboost")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", PAGES[:3])
 @pytest.mark.parametrize("kind", ["all", "binned", "sparse"])
@@ -541,6 +545,7 @@ def test_stumps_that_take_more_room_as_codes_are_asked() -> None:
     assert DecisionStumps(many, np.where(many[:, 0] > 9, 1, -1)).rows is None
 
 
+@pytest.mark.thorough
 def test_every_round_is_kept_as_w_alone() -> None:
     oracle = binned(1)
     run = looked(oracle, epsilon=0.005)
@@ -614,6 +619,7 @@ def test_a_certificate_is_stored_with_its_distribution() -> None:
     assert np.array_equal(both[0].w, run.w) and np.array_equal(both[1].d, its.d)
 
 
+@pytest.mark.thorough
 def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
     oracle = binned(0)
     run = boost("erlpboost", oracle, nu=60.0, epsilon=0.05, eta=1e5)
@@ -627,6 +633,7 @@ def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypat
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 
 
+@pytest.mark.thorough
 def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
     assert type(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004)) is Run
     assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), LookedRun)

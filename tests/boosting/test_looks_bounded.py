@@ -85,6 +85,7 @@ class Held(BoundedLooking):
         return False
 
 
+@pytest.mark.thorough_cases("totalboost")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     page: str, monkeypatch: pytest.MonkeyPatch
@@ -119,6 +120,7 @@ def test_both_ends_hold_where_edges_are_bounded(page: str, seed: int) -> None:
     assert max(low, ranges(other)[0]) <= min(high, ranges(other)[1]) and run.rounds <= run.most_rounds < np.inf
 
 
+@pytest.mark.thorough_cases("totalboost")
 @pytest.mark.parametrize("page", PAGES)
 def test_looks_overlap_the_papers_update(page: str) -> None:
     X, y, c = noisy(2)
@@ -130,6 +132,7 @@ def test_looks_overlap_the_papers_update(page: str) -> None:
     assert type(other) is Run and max(ranges(run)[0], ranges(other)[0]) <= min(ranges(run)[1], ranges(other)[1])
 
 
+@pytest.mark.thorough_cases("totalboost")
 @pytest.mark.parametrize("page", PAGES)
 def test_every_move_raises_d_below_the_bound_as_much_as_theory_promises(
     page: str, monkeypatch: pytest.MonkeyPatch
@@ -163,6 +166,7 @@ def test_a_stage_may_begin_from_no_weights(monkeypatch: pytest.MonkeyPatch) -> N
     assert sum(glance.hypotheses == 0 for glance in run.looks) > 2
 
 
+@pytest.mark.thorough_cases("totalboost")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_run_below_a_bound_is_a_run_like_any_other(page: str, tmp_path: Path) -> None:
     oracle = binned(1)
@@ -196,6 +200,7 @@ def test_without_rows_newton_steps_below_a_bound_are_refused() -> None:
     assert type(boost("softboost", Asked(X, y), nu=60.0, epsilon=0.2)) is Run
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", [None, "newton"])
 def test_where_whole_numbers_tell_no_more_the_pages_own_steps_go_on(
     update: str | None, monkeypatch: pytest.MonkeyPatch
@@ -205,6 +210,7 @@ def test_where_whole_numbers_tell_no_more_the_pages_own_steps_go_on(
     assert type(run) is Run and run.class_certificate.gap <= 0.02 and run.problem.update == "total"
 
 
+@pytest.mark.thorough
 def test_samples_say_where_looks_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "SAMPLES", (50, 200))
     monkeypatch.setattr(looks, "TIMES", 2)

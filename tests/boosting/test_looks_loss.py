@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from asked import Asked
+from speeds import many
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
@@ -139,10 +140,12 @@ def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
     assert "between 0 and c" in verify(path, oracle).reason
 
 
+@pytest.mark.thorough
 def test_a_finer_accuracy_is_for_steps() -> None:
     assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), LookedRun)
 
 
+@pytest.mark.thorough_cases("blended_pairwise")
 @pytest.mark.every(4)
 @pytest.mark.parametrize("update", CORRECTIVE)
 def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) -> None:
@@ -185,7 +188,7 @@ def test_a_page_with_another_loss_goes_by_steps(regularizer: Any) -> None:
 
 @pytest.mark.parametrize("eta", [200.0, 1e3, 1e4])
 def test_runs_of_a_steep_loss_are_verified_and_go_on(eta: float, tmp_path: Path) -> None:
-    for seed in range(3):
+    for seed in range(many(3, 1)):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(100, 3))
         y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1)

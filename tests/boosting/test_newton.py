@@ -52,6 +52,7 @@ def ranges(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
+@pytest.mark.thorough_cases("1-binary_erlpboost")
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "corrective_erlpboost"])
 @pytest.mark.parametrize("seed", range(6))
 def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, seed: int) -> None:
@@ -113,6 +114,7 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
     assert len(levels) > 3 and levels[0] >= 5.0 and (np.diff(levels) <= 0).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(seed: int) -> None:
     oracle = stumps(seed)
@@ -159,6 +161,7 @@ def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
     assert run.record.state.memory[LEVEL] <= 1.0 and run.rounds < 300
 
 
+@pytest.mark.thorough
 def test_a_page_without_eta_has_one_level() -> None:
     page = prototype(
         "even",

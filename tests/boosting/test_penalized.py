@@ -81,6 +81,7 @@ def test_runs_with_a_small_price_of_the_1_norm_end_within_epsilon(loss: str, C: 
     assert run.reason.startswith("priced") and run.class_certificate.gap <= 0.01
 
 
+@pytest.mark.thorough
 def test_what_proves_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
     run = boost("hinge+l1", DecisionStumps(*data()), C=1e17, l1=1.0, epsilon=0.01, max_rounds=5)
     d = run.class_certificate.d
@@ -98,6 +99,7 @@ def test_a_radius_far_larger_than_the_price_rounds_no_bound_down() -> None:
         assert Fraction(upper) >= Fraction(r) * Fraction(edge) - sum(map(Fraction, proof.tolist()))
 
 
+@pytest.mark.thorough_cases("smoothed_hinge-l2_squared-0.05")
 @pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("penalty", "l2"),
@@ -139,6 +141,7 @@ def test_where_there_is_no_optimum_the_class_certificate_says_so() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_hypotheses_of_equal_margins_do_not_end_a_run() -> None:
     """An oracle that is asked for two may return one, where the second has the margins of the first."""
     X, y = data()

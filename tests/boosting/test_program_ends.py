@@ -32,6 +32,7 @@ def looked(page: str, oracle: BinnedStumps, **how: Any) -> LookedRun:
     return run
 
 
+@pytest.mark.thorough_cases("0-erlpboost", "1-erlpboost", "1-corrective_erlpboost")
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_over_the_class_lies_in_the_interval(page: str, seed: int) -> None:
@@ -45,6 +46,7 @@ def test_the_optimum_over_the_class_lies_in_the_interval(page: str, seed: int) -
     assert exact.certificate.lower <= upper
 
 
+@pytest.mark.thorough_cases("5000-0.01-erlpboost", "5000-0.01-corrective_erlpboost")
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(("N", "epsilon"), [(150, 0.05), (5000, 0.01)])
 def test_the_ends_are_those_of_all_examples(page: str, N: int, epsilon: float) -> None:

@@ -86,6 +86,7 @@ def test_weights_are_never_all_zero(name: str) -> None:
     assert run.w.sum() == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.thorough_cases("corrective_binary_erlpboost")
 @pytest.mark.parametrize("name", CAPPED)
 def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Float[Array, " N"]) -> None:
     run = boosted(name, GivenMargins(U, c=counts))
@@ -97,6 +98,7 @@ def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Floa
         assert name == "unnormalized_erlpboost" or d.sum() == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.thorough_cases("binary_softboost")
 @pytest.mark.parametrize("name", CAPPED)
 def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str, counts: Float[Array, " N"]) -> None:
     best = optimum(U, NU, counts)
@@ -121,6 +123,7 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
     assert len(np.unique(columns, axis=1).T) == columns.shape[1]
 
 
+@pytest.mark.thorough_cases("erlpboost", "binary_erlpboost", "softboost")
 @pytest.mark.parametrize("name", SHORT)
 def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
     X, y = small()
@@ -165,6 +168,7 @@ def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str
     assert values[-1] > plain.trace["value"][-1]
 
 
+@pytest.mark.thorough_cases("binary_erlpboost")
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost"])
 def test_an_example_of_multiplicity_two_is_two_examples_in_every_round(name: str) -> None:
     # d(w) is unique, and here so accurate that both runs are answered with the same stumps.
@@ -175,6 +179,7 @@ def test_an_example_of_multiplicity_two_is_two_examples_in_every_round(name: str
         np.testing.assert_allclose(counted.trace[column], doubled.trace[column], rtol=0, atol=1e-6)
 
 
+@pytest.mark.thorough_cases("erlpboost", "binary_erlpboost", "softboost")
 @pytest.mark.parametrize("name", SHORT)
 def test_an_example_of_multiplicity_two_is_two_examples(name: str) -> None:
     one, other = (boosted(name, oracle, nu=nu).class_certificate for oracle, nu in counted_and_doubled())
@@ -183,6 +188,7 @@ def test_an_example_of_multiplicity_two_is_two_examples(name: str) -> None:
     assert max(one.gap, other.gap) <= EPSILON
 
 
+@pytest.mark.thorough
 def test_values_and_thresholds_of_a_doubled_example_are_the_same_at_the_optimum() -> None:
     runs = [boosted("lpboost", oracle, nu=nu, epsilon=1e-9) for oracle, nu in counted_and_doubled()]
     counted, doubled = runs
@@ -206,6 +212,7 @@ def test_examples_of_multiplicity_zero_are_gone_before_thresholds_are_made() -> 
     assert boost("lpboost", Asked(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
 
 
+@pytest.mark.thorough_cases("erlpboost", "binary_erlpboost", "softboost")
 @pytest.mark.parametrize("name", SHORT)
 def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) -> None:
     X, y = small()
@@ -232,6 +239,7 @@ def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None
         np.testing.assert_array_equal(again.d, run.d)
 
 
+@pytest.mark.thorough
 def test_nobody_elses_logging_is_touched() -> None:
     root = logging.getLogger()
     before = list(root.handlers), root.level

@@ -358,6 +358,7 @@ def test_verifying_leaves_an_oracle_as_it_was() -> None:
 # Rounds
 
 
+@pytest.mark.thorough_cases("softboost-options2", "erlpboost-options4")
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -433,6 +434,7 @@ def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
     assert np.array_equal(run.predict(X, at_zero), predicted)
 
 
+@pytest.mark.thorough_cases("softboost-how2")
 @pytest.mark.parametrize(("page", "how"), [("adaboost", {}), ("arc_gv", {}), ("softboost", {"nu": 4})])
 def test_errors_of_weights_of_which_few_change_are_those_of_the_whole_sum(page: str, how: dict[str, Any]) -> None:
     rng = np.random.default_rng(9)
@@ -470,6 +472,7 @@ def test_half_of_h_minus_half_of_h() -> None:
         run.predict(X, nothing)
 
 
+@pytest.mark.thorough_cases("lpboost", "softboost")
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost", "adaboost"])
 def test_bounds_in_the_trace_close_in(name: str) -> None:
     options: dict[str, Any] = {} if name == "adaboost" else {"nu": 4}
@@ -577,6 +580,7 @@ def test_an_oracle_that_counts_its_calls_begins_again() -> None:
         same_run(boost("lpboost", oracle, nu=4, max_rounds=6), boost("lpboost", oracle, nu=4, max_rounds=6))
 
 
+@pytest.mark.thorough
 def test_labels_and_storage_do_not_matter() -> None:
     X, y = features(), labels()
     run = boost("lpboost", Asked(X, y), nu=4, max_rounds=10)

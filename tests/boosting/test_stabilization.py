@@ -56,6 +56,7 @@ def test_stumps_end_within_epsilon(formulation: str, stabilization: Stabilizatio
     assert max(a.lower, b.lower) <= min(a.upper, b.upper)
 
 
+@pytest.mark.thorough
 def test_the_oracle_is_asked_between_the_best_distribution_and_the_newest() -> None:
     one = drawn(2)
     stabilization = Stabilization(inner=0.6)
@@ -117,6 +118,7 @@ def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: P
         Run.load(tmp_path / "run.npz")
 
 
+@pytest.mark.thorough
 def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
     oracle = trees(60)
     plain = boost("erlpboost", oracle, nu=10, max_rounds=8)
@@ -126,6 +128,7 @@ def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
     assert not np.array_equal(smoothed.w, plain.w)
 
 
+@pytest.mark.thorough
 def test_a_row_is_a_row() -> None:
     rows: list[Row] = []
     run = boost("lpboost", stumps(150), nu=15, progress=rows.append, stabilization=Stabilization(inner=0.5))

@@ -58,6 +58,7 @@ def test_programs_without_a_soft_margin_reach_the_optimum_of_the_class_cold_and_
     assert warm.rounds < cold.rounds
 
 
+@pytest.mark.thorough_cases("1")
 @pytest.mark.parametrize("seed", SEEDS[:4])
 def test_the_interval_holds_what_linear_programming_finds(seed: int) -> None:
     one = drawn(seed)

@@ -107,6 +107,7 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     assert kind_of(killed) == kind_of(parts) == LOOKS
 
 
+@pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "softboost", "totalboost"])
 def test_a_run_goes_on_from_whatever_it_has_stored(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +141,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
         boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
 
 
+@pytest.mark.thorough
 def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) -> None:
     X, y = examples(1)
     boosted(X, y, checkpoint=tmp_path / "run.npz")
@@ -164,6 +166,7 @@ boost("erlpboost", BinnedStumps(X, y, bins=65_536), nu=0.2 * len(y), epsilon=0.0
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_driver_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
     X, y = examples(7)
@@ -205,6 +208,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_stays(change: dict[str, Any]
     assert path.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     X, y = examples(2)
     by_steps = boost("erlpboost", DecisionStumps(X, y), nu=80.0, checkpoint=tmp_path / "run.npz", update="total")

@@ -222,6 +222,7 @@ def test_stopped_between_two_checkpoints_the_intervals_overlap(name: str, tmp_pa
     assert ours.gap <= 0.02 and theirs.gap <= 0.02
 
 
+@pytest.mark.thorough_cases("lpboost-few-options0")
 @pytest.mark.parametrize(
     ("name", "oracle", "options"),
     [
@@ -424,6 +425,7 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
     return message
 
 
+@pytest.mark.thorough
 def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
     assert "examples and class" in refused(made, oracle=stumps(21))
     X, y = examples(20)
@@ -545,6 +547,7 @@ def rounds_stored(path: Path, **options: Any) -> list[int]:
     return stored
 
 
+@pytest.mark.thorough
 def test_checkpoints_after_rounds_and_after_seconds(tmp_path: Path) -> None:
     assert rounds_stored(tmp_path / "rounds.npz", checkpoint_rounds=2) == [0, 0, 2, 2, 4, 4]
     assert rounds_stored(tmp_path / "late.npz", checkpoint_rounds=100) == [0] * 6

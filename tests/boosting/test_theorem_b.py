@@ -51,6 +51,11 @@ def duals(run: Run, of: Any, name: str) -> list[float]:
     return found
 
 
+@pytest.mark.thorough_cases(
+    "total, reckless-softboost-weakest-0",
+    "total, reckless-binary_softboost-weakest-0",
+    "total, reckless-totalboost-weakest-0",
+)
 @every_class
 @both_oracles
 @every_page

@@ -12,6 +12,7 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from speeds import many
 from twins import exact_edges, junk, points, program
 
 import boostopt
@@ -113,6 +114,7 @@ def test_without_conditions_nothing_is_done(name: str) -> None:
     np.testing.assert_array_equal(found, d)
 
 
+@pytest.mark.thorough_cases("cap")
 @pytest.mark.parametrize("name", REGULARIZERS)
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seed=seeds)
@@ -217,6 +219,7 @@ def test_below_the_least_bound_nothing_is_claimed(name: str) -> None:
                 assert meet(boostopt.Margins(U), F, BoundedEdges(least - below), F.project(start))[1] == np.inf
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REGULARIZERS)
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seed=seeds)
@@ -301,7 +304,7 @@ def test_where_the_domain_is_one_point_an_equation_holds_as_well_as_can_be_told(
     assert meet(boostopt.Margins(U), F, FixedEdges(rho + 1e-12), d)[1] == np.inf
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=many(30, 6), deadline=None, derandomize=True)
 @given(seeds)
 def test_weights_without_the_simplex_are_lowered(seed: int) -> None:
     """The hinge's: 0 is always feasible where the bound is positive; the largest sum that is found is near the best."""

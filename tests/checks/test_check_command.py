@@ -40,6 +40,7 @@ def run(*arguments: object) -> Any:
     return CliRunner(env={"COLUMNS": "160"}).invoke(app, ["check", *map(str, arguments)], catch_exceptions=False)
 
 
+@pytest.mark.thorough
 def test_a_page_that_passes_exits_with_0() -> None:
     result = run("lpboost", "--set", "nu=2.5")
     assert result.exit_code == 0
@@ -47,18 +48,21 @@ def test_a_page_that_passes_exits_with_0() -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.thorough
 def test_every_check_is_printed_where_it_is_asked_for() -> None:
     lines = run("lpboost", "--set", "nu=2.5", "--verbose").stdout.splitlines()
     assert lines[0] == "lpboost: all 48 checks passed; 2 were not asked"
     assert sum(line.startswith("ok ") for line in lines) == 48
 
 
+@pytest.mark.thorough
 def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.cli.check.output", lambda: Console(width=80))
     lines = run("lpboost", "--verbose").stdout.splitlines()
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.thorough
 def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) -> None:
     page = tmp_path / "forgetful.py"
     page.write_text(WRONG_PAGE)
@@ -72,6 +76,11 @@ def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) ->
     assert "building the dual" not in result.stdout
 
 
+@pytest.mark.thorough_cases(
+    "primal-return None-Broken.{side} must return a cvxpy.Problem; got None",
+    "dual-raise ValueError('broken here')-Broken.{side} (broken.py, line 7) raised ValueError: broken here",
+    "dual-return None-Broken.{side} must return a cvxpy.Problem; got None",
+)
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -96,6 +105,7 @@ def test_a_page_that_makes_no_problem_is_named_with_the_reason(
     assert " ".join(result.stdout.split()).count(words.format(side=side)) == len(failed)
 
 
+@pytest.mark.thorough
 def test_the_seed_can_be_chosen() -> None:
     one, two = (run("lpboost", "--random-state", seed, "--verbose").stdout for seed in (1, 2))
     assert one != two

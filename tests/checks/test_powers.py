@@ -75,22 +75,26 @@ def printed(slip: float, label: str) -> Formulation[Any]:
     return made
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"approx": False}], ids=["approximated", "exact"])
 def test_no_page_is_blamed_for_the_accuracy_of_an_answer(options: dict[str, Any]) -> None:
     check_formulation(page(**options)).raise_if_failed()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_printed_primal_with_the_same_powers_passes() -> None:
     check_formulation(printed(0.0, "w")).raise_if_failed()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_small_slip_of_the_order_is_caught() -> None:
     report = check_formulation(printed(1e-3, "w"), q=0.8, eta=0.5)
     assert "literal-primal" in {check.name for check in report.failures}, str(report)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("one_instance")
 def test_a_label_at_another_constraint_is_caught() -> None:
     report = check_formulation(printed(0.0, "slack"))

@@ -162,6 +162,7 @@ def test_regularizers_pass(name: str) -> None:
     check_regularizer(REGULARIZERS[name]).raise_if_failed()
 
 
+@pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("random_state", range(3))
 @pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
@@ -170,6 +171,7 @@ def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], r
     check_regularizer(described, random_state=random_state).raise_if_failed()
 
 
+@pytest.mark.thorough_cases("1-norm, not negative")
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", EDGES)
 def test_edge_functions_pass(name: str) -> None:
@@ -203,6 +205,7 @@ def test_parameters_that_are_given_are_kept() -> None:
     assert report["binds"].words == "3 instances"
 
 
+@pytest.mark.thorough
 def test_draws_that_the_page_refuses_are_counted() -> None:
     def few(p: Any, examples: Any) -> Any:
         if p.nu > 2.0:

@@ -55,6 +55,7 @@ def burg(c: np.ndarray, nu: float, eta: float, bound: float) -> Burg:
     return Burg(CappedSimplex(c, nu), described, inside=a, objective_scale=eta, eta=eta, bound=bound)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bound", [np.inf, np.nan])
 def test_no_bound_is_no_fault(bound: float) -> None:
     report = check_regularizer(burg(np.array([1.0, 2.0, 0.5, 1.0]), 2.0, 3.0, bound)).raise_if_failed()
@@ -76,6 +77,7 @@ def test_a_page_without_a_bound_passes_and_its_program_is_solved(bound: float) -
     assert page.bind(U, nu=8.0, eta=10.0).solve(tol=1e-8).certificate.scaled_gap <= 1e-8
 
 
+@pytest.mark.thorough
 def test_a_barrier_that_is_infinite_at_the_caps_passes() -> None:
     def regularizer(p: Any, examples: Any) -> Any:
         return formula("-u*log(1 - d/u)/eta", domain=CappedSimplex(examples.c, p.nu), eta=p.eta)

@@ -378,6 +378,7 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
         return check_formulation(page(), **parameters)
 
 
+@pytest.mark.thorough_cases("BinaryDualWithoutTheOne-", "HalfTheSquares-", "ReferenceByPosition-", "LabelTwice-")
 @pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("page", "names"), [entry[:2] for entry in CATALOGUE], ids=lambda value: getattr(value, "__name__", "")
@@ -392,10 +393,12 @@ def test_the_wrong_ones_are_caught_by_the_check_that_should(
         assert found[name].words
 
 
+@pytest.mark.thorough
 def test_only_other_weights_show_a_dual_that_is_right_at_the_optimum_only() -> None:
     assert {check.name for check in checked(RightAtTheOptimumOnly).failures} == {"printed-dual-at-w"}
 
 
+@pytest.mark.thorough
 def test_only_copies_show_multiplicities_that_are_ignored() -> None:
     (copies,) = checked(MultiplicitiesIgnored).failures
     assert copies.name == "copies"
@@ -406,6 +409,7 @@ def test_there_is_no_check_that_no_mistake_of_the_catalogue_needs() -> None:
     assert {name for _, names, _ in CATALOGUE for name in names} >= {*PAGE_CHECKS, "binds"}
 
 
+@pytest.mark.thorough
 def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
     words = checked(NotWritten)["literal-primal"].words
     assert re.match(
@@ -416,6 +420,7 @@ def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
     assert 'label its constraint on the edges "w"' in checked(NoEdgesToBeFound)["printed-dual-at-w"].words
 
 
+@pytest.mark.thorough
 def test_words_say_in_which_instance_and_at_which_weights() -> None:
     words = checked(PsiWithTheWrongSign)["printed-dual-at-w"].words
     assert "at w the printed dual is" in words

@@ -609,12 +609,22 @@ class MagnitudeThatIsNotANumber(SquaredEdges):
         return np.nan
 
 
+@pytest.mark.thorough_cases("RelativeEntropy", "DescribedRegularizer")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*MAKERS, *list(EDGES)[:-1], MaximumEdge, AbsoluteEdge])
 def test_the_right_ones_pass(kind: type[Any]) -> None:
     report(kind).raise_if_failed()
 
 
+@pytest.mark.thorough_cases(
+    "BetaWithTheWrongSign-",
+    "BinaryConjugateWithoutTheOne-",
+    "CapNuForOneOverNu-",
+    "GradientWithOneCommonDenominator-",
+    "ModulusTwiceTooLarge-",
+    "HalfTheSpan-",
+    "ConesNotDeclared-",
+)
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("kind", "names"), CATALOGUE, ids=lambda value: getattr(value, "__name__", ""))
 def test_the_wrong_ones_are_caught_by_the_check_that_should(kind: type[Any], names: tuple[str, ...]) -> None:
@@ -650,6 +660,7 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
     assert re.fullmatch(said, found["gaps"].words)
 
 
+@pytest.mark.thorough
 def test_what_is_not_convex_is_refused_in_words() -> None:
     assert "not convex by CVXPY's rules" in report(NotConvex)["cvxpy-value"].words
     assert "misses the simplex" in report(MissesTheSimplex)["domain"].words

@@ -35,6 +35,7 @@ def test_every_booster_is_tried() -> None:
     assert {name for name, _ in CASES} == set(PAGES)
 
 
+@pytest.mark.thorough_cases("adaboost_reg", "brownboost")
 @each
 def test_the_classifier_is_the_run_of_boost(name: str, parameters: dict[str, Any], tmp_path: Path) -> None:
     X, y = examples()
@@ -68,6 +69,7 @@ def test_what_a_booster_lacks_is_said() -> None:
         MarginBoostClassifier("madaboost", max_iter=None).fit(X, y)
 
 
+@pytest.mark.thorough
 def test_the_command_fits_one_and_the_file_predicts(tmp_path: Path) -> None:
     X, y = examples()
     np.savez(tmp_path / "data.npz", X=X, y=y)

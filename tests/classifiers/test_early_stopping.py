@@ -41,6 +41,7 @@ def test_it_ends_where_nothing_was_gained_for_so_many_rounds() -> None:
     assert model.certificate_.gap > 1e-3
 
 
+@pytest.mark.thorough
 def test_the_examples_to_stop_by_are_a_stratified_draw_of_scikit_learns() -> None:
     model: Any = MarginBoostClassifier(**ROUGH, random_state=3).fit(X, y)
     learnt, held = train_test_split(np.arange(200), test_size=0.1, stratify=y, random_state=3)
@@ -51,6 +52,7 @@ def test_the_examples_to_stop_by_are_a_stratified_draw_of_scikit_learns() -> Non
     assert counted.run_.record.problem.examples.total == 160
 
 
+@pytest.mark.thorough
 def test_without_a_fraction_the_error_is_that_on_the_examples_themselves() -> None:
     model: Any = MarginBoostClassifier(**ROUGH, validation_fraction=None).fit(X, y)
     assert model.run_.record.problem.examples.total == 200
@@ -64,6 +66,7 @@ def test_what_counts_for_nothing_is_not_held_out() -> None:
     np.testing.assert_array_equal(model.decision_function(X), alone.decision_function(X))
 
 
+@pytest.mark.thorough
 def test_each_of_several_classes_stops_by_itself() -> None:
     several = np.digitize(X[:, 0] + 0.5 * RNG.normal(size=200), [-0.5, 0.5])
     model: Any = MarginBoostClassifier(**ROUGH).fit(X, several)
@@ -71,6 +74,7 @@ def test_each_of_several_classes_stops_by_itself() -> None:
     assert {run.end for run in model.runs_} == {"no smaller test error"}
 
 
+@pytest.mark.thorough
 def test_the_proof_is_that_of_the_examples_that_were_learned_from(tmp_path: Path) -> None:
     path, model = tmp_path / "proof.json", MarginBoostClassifier(**ROUGH).fit(X, y)
     model.save_certificate(path, X, y)

@@ -40,6 +40,7 @@ def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     assert model.certificate_.gap > 0.5
 
 
+@pytest.mark.thorough_cases("norm_penalty", "norm_ball", "svm")
 @pytest.mark.parametrize("formulation", ["lpboost", "softboost", "norm_penalty", "norm_ball", "svm"])
 def test_runs_that_end_by_their_rules_are_not_warned_of(formulation: str) -> None:
     parameters = {"norm_penalty": {"r": 0.3}, "norm_ball": {"r": 0.3}, "svm": {"C": 1.0}}.get(formulation)

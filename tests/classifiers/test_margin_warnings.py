@@ -38,6 +38,7 @@ def said(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[s
     return [str(each.message) for each in caught if each.category is MarginWarning]
 
 
+@pytest.mark.thorough
 def test_what_is_told_apart_is_not_warned_of() -> None:
     for parameters in ({}, {"nu": 10}, {"formulation": "svm", "parameters": {"C": 1.0}}, {"formulation": "adaboost"}):
         assert said(X, CLEAR, max_iter=50, **parameters) == []
@@ -64,6 +65,7 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     assert said(X, noise, nu=0.5) == []
 
 
+@pytest.mark.thorough
 def test_random_labels_that_are_fitted_are_named() -> None:
     """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""
     rng = np.random.default_rng(1)

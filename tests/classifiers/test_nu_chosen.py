@@ -80,6 +80,7 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
     assert begun == [*([False] + [True] * (len(FRACTIONS) - 1)) * 5, False]
 
 
+@pytest.mark.thorough
 def test_the_proof_is_that_of_the_chosen_nu(tmp_path: Path) -> None:
     model = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, y)
     model.save_certificate(tmp_path / "proof.json", X, y)

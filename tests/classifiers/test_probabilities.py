@@ -33,6 +33,7 @@ def test_there_are_none_unless_they_are_asked_for() -> None:
         MarginBoostClassifier(probability="yes").fit(X, y)
 
 
+@pytest.mark.thorough
 def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     plain: Any = MarginBoostClassifier(**ROUGH).fit(X, y)

@@ -41,6 +41,7 @@ UNTRIED = {"check_sample_weights_pandas_series", "check_classifier_data_not_an_a
 """Checks that scikit-learn leaves out where pandas or SCIPY_ARRAY_API is not there."""
 
 
+@pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("parameters", [{}, {"K": 3, "iterations": 2}, {"random_state": 0}], ids=str)
 def test_scikit_learns_checks_pass_without_exceptions(parameters: dict[str, Any]) -> None:
@@ -89,6 +90,7 @@ def test_a_class_without_weight_is_none() -> None:
         RBFNetworkClassifier().fit(X, y, sample_weight=(y > 0).astype(float))
 
 
+@pytest.mark.thorough
 def test_a_grid_is_searched_in_a_pipeline() -> None:
     pipeline = make_pipeline(StandardScaler(), RBFNetworkClassifier(random_state=0))
     grid = {"rbfnetworkclassifier__K": np.array([1, 5, 20]), "rbfnetworkclassifier__ridge": [1e-6, 1.0]}

@@ -32,6 +32,7 @@ def test_the_score_is_the_share_that_is_right(found: Any) -> None:
     assert found.score(X, y, weights) == pytest.approx(np.average(right, weights=weights))
 
 
+@pytest.mark.thorough_cases("thinned")
 @pytest.mark.parametrize("few", [False, True], ids=["whole", "thinned"])
 def test_a_model_file_predicts_the_same(found: Any, few: bool, tmp_path: Path) -> None:
     kept = found.thinned(3) if few else found

@@ -59,6 +59,7 @@ def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation:
     assert loaded.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.thorough_cases("page")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("formulation", [str(PAGE), OF_THIS_MODULE], ids=["page", "module"])
 def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
@@ -207,6 +208,7 @@ def test_what_would_not_be_read_is_not_written(tmp_path: Path) -> None:
 # Certificates
 
 
+@pytest.mark.thorough
 def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> None:
     of_fit, of_run, model = (str(tmp_path / name) for name in ("fit.json", "run.json", "m.npz"))
     data = ["--data", "breast_cancer"]

@@ -39,6 +39,7 @@ def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:
     assert of_few == pytest.approx(best_soft_margin(few.U.to_array(), NU), abs=1e-8)
 
 
+@pytest.mark.thorough_cases("2")
 @pytest.mark.parametrize("k", [1, 2])
 def test_few_members_are_chosen_nearly_as_well_as_by_trying_all_choices(k: int) -> None:
     found = reweight(BOOSTING, X, Y, "lpboost", nu=NU)
@@ -83,6 +84,7 @@ def test_few_may_be_thinned_again() -> None:
     assert [found.members[q] for q in fewer.numbers] == list(fewer.members)
 
 
+@pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["erlpboost", "qp_reg_adaboost", "svm", "norm_penalty", "log_loss", "l1_adaboost"])
 def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None:
     needed: dict[str, Any] = {"erlpboost": {"nu": NU}, "norm_penalty": {"r": 0.3}, "log_loss": {}}

@@ -160,6 +160,7 @@ def test_every_class_of_hypotheses_can_be_boosted(
 # Files
 
 
+@pytest.mark.thorough
 def test_what_is_saved_is_the_run_and_a_certificate_that_others_verify(data: Path, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("run.npz", "class.json", "picture.png")]
     named = [

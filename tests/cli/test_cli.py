@@ -222,6 +222,7 @@ def test_json_and_csv_exclude_each_other(data: Path) -> None:
 BREAST_CANCER = ("lpboost", "--data", "breast_cancer", "--columns", 10, "--backends", "cvxpy:highs")
 
 
+@pytest.mark.thorough_cases("50-50")
 @pytest.mark.parametrize(
     "nu, count",
     [("0.1", 56.9), ("50", 50), ("1.0", 569), ("1", 1), (" 3 ", 3), ("1e-1", 56.9), ("569", 569), ("1e2", 100)],
@@ -833,6 +834,7 @@ def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
     assert "No backend named can take this program." in result.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -884,6 +886,7 @@ def test_forms_are_rows_of_their_own(data: Path) -> None:
     refused(r"unknown form 'duel'\.", "compare", "lpboost", "--data", data, *REFERENCE, "--forms", "duel")
 
 
+@pytest.mark.thorough
 def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path, tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     command = ["compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "2", "--resume", file]
@@ -1120,6 +1123,7 @@ def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
     refused(r"unknown formulation .*\\x1b\[31m", "compare", "a\x1b[31m", "--data", "iris")
 
 
+@pytest.mark.thorough
 def test_a_name_of_the_data_is_no_command_to_a_terminal(tmp_path: Path) -> None:
     table, model = tmp_path / "t.csv", tmp_path / "m.npz"
     cells = [(n, (-1) ** n, ("no", "y\x1b[1mes", "may\x07be")[n % 3]) for n in range(30)]

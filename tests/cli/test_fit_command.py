@@ -77,6 +77,7 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     refused("--certificate proves a run on all examples", "fit", "--data", data, "--out", out, *how, *proof)
 
 
+@pytest.mark.thorough
 def test_every_fit_prints_the_same_fields(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     plain, early, kernel, program = (
@@ -150,6 +151,7 @@ def test_every_base_is_fitted_saved_and_predicts(tmp_path: Path, base: str, opti
     assert set(result.stdout.split()[1:]) <= {"-1", "1"}
 
 
+@pytest.mark.thorough
 def test_class_weights_and_sample_weights_reach_the_classifier(tmp_path: Path) -> None:
     X, y = examples()
     c = 1 + np.arange(len(y)) % 3
@@ -278,6 +280,7 @@ def test_features_without_names_are_taken_in_their_order(tmp_path: Path, suffix:
     assert [int(row[0]) for row in read(result.stdout)[1]] == own.tolist()
 
 
+@pytest.mark.thorough
 def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> None:
     X, y = examples()
     large = ("9007199254740992", "9007199254740993")  # float64 has the first one only

@@ -74,6 +74,7 @@ def test_its_own_test_passes(tmp_path: Path, kind: str) -> None:
     vars(module)["test_mine"]()
 
 
+@pytest.mark.thorough_cases("loss")
 @pytest.mark.parametrize("kind", ["loss", "oracle", *(pytest.param(kind, marks=slow) for kind in ("class", "backend"))])
 def test_check_takes_it(tmp_path: Path, kind: str) -> None:
     result = run("check", written(tmp_path, kind))
@@ -100,6 +101,7 @@ WRONG = [
 QUICK = ("return (d - self.a) / (self.eta * self.a)", "return (d - self.a) / self.a", "slope", "Mine.derivatives")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("line", "change", "check", "function"),
     [QUICK, *(pytest.param(*wrong, marks=slow, id=wrong[3]) for wrong in WRONG)],
@@ -185,6 +187,7 @@ def test_a_broken_backend_is_named_by_its_line(
     assert report.suspect.startswith("mine.py:") and report.suspect.endswith(" in Mine.attempts")
 
 
+@pytest.mark.thorough
 def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
     monkeypatch.setattr("boostopt.checks.backends.SECONDS", 0.01)

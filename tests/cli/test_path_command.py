@@ -28,6 +28,7 @@ def data(tmp_path: Path) -> Path:
     return write_examples(tmp_path / "data.npz")
 
 
+@pytest.mark.thorough
 def test_it_is_the_path_of_the_library_in_the_order_given(data: Path) -> None:
     found = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
     X, y = examples()
@@ -39,6 +40,7 @@ def test_it_is_the_path_of_the_library_in_the_order_given(data: Path) -> None:
     assert all(run["class"]["gap"] <= 0.2 for run in found["runs"])
 
 
+@pytest.mark.thorough
 def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
     arguments = ("path", "erlpboost", "--data", data, "--nu", "0.3", "--eta", "10,1e2", "--epsilon", 0.2)
     result = run(*arguments, "--csv")
@@ -50,6 +52,7 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
     assert "eta" in run(*arguments).stdout
 
 
+@pytest.mark.thorough_cases("92-hypotheses")
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "width, last", [(56, "reached"), (68, "reached"), (80, "rounds"), (92, "hypotheses"), (102, "seconds")]

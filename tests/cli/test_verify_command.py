@@ -67,6 +67,7 @@ def test_a_claim_of_more_is_rejected(folder: Path) -> None:
     assert "it claims that the optimum is at least" in " ".join(result.stdout.split())
 
 
+@pytest.mark.thorough_cases("no=1,yes=3")
 @pytest.mark.parametrize("weight", ["balanced", "no=1,yes=3"])
 def test_a_proof_with_class_weights_is_verified_with_the_same(weight: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -158,6 +159,7 @@ def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
     assert run("verify", path, "--data", data, "--exact").exit_code == 2
 
 
+@pytest.mark.thorough
 def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Path) -> None:
     data, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
     rows = [(f"P{k}", k % 7, (3 * k) % 5, "yes" if k % 3 else "no") for k in range(30)]
@@ -184,6 +186,7 @@ def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Pa
     assert run("export", *shared, "--drop", "id", "--out", tmp_path / "m.mps").exit_code == 0
 
 
+@pytest.mark.thorough
 def test_the_proof_of_a_fit_is_verified_over_its_data(folder: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [

@@ -49,6 +49,7 @@ def test_help_fits_and_breaks_no_word(words: list[str]) -> None:
     assert not [line for line in shown if re.search(r"(?<!,)(?<!, )\.\.\.$", line) and "[ARGS]" not in line]
 
 
+@pytest.mark.thorough
 @pytest.mark.every(2)
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit(tmp_path: Path, width: int) -> None:

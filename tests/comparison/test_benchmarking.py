@@ -165,6 +165,7 @@ def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
     assert "No backend reaches a certified gap of 1e-05 on all programs." in text
 
 
+@pytest.mark.thorough
 def test_programs_backends_and_forms_are_dimensions() -> None:
     programs = {"lp": reference_lpboost(), "entropy": reference_erlpboost()}
     result = benchmark(
@@ -260,6 +261,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     assert "Fastest" not in shown(broken)
 
 
+@pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("width", (60, 80, 120))
 def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:

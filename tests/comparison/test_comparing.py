@@ -84,6 +84,7 @@ def test_real_solvers_agree_and_what_they_cannot_take_has_a_reason() -> None:
     assert highs.version != ""
 
 
+@pytest.mark.thorough
 def test_every_installed_backend_is_compared_by_default() -> None:
     comparison = compare(reference_lpboost(), tol=1e-3, time_limit=20.0)
     assert [row.backend for row in comparison.rows] == list_backends()

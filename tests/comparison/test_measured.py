@@ -105,6 +105,7 @@ def test_a_claim_that_is_no_number_is_none() -> None:
         assert row.claimed_gap is None and row.document()["record"]["claimed_gap"] is None
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux counts the peak of a process")
 def test_the_peak_of_memory_is_that_of_the_attempt() -> None:
     assert row_of(right()).peak_memory is None  # in this process nobody can tell whose it is

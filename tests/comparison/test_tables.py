@@ -257,6 +257,7 @@ def test_no_width_splits_a_number(width: int, name: str) -> None:
         assert any(end in line for line in text.splitlines())
 
 
+@pytest.mark.thorough_cases("116")
 @pytest.mark.every(4)
 @pytest.mark.parametrize("width", range(40, 130))
 def test_a_line_under_a_table_breaks_at_no_unit_and_ends_in_no_blank(width: int) -> None:

@@ -222,6 +222,7 @@ def test_another_ending_is_refused(tmp_path: Path) -> None:
         load_answer(source)
 
 
+@pytest.mark.thorough_cases("0")
 @pytest.mark.parametrize("style", [RAW, PRETTY])
 def test_damaged_solutions_are_refused_or_read(tmp_path: Path, style: int) -> None:
     """500 damaged files: a DataError or finite weights, nothing else."""

@@ -249,6 +249,7 @@ def test_numbers_and_other_texts_stay_as_they_are(value: object) -> None:
     assert guarded(value) is value
 
 
+@pytest.mark.thorough
 @given(st.text("'=+-@ \t1.ex_\uff1d", max_size=6))
 @example("'-1.5")
 def test_what_was_guarded_is_read_as_it_was(text: str) -> None:

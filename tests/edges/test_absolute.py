@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import draw
+from speeds import many
 from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
@@ -25,7 +26,7 @@ def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return e, w
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=many(200, 40), deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     e, w = drawn(np.random.default_rng(seed))

@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from speeds import many
 from twins import assert_edge_gap, assert_weights_are_repaired, optimum, program
 
 from boostopt import ProblemError
@@ -38,7 +39,7 @@ def conjugate(name: str, w: np.ndarray) -> float:
 def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> None:
     rng = np.random.default_rng(0)
     G = DescribedEdges(FUNCTIONS[name])
-    for _ in range(5):
+    for _ in range(many(5, 1)):
         w = rng.normal(size=4) * rng.choice([0.2, 2.0])
         best = conjugate(name, w)
         for e in (np.round(rng.uniform(-1, 1, 4), 1), np.zeros(4), np.ones(4)):
@@ -47,6 +48,7 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> Non
         assert best - 1e-7 <= G.conjugate(w)
 
 
+@pytest.mark.thorough_cases("smooth maximum")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
     rng = np.random.default_rng(1)
@@ -73,7 +75,7 @@ def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumE
     assert certificate.upper == pytest.approx(known.upper, abs=1e-12)
     if name == "squares":
         assert certificate.gap < 1e-6
-    for _ in range(5):
+    for _ in range(many(5, 1)):
         noise = mine.certify(d=rng.dirichlet(np.ones(25)), w=rng.normal(size=4))
         assert noise.lower <= known.upper
         assert noise.upper >= known.lower

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from speeds import many
 
 from boostopt.edges.maximum import MaximumEdge
 
 G = MaximumEdge()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200, 40), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)

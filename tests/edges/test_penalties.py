@@ -10,6 +10,7 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from speeds import many
 from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
 
 from boostopt.edges.penalties import AbsolutePenalty, BallEdges, ElasticEdges, OneNormEdges
@@ -38,7 +39,7 @@ def feasible(G: AbsolutePenalty, w: np.ndarray) -> np.ndarray:
     return found
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=many(100, 20), deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -52,6 +53,12 @@ def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
         assert G.gaps(e, best).sum() <= 1e-14 * (1.0 + by_hand(G, e))
 
 
+@pytest.mark.thorough_cases(
+    "BallEdges(signed=False, p=1.0, r=0.4)",
+    "BallEdges(signed=False, p=inf, r=0.4)",
+    "BallEdges(signed=True, p=2.0, r=0.4)",
+    "OneNormEdges(signed=False, l1=0.3)",
+)
 @pytest.mark.every(4)
 @pytest.mark.parametrize("G", ALL, ids=repr)
 def test_the_conjugate_is_a_supremum(G: AbsolutePenalty) -> None:

@@ -30,6 +30,7 @@ from errata.independent import (
     uniform,
 )
 from errata.printed import unnormalized_dual
+from speeds import many
 
 import boostopt
 
@@ -104,7 +105,7 @@ def test_T19_progress_is_measured_between_two_optima() -> None:
     eta = 2 / epsilon * np.log(16)
     columns, value, d, excess = [0], *erlpboost(V[:, 0], 1, eta, d0), 0.0
     smallest = float(V[:, 0] @ d0)
-    for _ in range(5):
+    for _ in range(many(5, 2)):
         columns.append(int((V.T @ d).argmax()))
         seen = V[:, columns]
         at_last = float((seen.T @ d).max()) + entropy(d, d0) / eta

@@ -13,6 +13,7 @@ from errata.printed import projection
 import boostopt
 
 
+@pytest.mark.thorough
 def test_S1_the_positive_part_needs_an_absolute_norm() -> None:
     """One hypothesis (so w = 1) and the ball of a norm sqrt(d'Qd) that is not absolute."""
     rng = np.random.default_rng(35)
@@ -61,6 +62,7 @@ def test_S2_strong_duality_without_an_interior() -> None:
         assert optimum.value == pytest.approx((V.T @ uniform(7)).max(), abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_S3_the_number_of_rounds_has_its_constant() -> None:
     """The algorithm of figure 1 on the l1 ball: accurate after 32 ln m / epsilon^2 rounds, not after any multiple."""
     m, epsilon = 16, 0.1

@@ -10,6 +10,7 @@ import pytest
 from drawn_programs import draw_program
 from prototypes.tsallis import tsallis
 from reading import by_name, read_cbf, solve_cbf, solve_mps, weights
+from speeds import many
 
 from boostopt import Program, get_formulation, list_formulations
 from boostopt.exporting import export
@@ -154,7 +155,7 @@ def test_what_has_no_optimum_has_none_elsewhere(tmp_path: Path, side: str) -> No
 )
 def test_random_programs_with_all_that_is_awkward(tmp_path: Path, name: str) -> None:
     rng = np.random.default_rng(11)
-    for _ in range(6):
+    for _ in range(many(6, 2)):
         program = draw_program(rng, name, largest_N=40, largest_t=6, largest_eta=50.0)
         reference = program.solve(tol=1e-9).certificate
         for side in SIDES:

@@ -68,6 +68,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data.npz"
 
 
+@pytest.mark.thorough_cases("primal")
 @pytest.mark.parametrize("side", ["primal", "dual"])
 def test_a_comparison_is_replayed_by_a_process_without_boostopt(tmp_path: Path, side: str) -> None:
     given = ("--data", "breast_cancer", "--columns", 12, "--nu", 57)
@@ -134,6 +135,7 @@ def test_bad_input_is_a_message(data: Path, monkeypatch: pytest.MonkeyPatch, arg
     assert [path.name for path in data.parent.iterdir()] == ["data.npz"]
 
 
+@pytest.mark.thorough
 def test_cones_are_refused_for_mps(data: Path, tmp_path: Path) -> None:
     given = ("--data", data, "--nu", 2, "--eta", 4, "--out", tmp_path / "model.mps")
     refused("MPS holds linear and quadratic programs; erlpboost needs exponential cones", "erlpboost", *given)

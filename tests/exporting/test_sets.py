@@ -127,6 +127,7 @@ def read_back_from_mps(folder: Path, entry: Mapping[str, Any], program: Program)
     assert_good(program, d, w)
 
 
+@pytest.mark.thorough_cases("linear: 1")
 @pytest.mark.parametrize("label", SOLVED)
 def test_a_program_from_cbf_has_its_optimum_in_the_interval(folder: Path, index: Any, label: str) -> None:
     read_back_from_cbf(folder, entries(index)[label], programs()[label])

@@ -177,6 +177,7 @@ def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatc
         assert (A.high(other) >= A.low(best)).all()
 
 
+@pytest.mark.thorough
 def test_the_checker_needs_no_sympy(folder: Path) -> None:
     text(folder)
     code = (

@@ -7,6 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from speeds import many
 from twins import program
 
 from boostopt.authoring import CappedSimplex, FormulaRegularizer, formula, prototype
@@ -157,7 +158,7 @@ def check_many(seed: int, count: int) -> None:
 
 
 def test_noise_proves_no_false_bound() -> None:
-    check_many(0, 20)
+    check_many(0, many(20, 4))
 
 
 @pytest.mark.thorough

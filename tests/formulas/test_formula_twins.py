@@ -49,6 +49,7 @@ def bound(name: str, by_formula: bool, seed: int = 0) -> Program:
     return prototype(name, make).bind(U, c=c, d0=d0)
 
 
+@pytest.mark.thorough_cases("squares")
 @pytest.mark.parametrize("name", TWINS)
 def test_a_formula_equals_its_twin(name: str) -> None:
     for seed in range(2):

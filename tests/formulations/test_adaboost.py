@@ -79,6 +79,7 @@ def test_the_answer_is_the_classic_reweighting(seed: int) -> None:
     assert d[u < 0].sum() == pytest.approx(0.5, abs=1e-14)
 
 
+@pytest.mark.thorough
 def test_the_edges_of_the_three_by_three_game_cycle_at_the_golden_ratio() -> None:
     """The best hypothesis each round, whatever the start: all edges come to (sqrt(5) - 1) / 2."""
     U, d, steps = np.ones((3, 3)) - 2 * np.eye(3), np.array([0.5, 0.3, 0.2]), np.zeros(3)

@@ -51,6 +51,7 @@ def test_structure_by_hand() -> None:
     assert dual.constraints[0].residual == pytest.approx(0.3)
 
 
+@pytest.mark.thorough_cases("0")
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:

@@ -65,6 +65,7 @@ def test_closed_form_of_the_step(edge: float) -> None:
     assert u @ certificate.d == pytest.approx(edge - 0.1, abs=1e-13)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("c", (None, np.array([2.0, 1.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0])))
 def test_the_margin_is_within_the_accuracy_after_the_bound(c: np.ndarray | None) -> None:
     rng = np.random.default_rng(2)

@@ -181,6 +181,16 @@ def programs(name: str, count: int, seed: int = 0, with_boundary: bool = False) 
     return drawn
 
 
+@pytest.mark.thorough_cases(
+    "adaboost",
+    "adaboost_star",
+    "ata",
+    "cg_boost",
+    "corrective_erlpboost",
+    "norm_penalty",
+    "softboost",
+    "unnormalized_erlpboost",
+)
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("name", NAMES)
 def test_primal_dual_literal_and_derived_agree(name: str) -> None:
@@ -214,6 +224,7 @@ def test_two_solvers_overlap(name: str) -> None:
         assert comparison.reached, comparison
 
 
+@pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", NAMES)
 def test_recovery_from_d_alone_certifies(name: str) -> None:
     """From a d of Clarabel's accuracy the active sets give a w that proves 1e-6."""
@@ -225,6 +236,9 @@ def test_recovery_from_d_alone_certifies(name: str) -> None:
         assert recovered.scaled_gap <= 1e-6, (program, solution, recovered)
 
 
+@pytest.mark.thorough_cases(
+    "adaboost", "adaboost_star", "ata", "corrective_erlpboost", "softboost", "unnormalized_erlpboost"
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_answer_however_bad_breaks_a_bound(name: str) -> None:
     """Noise in place of answers, against optima certified beforehand: 84 programs a formulation, 4 answers each."""

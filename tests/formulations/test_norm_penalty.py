@@ -78,6 +78,7 @@ def test_literal_derived_and_certified_values_agree(seed: int, p: float, entropy
     assert_problems_agree(random(seed, p, entropy, two_sided=seed % 2 == 1), tol=1e-8)
 
 
+@pytest.mark.thorough_cases("3.0-False")
 @pytest.mark.parametrize(("p", "entropy"), FORMS)
 def test_scs_reaches_the_same_interval(p: float, entropy: bool) -> None:
     program = random(3, p, entropy)
@@ -124,6 +125,7 @@ def test_its_answer_is_the_balls_whose_radius_is_its_norm(p: float) -> None:
         np.testing.assert_allclose(one.d, ball.d, atol=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_infinite_norm_chooses_the_cap() -> None:
     """The best soft margin over all caps, each at the price of r / nu."""
     rng = np.random.default_rng(0)

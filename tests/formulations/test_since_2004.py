@@ -12,6 +12,7 @@ import pytest
 import scipy.optimize
 from problems import noisy_stumps
 from sklearn.tree import DecisionTreeClassifier
+from speeds import many
 
 from boostopt import ProblemError, Program, boost, get_formulation, verify
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, Query
@@ -68,6 +69,7 @@ def test_literal_and_derived_problems_have_the_certified_value(name: str, seed: 
             assert problem.solution.opt_val == pytest.approx(certificate.lower, rel=1e-7, abs=1e-7), (side, form)
 
 
+@pytest.mark.thorough_cases("0-cg_boost", "0-nm_boost")
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_optimum_is_that_of_the_definition(name: str, seed: int) -> None:
@@ -110,7 +112,7 @@ def test_qrlp_boost_is_the_margin_less_a_square(seed: int) -> None:
 
 
 def test_relations_between_the_pages() -> None:
-    for seed in range(4):
+    for seed in range(many(4, 1)):
         cg = drawn("cg_boost", seed)
         U, c = cg.margins, cg.examples.c
         qp = get_formulation("qp_reg_adaboost").bind(U, c=c, C=2 * 0.7)
@@ -166,6 +168,7 @@ def test_a_variance_needs_two_examples() -> None:
         get_formulation("md_boost").bind([[1.0]], D=1.0)
 
 
+@pytest.mark.thorough_cases("cg_boost")
 @pytest.mark.parametrize("name", PAGES)
 def test_boosted_over_stumps_the_optimum_is_that_over_all_of_them(name: str) -> None:
     rng = np.random.default_rng(0)

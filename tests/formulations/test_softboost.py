@@ -17,6 +17,7 @@ from problems import (
     reference_lpboost,
     slow_soft_margin,
 )
+from speeds import many
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 
@@ -185,7 +186,7 @@ def test_w_that_has_grown_enough_proves_infeasibility() -> None:
 def test_no_w_has_a_dual_value_above_the_optimum() -> None:
     rng, program = np.random.default_rng(0), reference(P_LP + 0.05)
     best = program.solve("cvxpy:clarabel", tol=1e-10).certificate
-    for _ in range(60):
+    for _ in range(many(60, 12)):
         certificate = program.certify(d=rng.normal(size=6), w=rng.normal(size=3) * np.exp(rng.uniform(-3, 3)))
         assert certificate.lower <= best.upper
         assert certificate.upper >= best.lower
@@ -241,6 +242,7 @@ def test_the_iteration_bound() -> None:
     assert bound(program) == math.floor(2 / 0.1**2 * (largest - smallest)) + 1
 
 
+@pytest.mark.thorough
 def test_boosting_by_the_program_keeps_its_bound_and_its_guarantee() -> None:
     """The whole class in the oracle's hands: the optimum grows by epsilon^2 / 2 a round, until it is infeasible."""
     U, nu, epsilon = noisy_stumps(60, 25), 6.0, 0.1

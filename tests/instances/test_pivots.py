@@ -99,6 +99,7 @@ def test_after_t_rounds_the_matrix_has_a_strict_pivot(N: int) -> None:
         assert (np.delete(seen[:, t - 1], row) > seen[row, t - 1]).all()
 
 
+@pytest.mark.thorough_cases("2")
 @pytest.mark.parametrize("repeat", [1, 2])
 def test_the_weights_of_every_round_are_unique(repeat: int) -> None:
     problem = iteration_lower_bound(6, repeat=repeat)

@@ -34,6 +34,7 @@ def primal_value(program: Program, d: np.ndarray) -> float:
     return program.regularizer.value(d) + program.edge_function.value(program.margins.edges(d))
 
 
+@pytest.mark.thorough
 def test_the_subsets_have_ten_examples_and_share_at_most_five() -> None:
     assert SUBSETS.shape == (ROUNDS - 1, 10)
     assert (np.diff(SUBSETS, axis=1) > 0).all()
@@ -83,6 +84,7 @@ def test_every_returned_distribution_is_accurate_to_a_quarter_of_epsilon(k: int)
     assert value - exact.lower == pytest.approx(0.041, abs=5e-4)
 
 
+@pytest.mark.thorough
 def test_all_returned_distributions_are_as_accurate_as_the_sample() -> None:
     """Their entropies are the same; the edges of the columns before them are counted."""
     member = np.zeros((ROUNDS - 1, N), dtype=np.float32)

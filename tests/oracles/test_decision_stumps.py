@@ -93,6 +93,7 @@ def test_the_answer_is_that_of_the_slow_twin_ties_included(
     assert edge <= answer.largest <= edge + 1e-12
 
 
+@pytest.mark.thorough_cases("0-True")
 @pytest.mark.parametrize("reflexive", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_no_edge_of_the_class_is_above_the_bound_and_the_bound_is_tight(seed: int, reflexive: bool) -> None:

@@ -26,6 +26,7 @@ CLASS = (
 FUNCTION = r"must take \(X, y, c\); <lambda> does not: too many .*Write lambda X, y, c: \.\.\., where c are the multi"
 
 
+@pytest.mark.thorough_cases("class")
 @pytest.mark.parametrize(
     ("made", "message"),
     [(Pair, CLASS), (partial(Pair), CLASS), (lambda X, y: Pair(X, y), FUNCTION)],

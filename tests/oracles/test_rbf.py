@@ -86,6 +86,7 @@ def test_gradients_are_those_of_differences(lambda_: float) -> None:
     assert np.abs(gradient - slow).max() <= 1e-6 * np.abs(gradient).max()
 
 
+@pytest.mark.thorough
 def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
     """With 2 lambda / N in (29), w is not best for (26), and (27) and (28) leave out how it changes."""
     lambda_ = 300.0

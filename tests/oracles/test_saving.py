@@ -137,6 +137,7 @@ def test_a_damaged_state_is_refused_and_a_sound_one_is_not(whole: dict[str, Any]
     assert "TypeCheckError" not in str(error.value)  # by the hypothesis itself, not by the type checker of the tests
 
 
+@pytest.mark.thorough
 def test_every_public_name_loads_and_nothing_heavy_before() -> None:
     for name in oracles.__all__:
         assert getattr(oracles, name).__name__ == name

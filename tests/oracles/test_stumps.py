@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from speeds import many
 
 from boostopt import OptionError, ProblemError, stump_matrix
 from boostopt.oracles import DecisionStumps
@@ -38,7 +39,7 @@ def noisy(N: int = 60, features: int = 4) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(N, features)), rng.choice([-1, 1], size=N)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60, 12))
 @given(
     features=arrays(
         np.float64, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.integers(-3, 3).map(float)

@@ -40,6 +40,7 @@ def test_lines_are_the_columns_of_the_trace(against: str, column: str) -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_the_end_of_each_run_lies_inside_and_has_a_marker() -> None:
     runs = {"ERLPBoost": run(), "LPBoost": run("lpboost"), "AdaBoost": run("adaboost", nu=None, max_rounds=30)}
     figure = bounds(runs)

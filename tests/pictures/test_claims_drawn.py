@@ -71,6 +71,7 @@ def titled(figure: Any) -> str:
     return " ".join(figure.legends[0].get_title().get_text().split())
 
 
+@pytest.mark.thorough
 def test_each_run_that_claims_a_gap_is_a_point() -> None:
     figure = claimed_against_certified(claimed(CLAIMS))
     for k, name in enumerate(("fast", "slow")):
@@ -91,6 +92,7 @@ def test_solvers_without_a_gap_of_their_own_are_named() -> None:
     assert titled(claimed_against_certified(claimed(CLAIMS[:4]))) == ""
 
 
+@pytest.mark.thorough
 def test_gaps_of_0_and_infinite_ones_stand_at_the_border_with_a_ring() -> None:
     claims: list[Claim] = [
         *CLAIMS,
@@ -120,6 +122,7 @@ def test_a_single_gap_of_any_size_is_drawn(gap: float) -> None:
     rendered(claimed_against_certified(claimed([("fast", 1e-9, gap, True), ("slow", gap, gap, False)])))
 
 
+@pytest.mark.thorough
 def test_a_real_benchmark_is_drawn() -> None:
     programs = {"linear": reference_lpboost(), "entropic": reference_erlpboost()}
     wrong = Fake("$wrong_$", (attempt(w=[0, 0, 1], status="optimal", claimed_gap=1e-12),))

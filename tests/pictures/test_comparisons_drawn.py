@@ -45,6 +45,7 @@ def test_profiles_by_hand() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tol", ["1e-3", "1e-6"])
 def test_data_profiles_count_what_was_reached_within_so_many_seconds(tol: str) -> None:
     figure = profiles(measured(), against="seconds")
@@ -141,6 +142,7 @@ def segments(figure: Any) -> list[tuple[np.ndarray, float]]:
     return [(x, float(y[0])) for x, y in drawn]
 
 
+@pytest.mark.thorough
 def test_intervals_are_what_is_certified() -> None:
     its = compared()
     figure = intervals(its)
@@ -165,6 +167,7 @@ def moved(its: Comparison, k: int, reached: bool = True, **ends: float) -> Compa
     return replace(its, rows=tuple(rows))
 
 
+@pytest.mark.thorough
 def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() -> None:
     figure = intervals(moved(compared(), 2, reached=False, upper=math.inf))
     assert "wider than 1e-08" in legend_of(figure)
@@ -173,6 +176,7 @@ def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() ->
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
     its = compared()
     figure = intervals(moved(its, 2, lower=its.interval[1] + 0.1, upper=its.interval[1] + 0.2))

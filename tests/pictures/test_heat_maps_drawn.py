@@ -46,6 +46,7 @@ def sized(programs: int, backends: int) -> Benchmark:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tol", ["1e-3", "1e-6"])
 def test_cells_are_what_was_measured(tol: str) -> None:
     figure = heat_map(measured(), float(tol))
@@ -114,6 +115,7 @@ def test_labels_stay_legible_whatever_the_size(programs: int, backends: int, bri
     assert shown and all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
 
 
+@pytest.mark.thorough
 def test_where_nobody_reached_it_there_is_no_scale() -> None:
     b = measured()
     failed = tuple(replace(run, result="failed", seconds=1.0, scaled_gap=1.0) for run in b.runs)
@@ -138,6 +140,7 @@ def test_a_program_that_was_not_reached_yet_is_blank() -> None:
     assert {row for row, _ in cells(figure)} == {0, 2, 3}
 
 
+@pytest.mark.thorough
 def test_names_are_shown_as_they_are() -> None:
     b = measured()
     strange = {"a": "$x^2$ on $y$", "b": "_hidden", "c": "c" * 90, "d": "d"}

@@ -29,6 +29,7 @@ def said(figure: Any, name: str) -> list[float]:
     return [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text.removeprefix(name))]
 
 
+@pytest.mark.thorough
 def test_a_distribution_by_hand() -> None:
     """Margins -0.5, 0.1, 0.1, 0.4, 0.8; of nu = 2 the soft margin is (-0.5 + 0.1) / 2 and rho 0.1."""
     figure = margin_distributions(np.array([0.4, 0.1, -0.5, 0.8, 0.1]), nu=2)
@@ -69,6 +70,7 @@ def test_the_multiplicities_of_a_run_count() -> None:
     assert marked(figure)[1] == pytest.approx(20 / its.record.problem.examples.total)
 
 
+@pytest.mark.thorough
 def test_classifiers_of_all_kinds_are_overlaid() -> None:
     X, y = points(), labels()
     fitted = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y)
@@ -86,6 +88,7 @@ def test_classifiers_of_all_kinds_are_overlaid() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_without_nu_the_smallest_margin_is_told() -> None:
     figure = margin_distributions({"one": np.array([0.3, -0.2])})
     assert legend_of(figure) == ["one: smallest -0.2"]

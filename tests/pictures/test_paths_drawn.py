@@ -90,6 +90,7 @@ def test_many_values_have_labels_with_room() -> None:
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
+@pytest.mark.thorough
 def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     oracle = Estimators(DecisionTreeClassifier(max_depth=1, random_state=0), points(), labels())
     its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)

@@ -42,6 +42,7 @@ def zero_lines(figure: Any) -> np.ndarray:
     return np.vstack([path.vertices for one in lines for path in one.get_paths()]) if lines else np.empty((0, 2))
 
 
+@pytest.mark.thorough
 def test_the_line_lies_where_f_is_zero() -> None:
     X, y = points(), labels()
     figure = decision_regions(Says(lambda X: X[:, 0] - 0.3), X, y, resolution=40)
@@ -99,6 +100,7 @@ def test_zeros_on_a_line_only_are_a_line() -> None:
     assert np.allclose(zero_lines(figure)[:, 0], 0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("value", [0.0, 0.7, -0.7])
 def test_a_constant_has_no_line_and_no_warning(value: float) -> None:
     figure = decision_regions(Says(lambda X: np.full(len(X), value)), points(), labels(), resolution=10)
@@ -106,6 +108,7 @@ def test_a_constant_has_no_line_and_no_warning(value: float) -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_a_table_names_the_axes_and_reaches_the_classifier_as_a_table() -> None:
     X = pd.DataFrame(points(), columns=["width", "height"])
     y = np.where(labels() > 0, "yes", "no")

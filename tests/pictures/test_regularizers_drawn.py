@@ -42,6 +42,7 @@ def edge(figure: Any) -> np.ndarray:
     return np.asarray(outline.get_xy())
 
 
+@pytest.mark.thorough
 def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
     F = RelativeEntropy.capped(ONES, 1.0, 2.0, ONES / 3)
     figure = weights_on_triangle(F, reach=0.5)
@@ -63,6 +64,7 @@ def test_the_domain_ends_at_the_caps() -> None:
     assert np.array_equal(outline[0], outline[-1])
 
 
+@pytest.mark.thorough
 def test_levels_are_drawn_where_f_has_some_also_if_it_is_infinite_at_the_edge() -> None:
     def levels(F: Regularizer) -> int:
         return len(weights_on_triangle(F).axes[0].collections)
@@ -71,6 +73,7 @@ def test_levels_are_drawn_where_f_has_some_also_if_it_is_infinite_at_the_edge() 
     assert levels(PowerDivergence(CAPPED, 2.0, 1.0)) == levels(PowerDivergence(CAPPED, -1.0, 1.0)) == 1
 
 
+@pytest.mark.thorough
 def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
     """Of margins 1.5 times apart the hinge is right at some, wrong at others: a corner, the middle of a side, all."""
     figure = weights_on_triangle(Hinge(ONES, 0.5), reach=1.5)
@@ -80,6 +83,7 @@ def test_weights_that_need_not_sum_to_one_are_divided_by_their_sum() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_a_description_is_drawn_as_its_closed_form() -> None:
     closed = PowerDivergence(CAPPED, 2.0, 2.0)
     described = DescribedRegularizer(CAPPED, lambda d: 0.75 * cp.sum_squares(d), ONES / 3)
@@ -99,6 +103,7 @@ def test_what_cannot_be_drawn_is_named(arguments: tuple[Any, ...], error: type[E
         weights_on_triangle(*arguments)
 
 
+@pytest.mark.thorough
 def test_a_run_has_its_weights_and_margins_and_marks_are_counted() -> None:
     one, marked = run(), np.arange(60) < 6
     figure = weights_by_margin(one, marked=marked)

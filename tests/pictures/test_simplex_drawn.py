@@ -38,6 +38,7 @@ def test_corners_middle_and_growing_circles() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_a_cycle_is_closed_and_the_end_of_the_trajectory_lies_on_it() -> None:
     trajectory, cycle = orbit()
     for given in (cycle, cycle.points):
@@ -49,6 +50,7 @@ def test_a_cycle_is_closed_and_the_end_of_the_trajectory_lies_on_it() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_several_trajectories_have_markers_of_their_own() -> None:
     trajectory, _ = orbit()
     figure = triangle({"early": trajectory[:5], "late": trajectory[-5:]})
@@ -58,6 +60,7 @@ def test_several_trajectories_have_markers_of_their_own() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_weights_over_the_rounds_and_where_the_cycle_begins() -> None:
     trajectory, cycle = orbit()
     figure = cycles(trajectory, cycle)
@@ -74,6 +77,7 @@ def test_weights_over_the_rounds_and_where_the_cycle_begins() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_many_examples_are_an_image() -> None:
     d = np.random.default_rng(0).dirichlet(np.ones(12), size=30)
     figure = cycles(d, d[-2:])

@@ -51,6 +51,7 @@ def test_every_public_name_loads() -> None:
         pictures.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.thorough
 def test_a_notebook_gets_a_png_and_pyplot_knows_nothing_of_it() -> None:
     import matplotlib.pyplot as plt
 
@@ -86,6 +87,7 @@ ONE_PANEL: list[Callable[[Any], Figure]] = [
 ]
 
 
+@pytest.mark.thorough_cases("<lambda>0")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("draw", ONE_PANEL)
 def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[Any], Figure]) -> None:

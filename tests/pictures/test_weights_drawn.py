@@ -17,6 +17,7 @@ def area(x: np.ndarray, y: np.ndarray) -> float:
     return float((np.diff(x) * y[1:]).sum())
 
 
+@pytest.mark.thorough
 def test_a_run_with_a_cap_is_drawn_relative_to_it() -> None:
     its = run()
     figure = example_weights(its)
@@ -36,6 +37,7 @@ def test_each_stair_is_as_wide_as_its_multiplicity() -> None:
     assert area(x, y) == pytest.approx(20) and np.allclose(np.sort(y[1:]), np.sort(20 * its.d / c))
 
 
+@pytest.mark.thorough
 def test_where_one_has_no_cap_all_are_relative_to_equal_weights() -> None:
     free = run("adaboost", nu=None, max_rounds=30)
     figure = example_weights({"capped": run(), "free": free})
@@ -56,6 +58,7 @@ def test_weights_by_hand_and_how_many_carry_nearly_all() -> None:
     assert legend_of(figure)[1] == "weights: 3 of 4 carry 99 %"
 
 
+@pytest.mark.thorough
 def test_example_by_example_they_stand_where_the_examples_do() -> None:
     its = run()
     figure = example_weights(its, ordered=False)

@@ -184,6 +184,7 @@ def test_the_share_of_a_cvar_may_be_less_than_an_example() -> None:
             page.bind(np.eye(4), alpha=alpha)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ("squared_hinge+l1", "exponential+signed_l2_squared", "smoothed_hinge+linf_ball"))
 def test_pairs_pass_every_check(name: str) -> None:
     boostopt.check_formulation(name).raise_if_failed()

@@ -93,6 +93,7 @@ def test_k_copies_are_multiplicity_k(name: str) -> None:
     assert one.lower == pytest.approx(other.lower, abs=1e-7 * max(1.0, abs(one.lower)))
 
 
+@pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:
     program = drawn(name, 4)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from problems import noisy_stumps
+from speeds import many
 from typer.testing import CliRunner
 
 import boostopt
@@ -36,6 +37,7 @@ def bind(name: str, U: np.ndarray | None = None, **parameters: Any) -> boostopt.
     return page.bind(noisy_stumps(N, T) if U is None else U, **(PARAMETERS[name] | parameters))
 
 
+@pytest.mark.thorough_cases("group_cap-cvxpy:clarabel", "quadratic_risk-cvxpy:clarabel")
 @pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_prototype_solves_certifies_and_compares_at_once(name: str, backend: str) -> None:
@@ -48,6 +50,7 @@ def test_a_prototype_solves_certifies_and_compares_at_once(name: str, backend: s
     assert max(program.regularizer.residuals(solution.d).values()) < 1e-12
 
 
+@pytest.mark.thorough_cases("quadratic_risk")
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_backends_agree_on_a_prototype(name: str) -> None:
     comparison = boostopt.compare(bind(name), ["cvxpy:clarabel", "cvxpy:scs"], tol=1e-6)
@@ -62,13 +65,14 @@ def test_no_answer_breaks_the_bound_of_a_prototype(name: str) -> None:
     rng = np.random.default_rng(0)
     program = bind(name)
     best = program.solve("cvxpy:clarabel", tol=1e-6).certificate
-    for _ in range(6):
+    for _ in range(many(6, 2)):
         d = rng.dirichlet(np.ones(N)) + rng.normal(size=N) * rng.choice([0.0, 1e-3])
         noise = program.certify(d=d, w=rng.normal(size=T))
         assert noise.lower <= best.upper
         assert noise.upper >= best.lower
 
 
+@pytest.mark.thorough
 def test_the_group_cap_is_felt() -> None:
     free, capped = bind("group_cap", share=0.999), bind("group_cap", share=0.02)
     wide, narrow = free.solve(tol=1e-6), capped.solve(tol=1e-6)
@@ -105,6 +109,7 @@ def test_the_quadratic_risk_against_an_independent_solver() -> None:
     assert certificate.lower - 1e-8 <= answer.fun <= certificate.upper + 1e-6
 
 
+@pytest.mark.thorough
 def test_the_smoothed_maximum_tends_to_lpboost() -> None:
     """(1/tau) ln mean exp(tau e) lies between max e - ln t / tau and max e."""
     hard = boostopt.get_formulation("lpboost").bind(noisy_stumps(N, T), nu=30).solve(tol=1e-9).certificate
@@ -156,6 +161,7 @@ def test_each_fits_in_ten_lines_beside_its_expression(path: Path) -> None:
     assert len(code) <= 12  # the call's first and last line among them
 
 
+@pytest.mark.thorough
 def test_a_prototype_on_the_command_line() -> None:
     options = "--data iris --positive 0 --columns 6 --nu 20 --eta 2 --backends cvxpy:clarabel --tol 1e-6"
     result = CliRunner().invoke(app, ["compare", str(FOLDER / "tsallis.py"), *options.split()])

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import slow_capped_softmax, slow_soft_margin
+from speeds import many
 
 from boostopt import OptionError, ProblemError, project_capped_simplex
 from boostopt.regularizers.cap import Cap
@@ -45,7 +46,7 @@ def test_both_methods_agree_with_bisection(seed: int) -> None:
         np.testing.assert_allclose(fast.d, twin, atol=2e-12 * max(1.0, np.abs(a[np.isfinite(a)]).max() / 100))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200, 40), deadline=None)
 @given(seeds)
 def test_log_theta_reproduces_the_weights(seed: int) -> None:
     a, c, nu = drawn(seed)
@@ -55,7 +56,7 @@ def test_log_theta_reproduces_the_weights(seed: int) -> None:
     np.testing.assert_allclose(again[np.isfinite(a)], softmax.d[np.isfinite(a)], rtol=1e-8, atol=1e-12)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200, 40), deadline=None)
 @given(seeds, st.integers(2, 5))
 def test_multiplicity_k_is_k_copies(seed: int, k: int) -> None:
     a, _, _ = drawn(seed)
@@ -115,7 +116,7 @@ def test_nothing_overflows_at_eta_1e6_and_N_1e5(N: int, method: str) -> None:
     assert softmax.d.max() <= 0.1 * (1 + 1e-15)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200, 40), deadline=None)
 @given(seeds)
 def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
     m, c, nu = drawn(seed)
@@ -130,7 +131,7 @@ def test_the_conjugate_of_the_cap_is_the_soft_margin(seed: int) -> None:
     assert c[m <= rho].sum() >= nu * (1 - 1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300, 60), deadline=None)
 @given(seeds)
 def test_repair_returns_a_feasible_point_for_any_input(seed: int) -> None:
     _, c, _ = drawn(seed)

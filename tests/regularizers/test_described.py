@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
+from speeds import many
 from twins import junk, optimum, points, program
 
 from boostopt import ProblemError
@@ -89,6 +90,7 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constrain
             assert gaps.sum() == pytest.approx(gap, abs=10 * scale)
 
 
+@pytest.mark.thorough_cases("entropy-none")
 @pytest.mark.parametrize("constraints", ("none", "several"))
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_the_bound_is_tight_where_it_is_told_a_maximizer(f: str, constraints: str) -> None:
@@ -117,7 +119,7 @@ def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
 def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
     exact = Cap(DOMAIN) + Squares(C, 4.0)
     F = DescribedRegularizer(DOMAIN, lambda d: 2.0 * cp.sum(cp.multiply(1 / C, cp.square(d))), INSIDE)
-    for seed in range(5):
+    for seed in range(many(5, 1)):
         z = np.random.default_rng(seed).uniform(-1, 1, N)
         at = exact.conjugate_at(z)
         assert at.value - 1e-13 <= F.conjugate_at(z, at.d).value <= at.value + 1e-9

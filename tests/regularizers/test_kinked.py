@@ -22,6 +22,7 @@ from boostopt.regularizers.described import DescribedRegularizer
 pytestmark = pytest.mark.every(2)
 
 
+@pytest.mark.thorough_cases("distance and entropy")
 @pytest.mark.parametrize("name", KINKED)
 def test_a_kink_certifies(name: str) -> None:
     solved = kinked_program(name, 40, 6).solve("cvxpy:clarabel", tol=1e-6)
@@ -131,6 +132,7 @@ def no_false_bound(seed: int) -> None:
         assert math.isfinite(found.upper)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(12))
 def test_noise_gives_no_false_bound(seed: int) -> None:
     no_false_bound(seed)

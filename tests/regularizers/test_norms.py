@@ -11,6 +11,7 @@ import scipy.optimize
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from problems import REFERENCE_U
+from speeds import many
 from twins import (
     assert_conjugate,
     assert_copies,
@@ -304,7 +305,7 @@ def test_residuals_of_the_ball_measure_the_norm() -> None:
 
 
 def test_the_span_bounds_the_value() -> None:
-    for seed in range(40):
+    for seed in range(many(40, 8)):
         rng = np.random.default_rng(seed)
         F, _ = drawn(rng)
         assert max(value(F, d) for d in feasible(F, rng)) <= F.value_bound + 1e-12 * (1 + F.magnitude)

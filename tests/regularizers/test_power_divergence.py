@@ -84,6 +84,7 @@ def test_the_modulus_holds_on_segments(q: float) -> None:
         assert F.value(0.5 * (d + other)) <= mean - gain + 1e-14
 
 
+@pytest.mark.thorough_cases("1.5")
 @pytest.mark.parametrize("q", [1.5, -1.0])
 def test_every_check_passes(q: float) -> None:
     check_regularizer(PowerDivergence(DOMAIN, q, ETA)).raise_if_failed()

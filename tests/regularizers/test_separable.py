@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, draw
+from speeds import many
 
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.cap import Cap
@@ -63,7 +64,7 @@ def test_the_gap_is_the_fenchel_young_gap_and_vanishes_at_the_maximizer(name: st
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100, 20), deadline=None)
 @given(seed=seeds)
 def test_the_maximizer_is_feasible_and_satisfies_stationarity(name: str, seed: int) -> None:
     F, z, _ = drawn(name, seed)
@@ -112,7 +113,7 @@ def test_the_base_class_needs_no_closed_form() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_span_bounds_the_regularizer(name: str) -> None:
-    for seed in range(60):
+    for seed in range(many(60, 12)):
         F, _, rng = drawn(name, seed)
         largest = max(F.value(F.project(np.eye(F.N)[rng.permutation(F.N)][0] * 1.0)) for _ in range(20))
         assert largest <= F.value_bound + 1e-12 * (1 + F.magnitude)

@@ -100,6 +100,7 @@ def test_the_maximizer_is_bisection_on_the_slope(seed: int) -> None:
         np.testing.assert_allclose(d, maximizer_by_bisection(slope, c / nu, z), atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
     for seed in range(2):
         F, _, z = drawn(np.random.default_rng(seed))
@@ -148,6 +149,7 @@ def test_weights_that_underflow_leave_the_gaps_finite(eta: float) -> None:
     assert gaps.sum() == pytest.approx(F.value(d0) + at.value - d0 @ z, abs=1e-12 * (1 + F.magnitude))
 
 
+@pytest.mark.thorough
 def test_everything_is_finite_at_large_N() -> None:
     N = 20_000
     rng = np.random.default_rng(0)

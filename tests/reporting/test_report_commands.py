@@ -56,6 +56,7 @@ def refused(message: str, *arguments: object) -> None:
     assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
 def test_the_report_is_written_beside_what_is_printed(data: Path, tmp_path: Path, form: list[str]) -> None:
@@ -182,6 +183,7 @@ def test_what_is_no_file_in_a_folder_is_said(folder: Path) -> None:
     assert all(f"left out: {what}. {why}\n" in result.stderr for what, why in skipped.items())
 
 
+@pytest.mark.thorough
 def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> None:
     (folder / "b.npz").unlink()
     command = ["compare", "all", "--all", folder, "--nu", "0.4", "--backends", "interior", "--repeats", "1"]

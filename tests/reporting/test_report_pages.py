@@ -40,6 +40,7 @@ def page_of(result: Any) -> Page:
     return Page(html_of(result))
 
 
+@pytest.mark.thorough_cases("linear", "half")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("which", RESULTS)
 def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
@@ -109,6 +110,7 @@ def test_the_verdict_stands_on_top(which: str, kind: str, words: str) -> None:
     assert first[0] == kind and words in first[1]
 
 
+@pytest.mark.thorough
 def test_nobody_certified_it_is_a_warning() -> None:
     wide = compare(reference_lpboost(), [Fake("wide", (attempt(w=[0, 0, 1]),)), right()], tol=1e-15)
     html = to_html(wide)
@@ -203,6 +205,7 @@ def test_tables_say_how_each_solver_was_asked() -> None:
     assert len(re.findall(r'<td data-name="asked by">certified', certified)) == len(linear().rows)
 
 
+@pytest.mark.thorough
 def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> None:
     html = to_html(entropy())
     reason = next(run.reason for run in entropy().rows if not run.ran)
@@ -217,6 +220,7 @@ def test_verdicts_are_explained_where_there_are_any(which: str, explained: bool)
     assert ("Every interval is true whatever the verdict" in page_of(RESULTS[which]()).text) == explained
 
 
+@pytest.mark.thorough
 def test_words_of_the_command_and_the_date_are_kept_whole() -> None:
     html = to_html(linear())
     for word in ("compare", "--report", "out.html", "2026-01-02", "03:04:05+00:00"):
@@ -253,6 +257,7 @@ def test_provenance_says_what_it_was_made_with() -> None:
         assert said in text
 
 
+@pytest.mark.thorough
 def test_words_that_are_not_ours_are_shown_and_not_obeyed() -> None:
     solver = Fake(
         HOSTILE, (attempt(w=[1, 0, 0], status=HOSTILE, form=HOSTILE, error=HOSTILE, options={HOSTILE: HOSTILE}),)

@@ -10,6 +10,7 @@ from boostopt import Verdict, compare, get_formulation, load_dataset
 SIZES = ((1000, 30), (5000, 50))
 
 
+@pytest.mark.thorough_cases("5000-50-46.0")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("eta", (46.0, 460.0, 2e4))
 @pytest.mark.parametrize(("N", "t"), SIZES)

@@ -68,6 +68,7 @@ def test_what_is_feasible_is_not_called_infeasible(name: str, U: Any, w: Any, pa
     assert not certify(name, U, w, **{"d0": NEAR_ONE} | parameters).infeasible
 
 
+@pytest.mark.thorough_cases("totalboost-U0-parameters0")
 @pytest.mark.parametrize(
     ("name", "U", "parameters"),
     [
@@ -88,6 +89,7 @@ def test_a_bound_that_holds_by_itself_costs_nothing() -> None:
     assert certificate.gap < 1e-11
 
 
+@pytest.mark.thorough
 def test_many_columns_take_no_square_of_their_number() -> None:
     program = get_formulation("totalboost").bind(np.tile([[1, -1]], (4, 5000)), gamma=0.5)
     assert program.certify(w=np.zeros(10_000)).infeasible is False
@@ -250,6 +252,7 @@ def most_over(z: np.ndarray, caps: list[Fraction]) -> Fraction:
     return value
 
 
+@pytest.mark.thorough
 def test_what_proves_infeasibility_does_not_drift() -> None:
     """200,000 terms added one by one are off by more than the slack: 120,000 caps sum to 3.3e-12 less than they do."""
     N, K, nu = 200_000, 120_000, 120971.9991
@@ -278,6 +281,7 @@ def test_the_support_is_that_of_rational_arithmetic(seed: int) -> None:
     assert F.support(z) == pytest.approx(float(exact), abs=1e-15 * (1 + N))
 
 
+@pytest.mark.thorough
 def test_conditions_on_many_examples_take_no_minute() -> None:
     """Feasible by 1.5e-11: the search for exactly feasible weights compares the columns of its equations."""
     N, K, nu = 300_000, 180_000, 210_000.5

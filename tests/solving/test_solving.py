@@ -202,6 +202,7 @@ def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:
     assert not refused.answered
 
 
+@pytest.mark.thorough
 def test_a_time_limit_is_passed_on_and_no_attempt_starts_after_it() -> None:
     program = get_formulation("erlpboost").bind(noisy_stumps(600, 30), nu=60, eta=460)
     assert CvxpyBackend("SCS").keeps_limit(program)

@@ -182,6 +182,7 @@ def assert_well_formed(text: str) -> None:
         assert text.count(f"\\{left}") == text.count(f"\\{right}")
 
 
+@pytest.mark.thorough
 @given(EXPRESSIONS)
 def test_nothing_is_lost_in_translation(expression: str) -> None:
     text = latex(expression)
@@ -396,6 +397,7 @@ def test_meanings_come_from_the_caller_then_the_page_then_the_table() -> None:
     assert dict(symbol_table(binary, {"p": "mine"}))["p"] == "mine"
 
 
+@pytest.mark.thorough
 def test_the_table_has_the_symbols_of_the_conventions() -> None:
     conventions = (Path(boostopt.__file__).parents[1] / "docs" / "conventions.md").read_text()
     rows = re.findall(r"^\| (?:\$(\S+)\$ \| )?`?(\w+)`? (?:= \S+ |\(N,\) )?\|", conventions, re.MULTILINE)

@@ -62,6 +62,7 @@ def test_norms_are_saved_and_accepted(name: str, p: float, eta: float, tmp_path:
     assert solution.certificate.lower - verification.claimed[0] <= ROUNDING
 
 
+@pytest.mark.thorough
 def test_a_ball_of_one_point_is_saved_and_accepted(tmp_path: Path) -> None:
     U, path = np.random.default_rng(5).uniform(-1, 1, (9, 3)), tmp_path / "certificate.json"
     bound = get_formulation("norm_ball").bind(U, r=1 / 3)

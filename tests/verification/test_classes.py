@@ -32,6 +32,7 @@ def run(name: str) -> Run:
     return boost(name, DecisionStumps(*data()), **kept)
 
 
+@pytest.mark.thorough_cases("erlpboost", "softboost")
 @pytest.mark.parametrize("name", ["erlpboost", "lpboost", "softboost", "binary_erlpboost", "adaboost"])
 def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"

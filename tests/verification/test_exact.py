@@ -122,6 +122,7 @@ def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> No
         assert isinstance(exact_numbers(read(path)), Rationals if rational else Arbs)
 
 
+@pytest.mark.thorough
 def test_false_claims_are_never_proved(tmp_path: Path) -> None:
     counts = tried(66, 1, tmp_path)
     assert sum(counts.values()) == 66 and counts["claims too much"] > 30

@@ -178,6 +178,7 @@ def test_awkward_true_certificates_are_accepted(name: str, numbers: dict[str, An
                 assert verification, verification.reason
 
 
+@pytest.mark.thorough
 def test_programs_of_one_example_or_one_hypothesis_are_accepted(tmp_path: Path) -> None:
     for U in (np.array([[0.3, -0.2]]), np.array([[0.3], [-0.2], [0.0]]), np.array([[1.0]])):
         for name, numbers in (("lpboost", {"nu": 1.0}), ("erlpboost", {"nu": 1.0, "eta": 3.0}), ("svm", {"C": 1.0})):
@@ -640,6 +641,7 @@ def test_columns_of_a_class_are_of_its_kernel_and_examples() -> None:
         assert states_of(upward, dataclasses.replace(own.hypothesis, sign=1), negated) == [True, False]
 
 
+@pytest.mark.thorough
 def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)

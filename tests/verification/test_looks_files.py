@@ -37,6 +37,7 @@ def run(page: str = "erlpboost") -> LookedRun:
     return made
 
 
+@pytest.mark.thorough_cases("softboost")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost"])
 def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> None:
@@ -55,6 +56,7 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
     assert subject(path) == "class"
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_stored_without_its_rows_has_its_certificate_too(tmp_path: Path) -> None:
     run().stored_looks.save(tmp_path / "run.npz")
     Run.load(tmp_path / "run.npz").save_certificate(tmp_path / "class.json", oracle())
@@ -179,6 +181,7 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
         assert words in verification.reason
 
 
+@pytest.mark.thorough
 def test_an_eta_is_refused_with_what_it_means_and_what_the_file_states(tmp_path: Path) -> None:
     for update, kind in (("newton", LookedRun), ("total", Run)):
         path = tmp_path / "class.json"

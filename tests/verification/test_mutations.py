@@ -48,6 +48,7 @@ def test_another_c_or_d0_than_the_readers_is_rejected(tmp_path: Path) -> None:
     assert "d0" in judged(said, "reference", tmp_path, d0=np.full(16, 1 / 16)).reason
 
 
+@pytest.mark.thorough
 def test_random_bytes_are_rejected_or_harmless(tmp_path: Path) -> None:
     counts = fuzz(300, 1, tmp_path)
     assert counts["rejected"] > 150

@@ -39,6 +39,7 @@ def drawn(name: str, rng: np.random.Generator) -> Program:
     return get_formulation(name).bind(rng.uniform(-1, 1, (N, 1)), c=c, p=p, r=r, eta=eta)
 
 
+@pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["norm_ball", "norm_penalty"])
 def test_the_rounding_of_exponents_is_in_the_interval(name: str) -> None:
     """A sum S to the power 1/p is off by ln S / p times the rounding of p; S may be 1e100."""

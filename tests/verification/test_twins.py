@@ -257,6 +257,7 @@ def test_products_contain_the_exact_ones() -> None:
         assert contained(A.margins(U, A.vector(w)), m)
 
 
+@pytest.mark.thorough
 def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
     folder = Path(str(boostopt.verification.__file__)).parent
     parts = [*(folder / f"{name}.py" for name in TRUSTED)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from boosting.random_classes import drawn
+from speeds import many
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
@@ -154,7 +155,7 @@ def test_slopes_at_many_steps_are_those_at_each(p: float, B: float) -> None:
 def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
     """Random states in which the slope changes from falling to rising more than once."""
     rng, several = np.random.default_rng(0), 0
-    for _ in range(120):
+    for _ in range(many(120, 20)):
         G = functional(rng, float(10 ** rng.uniform(0.5, 3.0)), 2.0, float(10 ** rng.uniform(-1.0, 1.5)))
         if (G.far >= 0).all():
             continue

@@ -242,6 +242,7 @@ def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
     assert run.rounds <= run.most_rounds
 
 
+@pytest.mark.thorough
 def test_an_epsilon_ends_smoothboost_by_what_is_certified_and_not_by_what_is_taken_for_granted() -> None:
     run = smoothboost(stumps(), kappa=0.3, gamma=0.02, epsilon=0.05)
     assert not run.reason.startswith("direct") or run.class_certificate.gap <= 0.05 + 1e-9
