@@ -45,6 +45,7 @@ from .margins import Margins as Margins
 from .models.certificate import ModelCertificate as ModelCertificate
 from .models.certifying import certify_model as certify_model
 from .models.certifying import certify_svc as certify_svc
+from .oracles.boosted_stumps import boosted_stump_matrix as boosted_stump_matrix
 from .oracles.stumps import stump_matrix as stump_matrix
 from .programs.catalogue import get_formulation as get_formulation
 from .programs.catalogue import list_formulations as list_formulations

@@ -75,7 +75,7 @@ class Certificate:
     kkt
         The residuals of the optimality conditions for the original answer.
     value_bound
-        C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
+        C_Delta / eta, the largest value of the regularizer.
     excess
         A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds
         the largest value in the domain of G by at least this number. The optimum and both ends are then inf.
@@ -181,11 +181,9 @@ class Certificate:
 
     @property
     def relative_gap(self) -> float:
-        """The gap over max(|upper|, C_Delta / eta), for small objectives; inf if this scale is 0."""
-        if not np.isfinite(self.gap):
-            return self.gap
-        scale = max(abs(self.upper), self.value_bound)
-        return self.gap / scale if scale > 0 else np.inf
+        """The gap over the size of the optimum, max(|lower|, |upper|); inf if this is 0 and the gap is not."""
+        size = max(abs(self.lower), abs(self.upper))
+        return self.gap / size if np.isfinite(self.gap) and 0.0 < self.gap and size > 0.0 else self.gap
 
     def contains(self, value: float) -> bool:
         """Whether the optimum can have this value."""

@@ -185,7 +185,7 @@ def _dataset(data: str, how: Folder) -> Dataset:
     """Load a data set with its margin matrix, which all formulations share."""
     named = kind(Path(data)) in SEPARATORS
     dataset = (how.files if named else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)).load(data)
-    return replace(dataset, U=Margins(dataset.margin_matrix(how.draw.columns, how.draw.random_state)))
+    return replace(dataset, U=Margins(how.draw.margin_matrix(dataset)))
 
 
 def _of(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:

@@ -11,6 +11,7 @@ from boostopt.boosting.columns import AUTO
 from boostopt.boosting.columns import ColumnsPerRound as ColumnsOfRound
 
 DEFAULT_COLUMNS = 100
+DEFAULT_HYPOTHESES = "boosted"
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_TOL = 1e-8
 DEFAULT_REPEATS = 3
@@ -113,10 +114,12 @@ SetOrFolder = Annotated[
         "standard set of programs is written to."
     ),
 ]
-Columns = Annotated[
-    int, typer.Option(**AT_LEAST_ONE, help="Number of random decision stumps (with their negations) as hypotheses.")
+Columns = Annotated[int, typer.Option(**AT_LEAST_ONE, help="Number of decision stumps as hypotheses.")]
+Hypotheses = Annotated[
+    str,
+    typer.Option(help="boosted: AdaBoost chooses the stumps; random: stumps with their negations, drawn at random."),
 ]
-RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of the random stumps.")]
+RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of the stumps.")]
 Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |lower|, |upper|).")]
 
 

@@ -15,12 +15,14 @@ from boostopt.cli.classes import oracle_of_data
 from boostopt.cli.clusters import ClusterTable
 from boostopt.cli.options import (
     DEFAULT_COLUMNS,
+    DEFAULT_HYPOTHESES,
     Accuracy,
     Columns,
     ColumnsPerRound,
     Drop,
     Epsilon,
     Eta,
+    Hypotheses,
     Label,
     MaxRounds,
     Nu,
@@ -85,10 +87,15 @@ class FileOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:
-    """The draw of hypotheses from the examples."""
+    """The choice of hypotheses by the examples."""
 
     columns: Columns = DEFAULT_COLUMNS
+    hypotheses: Hypotheses = DEFAULT_HYPOTHESES
     random_state: RandomState = 0
+
+    def margin_matrix(self, dataset: Dataset) -> Any:
+        """Return the margins of the hypotheses on a data set, or the U that it holds."""
+        return dataset.margin_matrix(self.columns, self.random_state, self.hypotheses)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +126,9 @@ class ParameterOptions:
 
     def program(self, page: Formulation[Any], dataset: Dataset, draw: ColumnOptions) -> Program:
         """Draw the columns and bind the formulation."""
-        U = dataset.margin_matrix(draw.columns, draw.random_state)
+        U = draw.margin_matrix(dataset)
         if dataset.U is not None and draw != ColumnOptions():
-            say(f"warning: {dataset.name} holds U: --columns and --random-state have no effect.")
+            say(f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state have no effect.")
         parameters = self.read(page, total_count(dataset, U.shape[0]))
         check_required(page, parameters)
         return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from boostopt.cli.application import command, output
 from boostopt.cli.classes import TREE
-from boostopt.cli.options import ClassWeight, Data
+from boostopt.cli.options import DEFAULT_HYPOTHESES, ClassWeight, Data
 from boostopt.cli.reading import read_class_weight
 from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
@@ -76,10 +76,14 @@ def verify_command(
                 other = verify(certificate, _class_of(not classifier, *arguments), formulation=own)
                 verification = replace(verification, reason=verification.reason + _hint(other, classifier))
         else:
-            U = dataset.margin_matrix(draw.columns, draw.random_state)
+            U = draw.margin_matrix(dataset)
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
             total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
             verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
+            if not verification and dataset.X is not None and draw.hypotheses == DEFAULT_HYPOTHESES:
+                # Proofs of older versions are of random stumps, which their commands drew without being asked.
+                drawn = replace(draw, hypotheses="random").margin_matrix(dataset)
+                verification = verify(certificate, drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
         if not verification:
             verification = replace(verification, reason=verification.reason + _other_names(names, dataset))
     if json:

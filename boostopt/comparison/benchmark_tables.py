@@ -22,7 +22,7 @@ Cells = Mapping[tuple[str, float], Cell]
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """A table for each program, with what is known of its optimum, and one over all.
+    """A table for each program, with what is known of its optimum and remarks on it, and one over all.
 
     Below them are the reasons of failures and omissions, and the machine.
     A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `asked` says
@@ -31,6 +31,7 @@ class BenchmarkTable:
 
     labels: Sequence[str]
     verdicts: Mapping[str, Conclusion]
+    remarks: Mapping[str, Sequence[Conclusion]]
     scores: Sequence[Score]
     means: Sequence[Mean]
     contradicted: Sequence[str]
@@ -48,6 +49,8 @@ class BenchmarkTable:
                 yield foot(f"{backends}: {why}", "dim", options)
             if label not in self.contradicted:
                 yield foot(self.verdicts[label].words, "", options)
+                for remark in self.remarks[label]:
+                    yield foot(remark.words, "yellow", options)
         if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
             yield self._table(console, options, cells_of_means(self.means))

@@ -16,7 +16,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import Mean, Score, means, scores
-from boostopt.comparison.wording import asked_for, together, verdict
+from boostopt.comparison.wording import asked_for, together, trivial_bounds, verdict
 from boostopt.frames import data_frame
 from boostopt.text import as_text, html_table
 
@@ -92,9 +92,14 @@ class Benchmark:
         """Return the tables for rich's consoles."""
         from boostopt.comparison.benchmark_tables import BenchmarkTable
 
+        by_program = {label: [run for run in self.runs if run.program == label] for label in self.programs}
         return BenchmarkTable(
             tuple(self.programs),
-            {label: verdict([run for run in self.runs if run.program == label]) for label in self.programs},
+            {label: verdict(runs) for label, runs in by_program.items()},
+            {
+                label: trivial_bounds(runs, self.programs[label].get("about", {}).get("equal_weights", ()))
+                for label, runs in by_program.items()
+            },
             self.scores,
             self.means,
             self.contradicted,

@@ -9,7 +9,7 @@ from typing import Any
 from boostopt.arguments import optional, seconds, text
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.process import close
-from boostopt.comparison.descriptions import describe
+from boostopt.comparison.descriptions import bounds_of_equal_weights, describe
 from boostopt.comparison.machine import boostopt_version, machine, machine_in_words
 from boostopt.comparison.opening import open_backends
 from boostopt.comparison.options import compare_options
@@ -17,7 +17,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.progress import called, of_backend, of_backends
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
-from boostopt.comparison.wording import clashes, proved, together, width
+from boostopt.comparison.wording import clashes, proved, relative_width, together, width
 from boostopt.frames import data_frame
 from boostopt.programs.program import Program
 from boostopt.solving.asking import TOL, gap_of, profile_of
@@ -52,19 +52,37 @@ class Comparison:
         """Return the table for rich's consoles."""
         from boostopt.comparison.tables import ComparisonTable
 
-        return ComparisonTable(self.program.headline, self.rows)
+        return ComparisonTable(self.program.headline, self.rows, bounds_of_equal_weights(self.program))
 
     def _repr_html_(self) -> str:
-        header = ("backend", "verdict", "certified about the optimum", "gap", "seconds", "the solver says")
+        header = (
+            "backend",
+            "verdict",
+            "certified about the optimum",
+            "gap",
+            "relative gap",
+            "seconds",
+            "the solver says",
+        )
         cells = list[tuple[object, ...]]()
         for row in self.rows:
             if not row.ran:
-                cells.append((row.backend, row.result, row.reason, "", "", ""))
+                cells.append((row.backend, row.result, row.reason, "", "", "", ""))
             elif row.answered:
-                cells.append((row.backend, row.verdict, proved(row), width(row), row.seconds, row.solver_status))
+                cells.append(
+                    (
+                        row.backend,
+                        row.verdict,
+                        proved(row),
+                        width(row),
+                        relative_width(row),
+                        row.seconds,
+                        row.solver_status,
+                    )
+                )
             else:
                 why = row.error or row.solver_status
-                cells.append((row.backend, row.verdict, proved(row), "", row.seconds, why))
+                cells.append((row.backend, row.verdict, proved(row), "", "", row.seconds, why))
         return html_table(self.program.headline, cells, header)
 
     @property

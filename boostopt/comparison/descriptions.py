@@ -18,7 +18,7 @@ def describe(program: Program) -> dict[str, Any]:
     `headline`; `title`, `sources`, `page` (the text of the page, with its problems in plain notation) and `meanings`
     (of the parameters, by name), which are "" or empty if the page does not have them; `nonzeros`, `smallest` and
     `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; and whether the `reference`
-    distribution is that of c.
+    distribution is that of c; and `equal_weights`, the bounds that they prove (see `bounds_of_equal_weights`).
     """
     page, examples = program.formulation, program.examples
     stated = isinstance(page, Formulation)
@@ -33,7 +33,20 @@ def describe(program: Program) -> dict[str, Any]:
         "reference": "proportional to c"
         if np.allclose(examples.d0, examples.c / examples.total, rtol=1e-12, atol=0.0)
         else "given",
+        "equal_weights": bounds_of_equal_weights(program),
     }
+
+
+def bounds_of_equal_weights(program: Program) -> list[float | None]:
+    """Return the lower bound that equal weights of the hypotheses prove, and the upper bound by equal examples.
+
+    Returns
+    -------
+    Two numbers; None for an infinite bound.
+    """
+    examples, t = program.examples, program.margins.t
+    trivial = program.certify(d=examples.c / examples.total, w=np.full(t, 1.0 / t))
+    return [bound if np.isfinite(bound) else None for bound in (trivial.lower, trivial.upper)]
 
 
 def _entries(program: Program) -> dict[str, Any]:

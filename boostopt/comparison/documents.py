@@ -272,6 +272,12 @@ def _program(value: Any) -> dict[str, Any]:
     ]
     if len(counted) not in (0, 2):
         raise ValueError("multiplicities must be the smallest and the largest one")
+    equal = fields.listed(about.get("equal_weights", []), "equal_weights")
+    if len(equal) not in (0, 2):
+        raise ValueError("equal_weights must be the two bounds that they prove")
+    for bound in equal:
+        if bound is not None:
+            fields.finite(bound, "a bound of equal weights")
     parameters = fields.mapping(content.get("parameters", {}), "parameters")
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):

@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.tables import asked
-from boostopt.comparison.wording import BUG, clashes, iterations, proved, seconds_once, width
+from boostopt.comparison.wording import BUG, clashes, iterations, proved, relative_width, seconds_once, width
 from boostopt.frames import tabular
 
 ABSENT = "-"
@@ -192,11 +192,20 @@ def _rounded(value: float, place: int, way: str) -> str:
 
 def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> Printed:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
-    names = ("backend", "asked for", "verdict", "certified interval", "gap", "seconds", "iterations")
+    names = ("backend", "asked for", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
     cells = [
-        (row.backend, asked(row), row.verdict or "", narrow(row), width(row), seconds_once(row), iterations(row))
+        (
+            row.backend,
+            asked(row),
+            row.verdict or "",
+            narrow(row),
+            width(row),
+            relative_width(row),
+            seconds_once(row),
+            iterations(row),
+        )
         if row.ran
-        else (row.backend, asked(row), "not run", *[""] * 4)
+        else (row.backend, asked(row), "not run", *[""] * 5)
         for row in rows
     ]
     agree = not any(clashes(row, rows) for row in rows)
@@ -205,9 +214,9 @@ def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> 
         tuple(("", name) for name in names),
         tuple(cells),
         frozenset({0, 1, 2, 3}),
-        frozenset((i, 5) for i, row in enumerate(rows) if row.seconds == fastest),
+        frozenset((i, 6) for i, row in enumerate(rows) if row.seconds == fastest),
         f"{headline}. Intervals of the optimum that the answers prove, rounded outward, and the seconds of one run; "
-        f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|).",
+        f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|). The relative gap is over |optimum|.",
         (
             *([] if agree else [f"The intervals contradict each other. {BUG}"]),
             *(f"{row.backend}: not run. {row.reason}" for row in rows if not row.ran),

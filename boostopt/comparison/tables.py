@@ -25,6 +25,7 @@ from boostopt.comparison.wording import (
     iterations,
     phases,
     proved,
+    relative_width,
     seconds_once,
     width,
 )
@@ -55,16 +56,17 @@ class ComparisonTable:
 
     headline: str
     rows: Sequence[Row]
+    equal_weights: Sequence[float | None]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        layouts = [self._table(columns, halves) for columns in (8, 5) for halves in (False, True)]
+        layouts = [self._table(columns, halves) for columns in (9, 5) for halves in (False, True)]
         layouts.append(self._table(5, interval=False))
         table = fitting(console, options, layouts)
         yield foot(self.headline, "bold", options)
         yield table
         for row in self.rows:
             yield foot(_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
-        for conclusion in conclusions(self.rows):
+        for conclusion in conclusions(self.rows, self.equal_weights):
             yield foot(conclusion.words, KINDS[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
@@ -78,6 +80,7 @@ class ComparisonTable:
         table.add_column("gap", justify="right", no_wrap=True)
         table.add_column("seconds", justify="right", no_wrap=True)
         if columns > 5:
+            table.add_column("relative\ngap", justify="right", no_wrap=True)
             table.add_column("overlaps", justify="center")
             table.add_column("asked for", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
@@ -138,7 +141,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
 def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
     """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
-        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", ""]
+        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", "", ""]
     verdict, clashing = row.verdict or "", clashes(row, rows)
     by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
@@ -147,6 +150,7 @@ def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
         Text(halved(proved(row)) if halves else proved(row)),
         width(row),
         seconds_once(row),
+        relative_width(row),
         Text(f"NO: {', '.join(clashing)}", "bold red")
         if clashing
         else Text("yes", "green")

@@ -23,6 +23,9 @@ NO_ANSWER = "no answer"
 
 UNANSWERED = "No backend left an answer."
 
+MAX_SHARE = 0.01
+"""Gap asked for, over the size of the optimum, above which the optimum is called small."""
+
 Kind = Literal["known", "good", "warning", "wrong"]
 
 
@@ -79,8 +82,16 @@ def verdict(runs: Sequence[Row]) -> Conclusion:
     return Conclusion(f"{where}: certified to {finest:g} by {_listed(provers)}; {agree}.", kind)
 
 
-def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
-    """Say what follows from the runs of one program by several backends, each run once."""
+def conclusions(runs: Sequence[Row], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
+    """Say what follows from the runs of one program by several backends, each run once.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    equal_weights
+        The bounds that equal weights prove, as in `trivial_bounds`.
+    """
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran or lower > upper:
         return [verdict(runs)]
@@ -104,13 +115,50 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
     short = [run.backend for run in ran if not run.reached]
     if short:
         sentences.append(Conclusion(f"Not as narrow as {_relative(ran[0])}: {', '.join(short)}.", "warning"))
+    return [*sentences, *trivial_bounds(runs, equal_weights)]
+
+
+def trivial_bounds(runs: Iterable[Row], equal_weights: Sequence[float | None]) -> list[Conclusion]:
+    """Say where a program compares little: its optimum is as small as the gap asked for, or known without a solver.
+
+    Parameters
+    ----------
+    runs
+        The runs of the program.
+    equal_weights
+        The lower bound that equal weights of the hypotheses prove, and the upper bound that equal weights of the
+        examples prove; None for an infinite bound, and empty if they are not known.
+    """
+    ran = [run for run in runs if run.ran]
+    lower, upper = together(ran)
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
+        return []
+    tol = min(run.tol for run in ran)
+    size, sentences = max(abs(lower), abs(upper)), list[Conclusion]()
+    if size <= tol:
+        sentences.append(
+            Conclusion(
+                f"The optimum is 0 up to the gap {tol:g}: below this gap solvers are compared on noise.", "warning"
+            )
+        )
+    elif tol > MAX_SHARE * size:
+        sentences.append(
+            Conclusion(f"The optimum is small: a gap of {tol:g} is {tol / size:.2g} times its size.", "warning")
+        )
+    for weighted, end, bound, optimum in zip(
+        ("hypotheses", "examples"), ("lower", "upper"), equal_weights, (upper, lower), strict=False
+    ):
+        if bound is not None and abs(optimum - bound) <= tol * max(1.0, size):
+            sentences.append(
+                Conclusion(f"Equal weights of the {weighted} prove the {end} bound without a solver.", "warning")
+            )
     return sentences
 
 
 def _relative(run: Row) -> str:
-    """Return the gap asked for; where the optimum is large, with the words that it is relative to it."""
+    """Return the gap asked for, which is relative to max(1, |optimum|): with the words which of both it is."""
     large = run.gap > 1.0001 * run.scaled_gap
-    return f"{run.tol:g} times the optimum" if large else f"{run.tol:g}"
+    return f"{run.tol:g} times the optimum" if large else f"an absolute gap of {run.tol:g}"
 
 
 def proved(run: Row) -> str:
@@ -123,6 +171,11 @@ def proved(run: Row) -> str:
 def width(run: Row) -> str:
     """Return the certified gap of an answer, not scaled; a program that is proved infeasible has none."""
     return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
+
+
+def relative_width(run: Row) -> str:
+    """Return the certified gap over the size of the optimum, the larger of the two ends; "-" for none."""
+    return f"{run.relative_gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
 def seconds_once(run: Row) -> str:

@@ -18,8 +18,9 @@ from boostopt.data.contents import Contents, check_weights, of_arrays, of_name, 
 from boostopt.data.labels import as_they_are, is_blank, two_classes
 from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
 from boostopt.data.tables import SEPARATORS
-from boostopt.errors import DataError, nearest
+from boostopt.errors import DataError, OptionError, nearest
 from boostopt.files import kind, read_npz
+from boostopt.oracles.boosted_stumps import boosted_stump_matrix
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
 
@@ -28,6 +29,9 @@ EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 
 EMBEDDED_SET = "embedded"
 """The form of a source that is one of these."""
+
+HYPOTHESES = ("boosted", "random")
+"""The ways in which `Dataset.margin_matrix` chooses decision stumps."""
 
 TABLE = "table"
 """The form of a source with named columns: CSV, or the same with tabs."""
@@ -67,12 +71,34 @@ class Dataset:
     features: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
-    def margin_matrix(self, t: int, random_state: int) -> Any:
-        """Return U: the given one, or the margins of decision stumps drawn with a seed (at most t columns)."""
+    def margin_matrix(self, t: int, random_state: int, hypotheses: str = "random") -> Any:
+        """Return U: the given one, or the margins of at most t decision stumps that depend on a seed.
+
+        Parameters
+        ----------
+        t
+            Number of columns wanted, at least 1.
+        random_state
+            The seed.
+        hypotheses
+            "random": stumps drawn at random, each with its negation (`stump_matrix`); "boosted": stumps that AdaBoost
+            chooses (`boosted_stump_matrix`).
+
+        Raises
+        ------
+        DataError
+            There are neither X and y nor U.
+        OptionError
+            `hypotheses` is another word.
+        """
+        if hypotheses not in HYPOTHESES:
+            raise OptionError(f"hypotheses must be one of {', '.join(HYPOTHESES)}; got {hypotheses!r}. Choose one.")
         if self.U is not None:
             return self.U
         if self.X is None or self.y is None:
             raise DataError(f"{self.name} holds neither X and y nor U.")
+        if hypotheses == "boosted":
+            return boosted_stump_matrix(self.X, self.y, t, random_state, self.c)
         return stump_matrix(self.X, self.y, t, random_state)
 
     def in_order(self, names: Sequence[str]) -> Dataset:

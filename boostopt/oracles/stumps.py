@@ -51,7 +51,7 @@ def stump_matrix(
     if random_state is not None and not isinstance(random_state, np.random.Generator):
         random_state = seed("random_state", random_state)
     rng = np.random.default_rng(random_state)
-    stumps = [features[:, j] > threshold for j, threshold in _draw(features, -(-t // 2), rng)]
+    stumps = [features[:, j] > threshold for j, threshold in draw_stumps(features, -(-t // 2), rng)]
     if not stumps:
         stumps = [np.ones(len(labels), dtype=bool)]
     h = 2 * np.array(stumps, dtype=np.int8).T - 1
@@ -59,8 +59,8 @@ def stump_matrix(
     return (signed * labels[:, np.newaxis]).astype(np.int8)
 
 
-def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -> list[tuple[int, float]]:
-    """Return up to `count` different (feature, threshold)."""
+def draw_stumps(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -> list[tuple[int, float]]:
+    """Draw up to `count` different stumps, each as its feature and its threshold."""
     varying = [int(j) for j in np.flatnonzero(X.min(axis=0) < X.max(axis=0))]
     left: dict[int, Float[Array, " thresholds"]] = {}
     drawn: list[tuple[int, float]] = []

@@ -23,6 +23,7 @@ from boostopt.comparison.wording import (
     conclusions,
     fastest,
     reasons,
+    trivial_bounds,
     verdict,
 )
 from boostopt.errors import ProblemError
@@ -157,7 +158,7 @@ def _formulations(b: Benchmark) -> tuple[Stated, ...]:
 def _program(of: Document, k: int, label: str) -> Shown:
     b = of.benchmark
     program, runs = b.programs[label], [run for run in b.runs if run.program == label]
-    best = _narrowest(runs)
+    best, equal = _narrowest(runs), program.get("about", {}).get("equal_weights", ())
     return Shown(
         label=label,
         verdict=verdict(runs),
@@ -165,7 +166,7 @@ def _program(of: Document, k: int, label: str) -> Shown:
         facts=facts(program, b.origin.data),
         pictures=_pictures(best, f"program{k}"),
         rows=tuple(best),
-        conclusions=() if of.measured else tuple(conclusions(runs)),
+        conclusions=tuple(trivial_bounds(runs, equal) if of.measured else conclusions(runs, equal)),
         scores=_scores(b, label) if of.measured else None,
         logs=by_backend(runs),
     )

@@ -11,7 +11,7 @@ import pytest
 from certificate_files import program
 from commands import refused, run
 
-from boostopt import ProblemError, get_formulation
+from boostopt import ProblemError, get_formulation, load_dataset
 from boostopt.certificates.certificate import Certificate
 
 
@@ -218,3 +218,12 @@ def test_a_classifier_is_fitted_to_examples(folder: Path) -> None:
     np.savez(data, U=program("cap").margins.to_array())
     run("boost", "lpboost", "--data", data, "--nu", "3", "--certificate", folder / "class.json")
     refused(".*holds U", "verify", folder / "class.json", "--data", data, "--classifier")
+
+
+def test_a_proof_of_random_stumps_is_found_without_being_told(tmp_path: Path) -> None:
+    """Proofs of older versions are of random stumps, which were the only ones."""
+    stated = get_formulation("lpboost").bind(load_dataset("breast_cancer").margin_matrix(6, 2), nu=50)
+    stated.solve("highs").save(tmp_path / "proof.json")
+    same = ("verify", tmp_path / "proof.json", "--data", "breast_cancer", "--columns", 6)
+    assert run(*same, "--random-state", 2).exit_code == 0
+    assert run(*same, "--random-state", 3).exit_code == 1

@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
 from boostopt.comparison.rows import Row, answered_row
-from boostopt.comparison.tables import BLAMED, STYLES, certificate_table
+from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table
 from boostopt.solving.explanation import PROOFS
 from boostopt.text import interval
 
@@ -129,6 +129,7 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
         interval(c.lower, c.upper),
         f"{c.gap:.1e}",
         "1.250",
+        f"{c.relative_gap:.1e}",
         "yes",
         "1e-10",
         str(solution.iterations),
@@ -142,13 +143,13 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
 def test_a_row_without_an_answer_says_so() -> None:
     failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), gaps=(), solver_status="not started")
     text = shown(table(compared(row("one", failed))))
-    assert (cells(text, "one")[1], cells(text, "one")[7]) == ("none", "-")
+    assert (cells(text, "one")[1], cells(text, "one")[8]) == ("none", "-")
     assert 'one says "not started"; no answer; build' in words(text)
 
 
 def test_an_unable_row_is_empty_and_its_reason_stands_below_once() -> None:
     text = shown(table(compared(row("able", solved(), True), row("not", reason="it takes no cones"))))
-    assert cells(text, "not") == ["not", "not run", "", "", "", "", "", ""]
+    assert cells(text, "not") == ["not", "not run", "", "", "", "", "", "", ""]
     assert words(text).count("it takes no cones") == words(text).count("not: not run. it takes no cones.") == 1
 
 
@@ -161,7 +162,7 @@ def test_every_verdict_has_a_style_and_a_row(verdict: Verdict) -> None:
 
 def test_clashing_rows_name_each_other_and_the_report_calls_it_a_bug() -> None:
     text = shown(table(compared(row("a", at(0.1, 0.2)), row("b", at(0.3, 0.4)), row("c", at(0.3, 0.5)))))
-    assert [cells(text, name)[5] for name in "abc"] == ["NO: b, c", "NO: a", "NO: a"]
+    assert [cells(text, name)[6] for name in "abc"] == ["NO: b, c", "NO: a", "NO: a"]
     assert "The intervals contradict each other." in words(text)
     assert "that is a bug in boostopt: please report it with the data." in words(text)
     assert "All together" not in text
@@ -176,15 +177,15 @@ def test_the_conclusion_holds_all_intervals_together_and_names_who_is_right_and_
     )
     text = words(shown(table(compared(*rows, tol=1e-4))))
     assert "All together: the optimum lies in [0.2, 0.3]." in text
-    assert "Certified to 0.0001: slow, fast." in text
+    assert "Certified to an absolute gap of 0.0001: slow, fast." in text
     assert "Fastest of them in this one run: fast." in text
-    assert "Not as narrow as 0.0001: wide." in text
+    assert "Not as narrow as an absolute gap of 0.0001: wide." in text
 
 
 def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
     text = words(shown(table(compared(row("wide", at(0.0, 0.9))))))
     assert "All together: the optimum lies in [0, 0.9]." in text
-    assert "Not as narrow as 1e-08: wide." in text
+    assert "Not as narrow as an absolute gap of 1e-08: wide." in text
     assert "Certified to" not in text
     assert "Fastest" not in text
 
@@ -294,12 +295,23 @@ def test_a_certificate_shows_interval_gap_and_residuals() -> None:
     assert text.splitlines()[0].strip() == "lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01"
 
 
-def test_a_gap_around_an_optimum_of_0_is_relative_to_nothing() -> None:
-    """Of LPBoost the largest value of the regularizer is 0, and the upper end is 0 here."""
+def test_a_gap_is_relative_to_the_larger_end_and_without_ends_to_nothing() -> None:
     program = get_formulation("lpboost").bind(np.array([[1.0], [-1.0]]), nu=1)
-    c = replace(program.certify(d=[0.5, 0.5], w=[1.0]), upper=0.0)
-    assert np.isinf(c.relative_gap)
-    assert cells(shown(certificate_table(program, c, 1e-6)), "gap")[1] == f"{c.gap:.2e}  (slack included)"
+    c = replace(program.certify(d=[0.5, 0.5], w=[1.0]), lower=-0.25, upper=0.0)
+    assert c.relative_gap == c.gap / 0.25
+    c = replace(c, upper=np.inf)
+    assert cells(shown(certificate_table(program, c, 1e-6)), "gap")[1] == "inf  (slack included)"
+
+
+def test_a_comparison_says_where_it_compares_little() -> None:
+    trivial = words(shown(ComparisonTable("", [row("a", at(-1e-9, 1e-9), True)], [0.0, 0.5])))
+    assert "The optimum is 0 up to the gap 1e-08" in trivial
+    assert "Equal weights of the hypotheses prove the lower bound" in trivial
+    assert "Equal weights of the examples" not in trivial
+    small = words(shown(ComparisonTable("", [row("a", at(1e-7, 1.01e-7), True)], [-1.0, None])))
+    assert "a gap of 1e-08 is 0.099 times its size" in small and "Equal weights" not in small
+    known = words(shown(ComparisonTable("", [row("a", at(0.5, 0.5), True)], [-1.0, 0.5])))
+    assert "Equal weights of the examples prove the upper bound" in known and "The optimum is" not in known
 
 
 def test_a_wide_certificate_says_that_it_is() -> None:
