@@ -108,6 +108,14 @@ class Rows(ABC):
     def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
         """Return the sum of what a kernel says of each part and of what was left beside it."""
 
+    def map_parts(self, kernel: Callable[..., Any], *small: Any) -> Kept:
+        """Leave what a function of a part, and of something small, returns of each part beside it."""
+        return self._kept(kernel, *small)
+
+    def sum_parts(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
+        """Return the sum of what a function of a part, of what was left beside it, and of something small returns."""
+        return self._added(kernel, kept, *small)
+
     def _and_constants(self, number: int) -> tuple[Int[Array, " varying1"], Int[Array, " varying1"], int]:
         """Return features, starts and thresholds with one more."""
         return np.append(self.features, number), np.append(self.starts, self.thresholds), self.thresholds + 1

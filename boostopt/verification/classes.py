@@ -31,11 +31,11 @@ from boostopt.verification.agreement import agree, stated_pair
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
 from boostopt.verification.describing import class_in_words
-from boostopt.verification.looks import save_looks
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import into_ball, normed_weights
 from boostopt.verification.reading import LARGEST_ARRAYS, Document
+from boostopt.verification.saving_looks import save_looks
 from boostopt.verification.verdicts import BOTH, NO_MORE, UNSTATED, Verification, claimed_ends, compare, matrix, verdict
 from boostopt.verification.writing import plain, read_back, stated, with_claim, write
 

@@ -9,32 +9,35 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import file_path
-from boostopt.boosting.aims import Aim, SoftMarginAim, aim_of, aim_of_goal
-from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.proving import Proof, check_splits, proof_of
-from boostopt.boosting.reached import below
 from boostopt.boosting.serving import standing_for
-from boostopt.errors import BoostoptError, needed
+from boostopt.errors import BoostoptError
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
-from boostopt.oracles.saving import restored_hypothesis, to_state
+from boostopt.oracles.saving import restored_hypothesis
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
-from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
+from boostopt.regularizers.statements import Statement
+from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows
-from boostopt.shapes import Array, Int
-from boostopt.verification.agreement import check_pair, page_in, pair_in, record_in, stated_pair
-from boostopt.verification.describing import class_in_words
+from boostopt.shapes import Array
+from boostopt.verification.agreement import check_pair, page_in, pair_in, record_in
+from boostopt.verification.data_passes import (
+    ONE,
+    Term,
+    negative_loss,
+    negative_loss_upper,
+    soft_margin,
+    soft_margin_upper,
+)
+from boostopt.verification.describing import class_in_words, described, described_edge
+from boostopt.verification.exact import Rationals
 from boostopt.verification.parsing import claimed, count, fail, listed, mapping, number, text, with_keys
 from boostopt.verification.reading import FORMAT, KIND, LARGEST_SUM, Stated, formulation_in
 from boostopt.verification.verdicts import UNSTATED, Verification
-from boostopt.verification.writing import write
 
 SUBJECT = "looks"
 """What such a file is about."""
@@ -47,61 +50,14 @@ NO_ROWS = (
 NO_DIGEST = "; the file has no digest of its rows: whether they are those of the data was not checked"
 """The words where an older file is verified."""
 
+BUCKETS = 1 << 14
+"""Buckets of a window; what lies below it and above it has one more each."""
+
+LONGEST_SHIFT = 30
+"""The binary logarithm of the most margins that a bucket has."""
+
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a hypothesis or a parameter that was stated wrongly."""
-
-
-def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
-    """Save the certificate of a run of looks; both ends are told anew before.
-
-    Raises
-    ------
-    OptionError
-        The oracle has other examples or another class.
-    DataError
-        The file cannot be written.
-    """
-    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, needed(oracle.rows, "rows")
-    page = stored.problem.page
-    reached, aim = stored.reached, needed(aim_of(stored.problem, oracle.total), "an aim of looks")
-    proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
-    room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
-    parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
-    document = {
-        "kind": KIND,
-        "format": FORMAT,
-        "subject": SUBJECT,
-        "formulation": {
-            "name": page.name,
-            "parameters": parameters,
-            **stated_pair(page, stored.problem.first.parameters, stored.problem.examples),
-        },
-        "nu": float(aim.nu) if isinstance(aim, SoftMarginAim) else None,
-        "data": {
-            "N": oracle.N,
-            "examples": int(oracle.total),
-            "oracle": class_in_words(oracle),
-            "digest": rows.digest(),
-            "hypotheses": [
-                {"split": list(split), "is": to_state(hypothesis)}
-                for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
-            ],
-        },
-        "w": W.tolist(),
-        "d": {
-            "w": proof.W.tolist(),
-            "origin": proof.window.origin,
-            "shift": proof.window.shift,
-            "table": proof.table.tolist(),
-        },
-        # Outward by a bit: the letters of a float may lie on either side of it.
-        "claim": {
-            "lower": math.nextafter(certificate.lower - room, -math.inf),
-            "upper": math.nextafter(certificate.upper + room, math.inf),
-        },
-        "made": dict(made),
-    }
-    write(file_path("path", path), document, {})
 
 
 def verified(
@@ -149,16 +105,17 @@ def verified(
     for what, values in expected.items():
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
             fail(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
-    aim = _aim(page_in(name, formulation), parameters, pair, oracle, nu)
+    page = page_in(name, formulation)
+    eta = _eta(page, parameters, pair, oracle, nu)
     claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
     low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
-    lower, proof = _ends(about, oracle, rows, aim)
-    lower, upper = aim.scale * lower, aim.scale * proof.upper
+    lower, upper = _bounds(about, oracle, rows, nu, eta)
+    down, up = Rationals().low(lower), Rationals().high(upper)
     if low > lower:  # Python compares a float with a fraction exactly
-        fail(f"it has other examples, or claims too much: at least {low!r}, but these examples have {below(lower)!r}")
+        fail(f"it has other examples, or claims too much: at least {low!r}, but these examples have {down!r}")
     if high < upper:
-        fail(f"it has other examples, or claims too much: at most {high!r}, but these examples have {-below(-upper)!r}")
-    exact = aim.slack == 0
+        fail(f"it has other examples, or claims too much: at most {high!r}, but these examples have {up!r}")
+    exact = nu is not None
     how = "were proved in whole numbers" if exact else "were recomputed, with a bound on the rounding of logarithms,"
     return Verification(
         accepted=True,
@@ -166,45 +123,61 @@ def verified(
         formulation=name,
         parameters=parameters,
         outcome="solved",
-        lower=below(lower),
-        upper=-below(-upper),
+        lower=down,
+        upper=up,
         fractions=(lower, upper) if exact else (None, None),
         claimed=(low, high),
         verdict="proved" if exact else "bounded",
     )
 
 
-def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) -> tuple[Fraction, Proof]:
-    """Return what the weights reach, and what those of the examples prove."""
-    splits, d = list[Split](), with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
-    try:
-        stated = [with_keys(each, {"split", "is"}, "a hypothesis") for each in listed(about["data"]["hypotheses"], "")]
-        splits = [Split(*(_whole(value, "a split") for value in listed(each["split"], "a split"))) for each in stated]
-        check_splits(oracle, rows, splits, [restored_hypothesis(mapping(each["is"], "is")) for each in stated])
-    except UNREADABLE as failure:
-        fail(f"a hypothesis of the file does not belong to the class: {failure}. Check the order of the columns"[:300])
-    W, origin, shift = _weights(about["w"], splits), _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
+def _bounds(
+    about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, nu: float | None, eta: float
+) -> tuple[Fraction, Fraction]:
+    """Return what the weights of the hypotheses reach, and what the weights of the examples prove."""
+    d = with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
+    splits = _splits(about["data"]["hypotheses"], oracle, rows)
+    origin, shift = _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
     table = np.array([_whole(q, "a weight of a bucket") for q in listed(d["table"], "table")], dtype=np.int64)
-    if not (abs(origin) <= ONE and 0 <= shift <= BITS and len(table) == BUCKETS + 2):
+    if not (abs(origin) <= ONE and 0 <= shift <= LONGEST_SHIFT and len(table) == BUCKETS + 2):
         fail(f"the window must lie among the margins, and have {BUCKETS + 2} buckets; it has {len(table)}")
-    of_d = _weights(d["w"], splits)
-    if W.sum() != ONE:
-        fail(f"the weights must sum to 2^{BITS}; they sum to {W.sum()}")
+    terms, of_d = _terms(about["w"], splits), _terms(d["w"], splits)
+    if (total := sum(term[0] for term in terms)) != ONE:
+        fail(f"the weights must sum to 2^30; they sum to {total}")
+    bins = origin, shift, BUCKETS
+    if nu is None:
+        upper = negative_loss_upper(rows, of_d, bins, table, oracle.reflexive, eta)
+        return negative_loss(rows, terms, eta), upper
+    upper = soft_margin_upper(rows, of_d, bins, table, oracle.reflexive, Fraction(nu))
+    return soft_margin(rows, terms, Fraction(nu)), upper
+
+
+def _splits(stated: Any, oracle: RowsOracle, rows: Rows) -> list[tuple[int, int, int]]:
+    """Return the hypotheses of a file as splits; Rejected where one is not in the class, or is another one there."""
+    splits = list[tuple[int, int, int]]()
     try:
-        proof = proof_of(
-            rows, aim, oracle.reflexive, splits[: len(of_d)], of_d, Window(origin >> shift << shift, shift), table
-        )
-    except BoostoptError as failure:
-        fail(f"it has other examples, or proves nothing: {failure}"[:300])
-    return aim.sharp(rows, rows.scores(splits[: len(W)], W)), proof
+        for each in listed(stated, "the hypotheses"):
+            with_keys(each, {"split", "is"}, "a hypothesis")
+            feature, code, sign = (_whole(value, "a split") for value in listed(each["split"], "a split"))
+            hypothesis = restored_hypothesis(mapping(each["is"], "is"))
+            if not (0 <= code < rows.sizes.get(feature, 0) - 1 and (sign == 1 or (sign == -1 and oracle.reflexive))):
+                fail(f"the class does not contain {hypothesis}"[:300])
+            there = oracle.hypothesis(Split(feature, code, sign))
+            if there != hypothesis:
+                fail(f"the class has {there} in place of {hypothesis}. Check the order of the columns"[:300])
+            splits.append((feature, code, sign))
+    except UNREADABLE as failure:
+        fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
+    return splits
 
 
-def _aim(
+def _eta(
     page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: RowsOracle, nu: float | None
-) -> Aim:
-    """Return what looks of the formulation are after; Rejected where its nu is another one, or looks do not serve.
+) -> float:
+    """Return the eta of the logarithmic loss, or inf for a soft margin; Rejected where it is not that of a file's nu.
 
-    The formulation with its parameters must also mean the pair that the file states.
+    The formulation with its parameters must mean the pair that the file states. Without its entropy, this pair must be
+    one of two: the caps c / nu, or the logarithmic loss, each with the largest edge.
     """
     c = standing_for(page, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
@@ -212,19 +185,36 @@ def _aim(
     means, goal = pair_in(page, record, examples)
     if pair is not None:
         check_pair(page, means, pair, examples, parameters)
-    aim = aim_of_goal(goal, page, record, examples, oracle.total) if goal is not None and goal.signed else None
-    if aim is None or (float(aim.nu) if isinstance(aim, SoftMarginAim) else None) != nu:
-        wanted = "a loss" if nu is None else f"that of nu = {nu:g}"
-        fail(f"{page.name} with the parameters of the file has another soft margin than {wanted}")
-    return aim
+    other = (
+        f"{page.name} with the parameters of the file has another soft margin than "
+        f"{'a loss' if nu is None else f'that of nu = {nu:g}'}"
+    )
+    if goal is None:
+        fail(other)
+    try:
+        F, G = described(goal.F0, examples, () if nu is None else (nu, 1.0)), described_edge(goal.G)
+    except BoostoptError as failure:
+        fail(f"{other}: {failure}"[:400])
+    if G == {"kind": "maximum"} and nu is None and F.numbers["kind"] == "logarithmic loss":
+        return float(F.numbers["eta"])
+    caps = G == {"kind": "maximum"} and nu is not None and F.numbers["kind"] == "cap" and _are_caps_of(F, nu)
+    return math.inf if caps else fail(other)
 
 
-def _weights(stated: Any, splits: list[Split]) -> Int[Array, " t"]:
-    """Return whole weights, one for each of the first hypotheses."""
-    W = np.array([_whole(value, "a weight") for value in listed(stated, "the weights")], dtype=np.int64)
-    if len(W) > len(splits) or (W < 0).any() or W.sum() > ONE:
-        fail(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^{BITS}")
-    return W
+def _are_caps_of(F: Statement, nu: float) -> bool:
+    """Whether caps are c / nu. Caps of at least 1 bind nothing, and mean the smallest margin, nu = 1."""
+    caps = F.numbers
+    if caps["caps"] == "c / nu":
+        return caps["nu"] == nu or (nu == 1.0 and caps["nu"] <= 1.0)
+    return nu == 1.0 and (caps["nu"] <= 1.0 if caps["caps"] == "1 / nu" else bool((F.arrays["caps"] >= 1.0).all()))
+
+
+def _terms(stated: Any, splits: list[tuple[int, int, int]]) -> list[Term]:
+    """Return whole weights of the first hypotheses with these."""
+    W = [_whole(value, "a weight") for value in listed(stated, "the weights")]
+    if len(W) > len(splits) or min(W, default=0) < 0 or sum(W) > ONE:
+        fail(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^30")
+    return [(weight, *split) for weight, split in zip(W, splits, strict=False)]
 
 
 def _whole(value: Any, what: str) -> int:

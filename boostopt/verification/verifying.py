@@ -34,8 +34,12 @@ def verify(
 ) -> Verification:
     """Recompute every bound of a certificate file from the data, and say whether it holds.
 
-    `verify` does not trust the file and executes nothing in it. The module that computes the bounds,
-    `boostopt.verification.checking`, and the three modules that it names import NumPy but no solver.
+    `verify` does not trust the file and executes nothing in it. The bounds of a program are computed by
+    `boostopt.verification.checking`, with `pairs`, `points`, `arithmetic`, `reading`, `parsing` and `formulas` of the
+    same package and `parsing`, `algebra`, `calculus`, `convexity`, `intervals`, `compiled` and `solving` of
+    `boostopt.formulas`; those of a run of looks by `boostopt.verification.data_passes`. These modules import NumPy, and
+    nothing of a solver or of a run. What else you trust is the page of the formulation, which says what F and G are;
+    and for a class its oracle.
 
     Parameters
     ----------

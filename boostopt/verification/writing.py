@@ -166,13 +166,13 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str,
     target = file_path("path", path)
     if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
         lists = {name: array.tolist() for name, array in arrays.items()}
-        _write(target, _readable(_text({**document, "arrays": lists})))
+        _write(target, _readable(document_text({**document, "arrays": lists})))
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
     save_arrays(packed, plain)
     content = packed.getvalue()
-    text = _readable(_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
+    text = _readable(document_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
     _write(target.with_name(target.name + BESIDE), content)
     _write(target, text)
 
@@ -192,7 +192,7 @@ def _write(target: Path, content: bytes) -> None:
     replace_file(target, lambda file: file.write(content))
 
 
-def _text(about: dict[str, Any]) -> bytes:
+def document_text(about: dict[str, Any]) -> bytes:
     """Return a document as JSON text."""
     return json.dumps(plain(about), allow_nan=False, indent=1).encode()
 
@@ -246,7 +246,7 @@ def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program
 
 def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:
     """Return what a reader has of what is to be written."""
-    return as_document(parse(_text({**document, "arrays": {}})), arrays)
+    return as_document(parse(document_text({**document, "arrays": {}})), arrays)
 
 
 def _outward(end: float, lost: float, direction: int) -> float:

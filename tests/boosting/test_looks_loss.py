@@ -126,10 +126,11 @@ def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
     run.save_certificate(path, oracle)
     verification = verify(path, oracle)
     assert verification and verification.verdict == "bounded"
-    assert (verification.lower, verification.upper) == ends(run)
+    low, high = ends(run)  # the bins of the checker are finer, and it counts the rounding of what it has computed
+    assert low <= verification.lower <= low + 1e-5 and high - 1e-9 <= verification.upper <= high
     document = json.loads(path.read_text())
-    for end, by, said in (("lower", 1e-6, "claims too much: at least"), ("upper", -1e-6, "claims too much: at most")):
-        claim = {**document["claim"], end: document["claim"][end] + by}
+    for end, by, said in (("lower", 1e-9, "claims too much: at least"), ("upper", -1e-9, "claims too much: at most")):
+        claim = {**document["claim"], end: getattr(verification, end) + by}
         path.write_text(json.dumps({**document, "claim": claim}))
         assert said in verify(path, oracle).reason
     for nu in (1.0, 30.0):

@@ -1,0 +1,201 @@
+"""The checker of certificates by passes over the data: arithmetic of its own, whatever the modules of the runs say."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+import pytest
+from test_layers import ROOT, imports
+
+from boostopt import boost, verify
+from boostopt.errors import ProblemError
+from boostopt.oracles import BinnedStumps
+from boostopt.rows.coding import Coded
+from boostopt.rows.rows import Rows
+from boostopt.verification import data_passes
+from boostopt.verification.data_passes import LARGEST, ONE, negative_loss, negative_loss_upper, soft_margin
+from boostopt.verification.parsing import Rejected
+
+PROGRAMS: dict[str, dict[str, Any]] = {"erlpboost": {"nu": 60.0}, "log_loss": {"eta": 8.0}}
+"""A soft margin and a loss, with their parameters."""
+
+
+def oracle() -> BinnedStumps:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(300, 4)), 1)
+    return BinnedStumps(X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1, -1))
+
+
+@cache
+def certificate(page: str) -> str:
+    """The file of an honest run."""
+    import tempfile
+
+    epsilon = 0.02 * (300 if page == "log_loss" else 1)
+    run = boost(page, oracle(), epsilon=epsilon, **PROGRAMS[page])
+    with tempfile.TemporaryDirectory() as folder:
+        run.save_certificate(Path(folder) / "class.json", oracle())
+        return (Path(folder) / "class.json").read_text()
+
+
+def by(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Change what a function returns."""
+    return lambda function: lambda *arguments, **named: change(function(*arguments, **named))
+
+
+def of_property(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda before: property(lambda self: change(before.fget(self)))
+
+
+PATCHED: tuple[tuple[str, str, str, Any], ...] = (
+    ("erlpboost", "lower", "boosting.buckets.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))),
+    ("erlpboost", "lower", "boosting.aims.SoftMarginAim.sharp", by(lambda x: x + Fraction(5, 1000))),
+    (
+        "erlpboost",
+        "lower",
+        "boosting.aims.in_buckets",
+        by(lambda x: type(x)(x.window, x.found, x.sums + 10**7 * x.found)),
+    ),
+    ("erlpboost", "lower", "rows.kernels.Window.lowest", by(lambda x: x + 10**7)),
+    ("erlpboost", "lower", "rows.rows.Rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    ("erlpboost", "lower", "rows.rows.Rows.scores", by(lambda parts: [M + np.int32(10**7) for M in parts])),
+    ("erlpboost", "lower", "rows.rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    ("erlpboost", "lower", "rows.rows.scores", by(lambda M: M + np.int32(10**7))),
+    ("erlpboost", "upper", "boosting.aims.SoftMarginAim.cost", by(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "boosting.aims.SoftMarginAim.sum", by(lambda x: 2 * x)),
+    ("erlpboost", "upper", "boosting.proving.reach", by(lambda edges: edges // 2)),
+    ("erlpboost", "upper", "boosting.proving.Proof.upper", of_property(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "rows.rows.Rows.edges", by(lambda edges: edges // 2)),
+    ("erlpboost", "upper", "rows.rows.sums", by(lambda x: tuple(of_feature // 2 for of_feature in x))),
+    ("log_loss", "lower", "boosting.aims.LossAim.lower", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "boosting.aims.LossAim.sharp", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "boosting.aims.rounding", by(lambda x: x - 0.005)),
+    ("log_loss", "upper", "boosting.aims.LossAim.cost", by(lambda x: x - Fraction(5, 1000))),
+    ("log_loss", "upper", "boosting.aims.LossAim.sum", by(lambda x: 2 * x)),
+    ("log_loss", "upper", "regularizers.binary_entropy.LogarithmicLoss.values", by(lambda x: x - 0.005)),
+)
+"""Functions that the modules of the runs compute with, each made to return too much or too little."""
+
+
+@pytest.mark.parametrize(
+    ("page", "end", "name", "patch"), PATCHED, ids=[f"{name} {page}" for page, _, name, _ in PATCHED]
+)
+def test_no_arithmetic_of_the_runs_is_trusted(
+    page: str, end: str, name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, said = tmp_path / "class.json", json.loads(certificate(page))
+    said["claim"][end] += (0.004 if end == "lower" else -0.004) * (300 if page == "log_loss" else 1)
+    path.write_text(json.dumps(said))
+    monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
+    assert "claims too much" in verify(path, oracle()).reason
+
+
+def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, patch = "boosting.buckets.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))
+    monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
+    run = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02)
+    with pytest.raises(ProblemError, match="claims too much: at least"):
+        run.save_certificate(tmp_path / "class.json", oracle())
+    assert not list(tmp_path.iterdir())
+
+
+def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+    """Coded rows with their codes, labels and multiplicities."""
+    n = int(rng.integers(2, 60))
+    codes = np.vstack([np.arange(n) % int(rng.integers(2, 5)) for _ in range(3)]).astype(np.uint8)
+    for row in codes:
+        rng.shuffle(row)
+    y, c = rng.choice([-1, 1], n).astype(np.int8), rng.integers(1, 4, n).astype(float)
+    sizes = codes.max(axis=1).astype(int)
+    coded = Coded.of(codes, [np.zeros(size) for size in sizes.tolist()])
+    return Rows.of(coded, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
+
+
+def terms_of(rng: np.random.Generator, rows: Rows) -> list[Any]:
+    W = rng.multinomial(ONE, rng.dirichlet(np.full(4, 0.5)))
+    found = []
+    for weight in W.tolist():
+        feature = int(rng.integers(3))
+        found.append((weight, feature, int(rng.integers(rows.sizes[feature] - 1)), int(rng.choice([-1, 1]))))
+    return found
+
+
+def values(codes: np.ndarray, feature: int, code: int, sign: int) -> np.ndarray:
+    return np.where(codes[feature] > code, sign, -sign)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, codes, y, c = rows_of(rng, 1 + seed % 3)
+    terms, of_d = terms_of(rng, rows), terms_of(rng, rows)
+    M, M_of_d = (np.sum([w * y * values(codes, *split) for w, *split in these], axis=0) for these in (terms, of_d))
+    nu = Fraction(float(rng.uniform(0.1, c.sum())))
+    left, total = nu, Fraction(0)
+    for n in np.argsort(M):
+        taken = min(left, Fraction(int(c[n])))
+        left, total = left - taken, total + taken * int(M[n])
+    assert soft_margin(rows, terms, nu) == total / nu / ONE
+    shift, origin = int(rng.integers(14, 18)), int(rng.integers(-ONE, 1))
+    table = rng.integers(0, LARGEST + 1, (1 << 14) + 2)
+    q = table[np.clip((M_of_d - origin) // 2**shift, -1, 1 << 14) + 1]
+    for even in (False, True):
+        edges = [
+            int((y * c * q) @ values(codes, feature, code, 1))
+            for feature, size in rows.sizes.items()
+            for code in range(size - 1)
+        ]
+        edge, Q = max(map(abs, edges)) if even else max(edges), int(c @ q)
+        few = Fraction(Q, int(table.max()))
+        bins = origin, shift, 1 << 14
+        assert data_passes.soft_margin_upper(rows, of_d, bins, table, even, few) == Fraction(edge, Q)
+        with pytest.raises(Rejected, match="capped simplex"):
+            data_passes.soft_margin_upper(rows, of_d, bins, table, even, few * (1 + Fraction(1, 10**9)))
+        eta = float(rng.uniform(0.1, 30))
+        terms_of_F = [
+            c[n] * sum(p * math.log(2 * p) if p else 0.0 for p in (q[n] / LARGEST, 1 - q[n] / LARGEST))
+            for n in range(len(y))
+        ]
+        F = math.fsum(terms_of_F) / eta
+        assert 0 <= negative_loss_upper(rows, of_d, bins, table, even, eta) - Fraction(edge, LARGEST) - F < 1e-11
+        loss = math.fsum(c * np.logaddexp(math.log(0.5), math.log(0.5) - eta * M / ONE)) / eta
+        assert 0 <= -loss - negative_loss(rows, terms, eta) < 1e-6 * c.sum() * eta
+
+
+@pytest.mark.parametrize("nu", [Fraction(0), Fraction(-1), Fraction(61)])
+def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
+    rows = rows_of(np.random.default_rng(0))[0]
+    with pytest.raises(Rejected, match="number of examples"):
+        soft_margin(rows, [(ONE, 0, 0, 1)], nu if nu <= 0 else Fraction(rows.total + 1))
+
+
+def imported(name: str) -> set[str]:
+    """All modules of boostopt that a module imports, and that these do."""
+    found, left = set[str](), [name]
+    while left:
+        module = left.pop()
+        if module not in found:
+            found.add(module)
+            file = ROOT.joinpath(*module.split(".")[1:]).with_suffix(".py")
+            left += imports(file if file.is_file() else file.with_suffix("") / "__init__.py")
+    return found
+
+
+def test_the_checkers_import_what_the_documentation_says_and_nothing_else() -> None:
+    own = {f"boostopt.verification.{name}" for name in ("data_passes", "arithmetic", "pairs", "parsing")}
+    assert imported("boostopt.verification.data_passes") == own
+    page = (ROOT.parent / "docs" / "verification.md").read_text()
+    (listed,) = re.findall(r"```text\n(boostopt\.verification\.checking\n.*?)```", page, re.DOTALL)
+    assert imported("boostopt.verification.checking") == set(listed.split())
+    assert imported("boostopt.verification.data_passes") <= imported("boostopt.verification.checking") | {
+        "boostopt.verification.data_passes"
+    }
