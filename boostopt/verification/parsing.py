@@ -6,6 +6,7 @@ import json
 import math
 import stat
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -20,6 +21,13 @@ LETTERS = 40
 
 EXPONENT = 10_000
 """Powers of ten beyond it are no number's, in whichever letters."""
+
+
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+"""All letters but brackets."""
+
+DEEPEST = 100
+"""Brackets within brackets; a certificate has ten."""
 
 
 class Read(float):
@@ -61,14 +69,22 @@ def parse(raw: bytes) -> Any:
     def constant(name: str) -> NoReturn:
         fail(f"it holds {name}, which is not a number of JSON")
 
+    # Counted here: how deep json itself goes depends on the version of Python.
+    if is_nested_deeper(raw, DEEPEST):
+        fail(f"its brackets are nested too deeply: more than {DEEPEST} within each other")
     try:
         return json.loads(
             raw.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
         )
     except (UnicodeDecodeError, ValueError) as failure:
         fail(f"it is not JSON text, or it is truncated: {failure}"[:300])
-    except RecursionError:
-        fail("its brackets are nested too deeply")
+
+
+def is_nested_deeper(raw: bytes, most: int) -> bool:
+    """Return whether more brackets of JSON text are open at once than that; those in strings are letters."""
+    pieces = raw.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+    brackets = b"".join(pieces[::2]).translate(None, NO_BRACKETS)
+    return any(depth > most for depth in accumulate(1 if bracket in b"[{" else -1 for bracket in brackets))
 
 
 def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
