@@ -24,8 +24,8 @@ from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import interval
-from boostopt.verification import Verification, subject, verify
-from boostopt.verification.verifying import stated_features
+from boostopt.verification import Verification
+from boostopt.verification.verifying import CertificateFile
 
 
 @command("verify")
@@ -64,28 +64,28 @@ def verify_command(
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
-        names = stated_features(certificate)
-        dataset = files.load(data).in_order(names)
+        file = CertificateFile.of(certificate)
+        dataset = files.load(data).in_order(file.features)
         weights = _class_weight(class_weight, dataset)
-        if subject(certificate) == "class":
+        if file.subject == "class":
             arguments = dataset, hypotheses, draw.random_state, weights
             oracle = _class_of(classifier, *arguments)
             total = oracle.total
-            verification = verify(certificate, oracle, formulation=own, exact=exact)
+            verification = file.verify(oracle, formulation=own, exact=exact)
             if not verification and dataset.X is not None and hypotheses.oracle != TREE:
-                other = verify(certificate, _class_of(not classifier, *arguments), formulation=own)
+                other = file.verify(_class_of(not classifier, *arguments), formulation=own)
                 verification = replace(verification, reason=verification.reason + _hint(other, classifier))
         else:
             U = draw.margin_matrix(dataset)
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
             total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
-            verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
+            verification = file.verify(U, c=c, d0=d0, formulation=own, exact=exact)
             if not verification and dataset.X is not None and draw.hypotheses == DEFAULT_HYPOTHESES:
                 # Proofs of older versions are of random stumps, which their commands drew without being asked.
                 drawn = replace(draw, hypotheses="random").margin_matrix(dataset)
-                verification = verify(certificate, drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
+                verification = file.verify(drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
         if not verification:
-            verification = replace(verification, reason=verification.reason + _other_names(names, dataset))
+            verification = replace(verification, reason=verification.reason + _other_names(file.features, dataset))
     if json:
         typer.echo(json_text(asdict(verification)))
     else:

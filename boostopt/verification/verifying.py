@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,46 +74,81 @@ def verify(
     OptionError
         python-flint is needed but not installed; or you asked for an exact proof of a class.
     """
-    try:
-        exact, source = flag("exact", exact), file_path("path", path)
-        top = top_of(source)
-        if top.get("subject") == LOOKS:
-            return looks.verified(top, data, _expected(c, d0), formulation)
-        document = read(source, top)
-    except Rejected as rejected:
-        return Verification(False, str(rejected))
-    try:
-        with np.errstate(all="ignore"):
-            return _verified(document, data, c, d0, U, formulation, exact)
-    except Rejected as rejected:
-        return verdict(document, False, str(rejected), None, exact)
-    except MemoryError:
-        return verdict(document, False, "to verify it needs more memory than there is", None, exact)
+    exact = flag("exact", exact)
+    return CertificateFile.of(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A certificate file whose text has been read: once, whatever is asked of it.
+
+    Attributes
+    ----------
+    path
+        The file.
+    top
+        The object that the text states; empty if it states none.
+    fault
+        The reason in words if it states none, or "".
+    """
+
+    path: Path
+    top: Mapping[str, Any]
+    fault: str = ""
+
+    @classmethod
+    def of(cls, path: str | PathLike[str]) -> CertificateFile:
+        """Read the text of a file."""
+        source = file_path("path", path)
+        try:
+            return cls(source, top_of(source))
+        except Rejected as rejected:
+            return cls(source, {}, str(rejected))
+
+    def verify(
+        self, data: Any, *, c: Any = None, d0: Any = None, U: Any = None, formulation: Any = None, exact: bool = False
+    ) -> Verification:
+        """Return the verdict; see `verify`."""
+        if self.fault:
+            return Verification(False, self.fault)
+        try:
+            if self.top.get("subject") == LOOKS:
+                return looks.verified(self.top, data, _expected(c, d0), formulation)
+            document = read(self.path, self.top)
+        except Rejected as rejected:
+            return Verification(False, str(rejected))
+        try:
+            with np.errstate(all="ignore"):
+                return _verified(document, data, c, d0, U, formulation, exact)
+        except Rejected as rejected:
+            return verdict(document, False, str(rejected), None, exact)
+        except MemoryError:
+            return verdict(document, False, "to verify it needs more memory than there is", None, exact)
+
+    @property
+    def subject(self) -> str:
+        """The subject of the file, "program" or "class"; "" if it cannot be read."""
+        try:
+            return "class" if self.top.get("subject") == LOOKS else read(self.path, self.top).subject
+        except Rejected:
+            return ""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that the file states, in their order; () if it states none.
+
+        The verdict does not depend on these names. They only help to find the columns of a table.
+        """
+        about = self.top.get("made")
+        names: Any = about.get("features") if isinstance(about, Mapping) else None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return ()
+        return tuple(names)
 
 
 def subject(path: str | PathLike[str]) -> str:
     """Return the subject of a certificate file, "program" or "class"; "" if the file cannot be read."""
-    source = file_path("path", path)
-    try:
-        top = top_of(source)
-        return "class" if top.get("subject") == LOOKS else read(source, top).subject
-    except Rejected:
-        return ""
-
-
-def stated_features(path: str | PathLike[str]) -> tuple[str, ...]:
-    """Return the names of the features that a certificate file states, in their order; () if it states none.
-
-    The verdict does not depend on these names. They only help to find the columns of a table.
-    """
-    try:
-        about = top_of(file_path("path", path)).get("made")
-    except Rejected:
-        return ()
-    names: Any = about.get("features") if isinstance(about, Mapping) else None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return ()
-    return tuple(names)
+    return CertificateFile.of(path).subject
 
 
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:

@@ -13,6 +13,7 @@ from commands import refused, run
 
 from boostopt import ProblemError, get_formulation, load_dataset
 from boostopt.certificates.certificate import Certificate
+from boostopt.verification import reading
 
 
 @pytest.fixture
@@ -32,6 +33,15 @@ def test_what_was_saved_is_accepted(folder: Path, case: str, exact: list[str]) -
     assert result.exit_code == 0
     assert "accepted" in result.stdout and result.stderr == ""
     assert ("exact arithmetic" in result.stdout) == bool(exact)
+
+
+def test_the_text_of_a_file_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, parse = list[bytes](), reading.parse
+    monkeypatch.setattr(reading, "parse", lambda raw: (texts.append(raw), parse(raw))[1])
+    for case, data, status in (("cap", "cap", 0), ("cap", "reference", 1)):
+        assert run("verify", folder / f"{case}.json", "--data", folder / f"{data}.npz").exit_code == status
+        assert len(texts) == 1
+        texts.clear()
 
 
 def test_json_says_what_was_recomputed(folder: Path) -> None:

@@ -57,6 +57,23 @@ def test_a_huge_s_proves_nothing_in_floats(size: float, tmp_path: Path) -> None:
     assert not judged(said, "ball", tmp_path)
 
 
+def test_a_lower_end_of_which_nothing_is_known_is_minus_infinity(tmp_path: Path) -> None:
+    """With a beta of 1e200 the parabola of F* is larger than any float: the file proves nothing, and no claim holds."""
+    path, U = tmp_path / "c.json", np.round(np.random.default_rng(0).uniform(-1, 1, (6, 3)), 2)
+    save(get_formulation("qrlp_boost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-6), path)
+    said = json.loads(path.read_text())
+    said["proof"]["beta"] = 1e200
+    for lower, upper in (("-inf", said["claim"]["upper"]), ("-inf", "inf"), (-1e300, "inf")):
+        said["claim"] = {"outcome": "solved", "lower": lower, "upper": upper}
+        if upper == "inf":
+            said["arrays"].pop("d", None)
+        path.write_text(json.dumps(said))
+        verification = verify(path, U)
+        assert bool(verification) == (lower == "-inf")
+        assert verification.lower == -math.inf if verification else "the proved bound is -inf" in verification.reason
+        assert not verification or verification.upper == pytest.approx(float(upper), abs=1e-6)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("case", ["cap", "binary", "bounded", "penalty", "infeasible"])
 def test_no_beta_proves_more_than_the_optimum(case: str, exact: bool, tmp_path: Path) -> None:
