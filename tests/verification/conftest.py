@@ -1,0 +1,44 @@
+"""Files and verdicts for tests that import nothing of boostopt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from certificate_files import judged, program, text
+
+from boostopt import boost
+from boostopt.oracles import BinnedStumps
+
+
+@pytest.fixture
+def certified() -> Callable[[str], tuple[str, tuple[Any, Any, Any]]]:
+    """Returns the text of a certificate, and its data: the matrix, the multiplicities and the references."""
+
+    def made(case: str) -> tuple[str, tuple[Any, Any, Any]]:
+        its = program(case)
+        return text(case), (its.margins.to_array(), its.examples.c, its.examples.d0)
+
+    return made
+
+
+@pytest.fixture
+def verdict(tmp_path: Path) -> Callable[[str, str], Any]:
+    """Returns what `verify` says of a text."""
+    return lambda said, case: judged(said.encode(), case, tmp_path)
+
+
+@pytest.fixture
+def looks(tmp_path: Path) -> tuple[Any, Any, Any, Any]:
+    """What the file of a run by looks says, and its examples: features, labels and multiplicities."""
+    rng = np.random.default_rng(0)
+    X, c = np.round(rng.normal(size=(40, 3)), 1), rng.integers(1, 4, 40)
+    X[:, 1] = 2.0
+    y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1, -1)
+    oracle = BinnedStumps(X, y, c=c.astype(float))
+    boost("erlpboost", oracle, nu=8.0, epsilon=0.1).save_certificate(tmp_path / "looks.json", oracle)
+    return json.loads((tmp_path / "looks.json").read_text()), X, y, c
