@@ -30,9 +30,11 @@ from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.verification import Verification, save
 from boostopt.verification.reading import EDGES, REGULARIZERS
 
-ODD = ("1e400", "-1e400", "1e-400", "-0.0", "0", "true", "false", "null", '"inf"', '"-inf"', '"nan"', '"1"', "[]", "{}")
-ODD += ("NaN", "Infinity", "-Infinity", "9007199254740993", "1e308", "-1e308", "5e-324", "0.1e1", "1E0", "[0.5]", "1_0")
-ODD += ("0.30000000000000000000000000000000000001", "1e99999", "٣", "+1", ".5", "0x10", "--1", "1e")
+ODD = (
+    *("1e400", "-1e400", "1e-400", "-0.0", "0", "true", "false", "null", '"inf"', '"-inf"', '"nan"', '"1"', "[]", "{}"),
+    *("NaN", "Infinity", "-Infinity", "9007199254740993", "1e308", "-1e308", "5e-324", "0.1e1", "1E0", "[0.5]", "1_0"),
+    *("0.30000000000000000000000000000000000001", "1e99999", "٣", "+1", ".5", "0x10", "--1", "1e"),
+)
 """Texts in the place of a number."""
 
 FALSE = "!"
@@ -123,7 +125,8 @@ def of_class(kind: str) -> Subject:
 
     @cache
     def run(number: float, sign: int = 1) -> Run:
-        return boost(page, made(X, sign * y, c=c), epsilon=accuracy, update=update, **{name: number})
+        numbers: dict[str, Any] = {name: number}
+        return boost(page, made(X, sign * y, c=c), epsilon=accuracy, update=update, **numbers)
 
     def file(number: float, sign: int = 1) -> Any:
         return written(lambda path: run(number, sign).save_certificate(path, made(X, sign * y, c=c)))
@@ -365,11 +368,11 @@ def is_true(said: Any, verification: Verification, honest: Any, truth: Callable[
     return bool(inside and said["formulation"]["name"] == honest["formulation"]["name"])
 
 
-def tried(times: int, seed: int, folder: Path) -> Counter[str]:
+def tried(times: int, seed: int, folder: Path, subjects: tuple[str, ...] = SUBJECTS) -> Counter[str]:
     """Have so many lies judged; AssertionError for one that is accepted."""
     rng, counts, path = np.random.default_rng(seed), Counter[str](), folder / "lie.json"
     for k in range(times):
-        its = subject(SUBJECTS[k % len(SUBJECTS)])
+        its = subject(subjects[k % len(subjects)])
         said, names = copy.deepcopy(its.said), list[str]()
         if rng.random() < 0.4:
             names.append(taken_over(said, rng, its.others[int(rng.integers(len(its.others)))]))

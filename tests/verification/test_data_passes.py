@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from certificate_files import document, program
 from test_layers import ROOT, imports
 
 from boostopt import boost, verify
 from boostopt.errors import ProblemError
-from boostopt.oracles import BinnedStumps
+from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.coding import Coded
 from boostopt.rows.rows import Rows
 from boostopt.verification import data_passes
@@ -29,10 +31,14 @@ PROGRAMS: dict[str, dict[str, Any]] = {"erlpboost": {"nu": 60.0}, "log_loss": {"
 """A soft margin and a loss, with their parameters."""
 
 
-def oracle() -> BinnedStumps:
+def examples() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(300, 4)), 1)
-    return BinnedStumps(X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1, -1))
+    return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1, -1)
+
+
+def oracle() -> BinnedStumps:
+    return BinnedStumps(*examples())
 
 
 @cache
@@ -97,6 +103,47 @@ def test_no_arithmetic_of_the_runs_is_trusted(
     path.write_text(json.dumps(said))
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     assert "claims too much" in verify(path, oracle()).reason
+
+
+BY_SOLVERS: tuple[tuple[str, Any], ...] = (
+    ("margins.Margins.margins", by(lambda m: m + 0.01)),
+    ("margins.Margins.edges", by(lambda e: e - 0.01)),
+    ("regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
+    ("regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
+    ("boosting.soft_margin.Goal.soft_margin", by(lambda x: x + 0.01)),
+    ("boosting.soft_margin.Goal.upper", by(lambda x: x - 0.01)),
+    ("boosting.problem.Problem.class_upper", by(lambda x: (x[0] - 0.01, x[1]))),
+    ("boosting.run.verified", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
+)
+"""Functions that solvers, certificates and steps compute with."""
+
+
+@pytest.mark.parametrize(("name", "patch"), BY_SOLVERS, ids=[name for name, _ in BY_SOLVERS])
+def test_no_arithmetic_of_solvers_and_steps_is_trusted(
+    name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = (document("entropy"), program("entropy").margins.to_array()), (of_steps(), stumps())
+    monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
+    for said, data in honest:
+        for end, more in (("lower", 0.004), ("upper", -0.004)):
+            claim = {**said["claim"], "lower": "-inf", "upper": 1.0, end: said["claim"][end] + more}
+            (tmp_path / "c.json").write_text(json.dumps({**said, "claim": claim}))
+            assert "claims that the optimum" in verify(tmp_path / "c.json", data).reason
+
+
+def stumps() -> DecisionStumps:
+    return DecisionStumps(*examples())
+
+
+@cache
+def of_steps() -> Any:
+    """The file of a run by steps."""
+    import tempfile
+
+    run = boost("erlpboost", stumps(), nu=60.0, epsilon=0.1, update="total")
+    with tempfile.TemporaryDirectory() as folder:
+        run.save_certificate(Path(folder) / "class.json", stumps())
+        return json.loads((Path(folder) / "class.json").read_text())
 
 
 def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
