@@ -1,4 +1,4 @@
-"""The bounds of a certificate by passes over the data, recomputed: four passes over coded rows, all sums exact.
+"""The bounds of a certificate by passes over the data, recomputed: five passes over coded rows, all sums exact.
 
     soft margin    lower  the mean of the nu smallest margins of w
                    upper  the largest edge of the class under d_n = c_n q_n / Q, where Q >= nu max q  [theorem 13]
@@ -30,6 +30,9 @@ ONE = 1 << 30
 
 LARGEST = 1 << 20
 """The largest q."""
+
+MOST_EXAMPLES = 1 << 32
+"""Examples with multiplicity whose sums are exact."""
 
 FINE = 16
 """Bins of 2^16 margins are counted first, and then the margins of one bin."""
@@ -80,8 +83,12 @@ def sum_labels(part: Any, M: Any, bins: Bins, table: Any, sizes: Mapping[int, in
 
 def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
     """Return the margins of weighted hypotheses, beside the rows."""
+    if rows.total > MOST_EXAMPLES:
+        fail(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.total}")
     tables = dict[int, Any]()
     for weight, feature, code, sign in terms:
+        if weight == 0:
+            continue
         table = tables.setdefault(feature, np.zeros(rows.sizes[feature], np.int32))
         table += np.where(np.arange(len(table)) > code, sign * weight, -sign * weight).astype(np.int32)
     return rows.map_parts(margins, tables)

@@ -225,6 +225,13 @@ def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
         soft_margin(rows, [(ONE, 0, 0, 1)], nu if nu <= 0 else Fraction(rows.total + 1))
 
 
+def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of(np.random.default_rng(0))[0]
+    monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.total - 1)
+    with pytest.raises(Rejected, match="whole numbers are exact up to"):
+        soft_margin(rows, [(ONE, 0, 0, 1)], Fraction(1))
+
+
 def imported(name: str) -> set[str]:
     """All modules of boostopt that a module imports, and that these do."""
     found, left = set[str](), [name]
