@@ -45,14 +45,13 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
     run(page).save_certificate(path, oracle())
     X, y = examples()
     others = BinnedStumps(X, y, codes=tmp_path / "codes.npy"), DecisionStumps(X, y), BinnedStumps(X[::-1], y[::-1])
-    for its in (oracle(), *others):
-        for exact in (False, True):
-            verification = verify(path, its, exact=exact)
-            assert verification and verification.verdict == "proved", verification
-            assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
-            lower, upper = verification.fractions
-            assert lower is not None and upper is not None
-            assert certificate.lower <= lower <= upper <= certificate.upper
+    for k, its in enumerate((oracle(), *others)):
+        verification = verify(path, its, exact=k % 2 == 1)
+        assert verification and verification.verdict == "proved", verification
+        assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
+        lower, upper = verification.fractions
+        assert lower is not None and upper is not None
+        assert certificate.lower <= lower <= upper <= certificate.upper
     assert subject(path) == "class"
 
 
