@@ -24,7 +24,7 @@ from boostopt.regularizers.statements import Statement
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array
-from boostopt.verification.agreement import check_pair, page_in, pair_in, record_in
+from boostopt.verification.agreement import check_pair, nus, page_in, pair_in, record_in
 from boostopt.verification.data_passes import (
     ONE,
     Term,
@@ -192,7 +192,9 @@ def _eta(
     if goal is None:
         fail(other)
     try:
-        F, G = described(goal.F0, examples, () if nu is None else (nu, 1.0)), described_edge(goal.G)
+        # The numbers of the file first: another nu may have the same caps, rounded.
+        counts = () if nu is None else (*nus(parameters)[:-1], nu, 1.0)
+        F, G = described(goal.F0, examples, counts), described_edge(goal.G)
     except BoostoptError as failure:
         fail(f"{other}: {failure}"[:400])
     if G == {"kind": "maximum"} and nu is None and F.numbers["kind"] == "logarithmic loss":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,18 @@ def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(said))
     verification = verify(path, oracle())
     assert not verification and len(verification.reason) > 20, verification
+
+
+@pytest.mark.parametrize("nu", [1.0, 150.0, 300.0])
+def test_counts_at_which_caps_have_two_names_are_told(nu: float, tmp_path: Path) -> None:
+    """Caps of 1 for two examples that stand for all; and counts next to the one of the file."""
+    path = tmp_path / "class.json"
+    boost("lpboost", oracle(), nu=nu, epsilon=0.1, update="newton").save_certificate(path, oracle())
+    assert verify(path, oracle())
+    said = json.loads(path.read_text())
+    for other in (math.nextafter(nu, 0.0), math.nextafter(nu, math.inf)):
+        path.write_text(json.dumps({**said, "nu": other}))
+        assert "another soft margin" in verify(path, oracle()).reason
 
 
 def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
