@@ -108,7 +108,7 @@ def soft_margin(rows: Any, terms: Sequence[Term], nu: Fraction) -> Fraction:
         total += int(counts[:b] @ ends[:b] + excesses[:b].sum())
         counted += int(counts[:b].sum())
         first = int(ends[b])
-        if not shift or first == ONE:
+        if not shift:
             return (total + (nu - counted) * first) / (nu * ONE)
         shift = 0
 
