@@ -98,19 +98,16 @@ def soft_margin(rows: Any, terms: Sequence[Term], nu: Fraction) -> Fraction:
     """Return the mean of the nu smallest margins of weighted hypotheses, exactly."""
     if not 0 < nu <= rows.total:
         fail(f"nu must be at most the number of examples, {rows.total}; it is {float(nu):g}")
-    M, first, shift, counted, total = margins_of(rows, terms), -ONE, FINE, 0, 0
-    while True:
-        counts, excesses = rows.sum_parts(count_margins, M, (first, shift, 2 * ONE >> FINE if shift else 1 << FINE))
-        # What lies below the first bin was counted by the pass before.
-        counts, excesses, ends = counts[1:], excesses[1:], first + (np.arange(len(counts) - 1) << shift)
-        reached = np.cumsum(counts)
-        b = int(np.searchsorted(reached, math.ceil(nu) - counted))
+    M, first, counted, total = margins_of(rows, terms), -ONE, 0, 0
+    # The bins of all margins; then the margins of the bin in which the count is reached.
+    for shift, size in ((FINE, 2 * ONE >> FINE), (0, 1 << FINE)):
+        counts, excesses = (x[1:] for x in rows.sum_parts(count_margins, M, (first, shift, size)))
+        ends = first + (np.arange(len(counts)) << shift)
+        b = int(np.searchsorted(np.cumsum(counts), math.ceil(nu) - counted))
         total += int(counts[:b] @ ends[:b] + excesses[:b].sum())
         counted += int(counts[:b].sum())
         first = int(ends[b])
-        if not shift:
-            return (total + (nu - counted) * first) / (nu * ONE)
-        shift = 0
+    return (total + (nu - counted) * first) / (nu * ONE)
 
 
 def soft_margin_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool, nu: Fraction) -> Fraction:
