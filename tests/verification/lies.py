@@ -328,7 +328,8 @@ LIES: tuple[Lie, ...] = (
 def claim(said: Any, rng: np.random.Generator, truth: tuple[float, float]) -> str:
     """Claim more than is true, at one end; what the other end is does not matter."""
     if "excess" in said["claim"]:
-        said["claim"]["excess"] = 2.5 + float(rng.random())  # no edge exceeds 1
+        # No edge exceeds 1, nor does a bound of them: the excess of w is at most twice the sum of its sizes.
+        said["claim"]["excess"] = (2.5 + float(rng.random())) * math.fsum(map(abs, said["arrays"]["w"]))
         return "claims too much" + FALSE
     lower, upper = truth
     if not (math.isfinite(lower) and math.isfinite(upper)):
