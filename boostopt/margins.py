@@ -2,8 +2,8 @@
 
 `U[n, q] = y_n h_q(x_n)` has one row for each of the N examples, one column for each of the t hypotheses and
 entries in [-1, 1]. The storage is float64, int8 (for integer input, an eighth of the memory) or compressed
-sparse rows. Sums over the examples run in blocks of rows. So the block length, not N, bounds their rounding error,
-and no second copy of U is ever made.
+sparse rows. It is a copy of the caller's, which nobody can change. Sums over the examples run in blocks of rows. So the
+block length, not N, bounds their rounding error, and no further copy of U is ever made.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import scipy.sparse
 
 from boostopt.arrays import as_array, compressed_rows
 from boostopt.errors import ProblemError
+from boostopt.immutable import as_immutable, as_read_only, compressed, immutable_rows
 from boostopt.shapes import Array, Bool, Float, Int
 
 BLOCK_ROWS = 2_000
@@ -42,8 +43,8 @@ class Margins:
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is stored as float64, without a copy if it already is float64. Integer input is stored as int8. Do
-        not write to the array afterwards if it is stored without a copy.
+        Float input is stored as float64, integer input as int8, always as a copy that nobody can change. An array that
+        cannot be changed (one over `bytes`) and `Margins` are shared.
 
     Raises
     ------
@@ -62,12 +63,17 @@ class Margins:
         made._storage, made._lineage = storage, lineage or _Lineage(None, None)
         return made
 
+    @classmethod
+    def of_private(cls, U: Array) -> Margins:
+        """Return the margins in a dense array that nobody else has: checked, and without a copy of float64 or int8."""
+        return cls._of(_private(_checked(U).astype(_kind(U), copy=False)))
+
     def __getstate__(self) -> Any:
         """Return the numbers, for pickle, without the room for more and without the ancestors."""
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
 
     def __setstate__(self, storage: Any) -> None:
-        self._storage, self._lineage = storage, _Lineage(None, None)
+        self._storage, self._lineage = _immutable(storage), _Lineage(None, None)
 
     def __repr__(self) -> str:
         kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
@@ -105,7 +111,7 @@ class Margins:
     def _floats(self) -> Any:
         """The storage, as float64 where that is small."""
         small = isinstance(self._storage, np.ndarray) and self._storage.size <= SMALL_ENTRIES
-        return self._storage.astype(np.float64, copy=False) if small else self._storage
+        return as_read_only(self._storage.astype(np.float64, copy=False)) if small else self._storage
 
     def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
         """Return the edges Uᵀd, one for each hypothesis."""
@@ -150,11 +156,11 @@ class Margins:
 
     def take(self, rows: Int[Array, " n"]) -> Margins:
         """Return the margins of some examples, in the given order."""
-        return Margins._of(self._storage[rows])
+        return Margins._of(_private(self._storage[rows]))
 
     def take_columns(self, columns: Int[Array, " k"]) -> Margins:
         """Return the margins of some hypotheses, in the given order."""
-        return Margins._of(self._storage[:, columns])
+        return Margins._of(_private(self._storage[:, columns]))
 
     def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
@@ -207,19 +213,19 @@ class Margins:
         return self._storage.tocsc()
 
     def to_array(self) -> Float[Array, "N t"]:
-        """Return U as a dense float64 array of 8 N t bytes, without a copy if the storage is dense float64."""
+        """Return U as a dense float64 array of 8 N t bytes, which is read-only: the storage itself if that is such."""
         dense = self._storage.toarray() if scipy.sparse.issparse(self._storage) else self._storage
-        return dense.astype(np.float64, copy=False)
+        return as_read_only(dense.astype(np.float64, copy=False))
 
     def for_modelling(self) -> Any:
-        """Return U for a modelling layer: a float64 array, or a float64 sparse matrix if U is sparse."""
+        """Return U for a modelling layer: a read-only float64 array, or a float64 sparse matrix if U is sparse."""
         return self._storage.astype(np.float64) if scipy.sparse.issparse(self._storage) else self.to_array()
 
     def arrays(self) -> dict[str, Array]:
         """Return the storage as plain arrays by name, for files; `of_arrays` restores the matrix."""
         storage = self._storage
         if not scipy.sparse.issparse(storage):
-            return {"dense": np.ascontiguousarray(storage)}
+            return {"dense": as_read_only(np.ascontiguousarray(storage))}
         parts = {"data": storage.data, "indices": storage.indices, "indptr": storage.indptr}
         return {**parts, "shape": np.array(self.shape)}
 
@@ -283,7 +289,7 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
     """Return the storage with a column added, and the buffer that it is part of (None for sparse storage)."""
     if scipy.sparse.issparse(storage):
         together = scipy.sparse.hstack([storage, scipy.sparse.csr_array(column)], format="csr")
-        return together.astype(np.result_type(storage.dtype, column.dtype), copy=False), None
+        return _private(together.astype(np.result_type(storage.dtype, column.dtype), copy=False)), None
     N, t = storage.shape
     buffer, dtype = lineage.buffer, np.result_type(storage.dtype, column.dtype)
     # Only one descendant may write behind this matrix's columns; a second one gets storage of its own.
@@ -293,11 +299,22 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
     else:
         lineage.continued = True
     buffer[:, t] = column[:, 0]
-    return buffer[:, : t + 1], buffer
+    return as_read_only(buffer[:, : t + 1]), buffer
 
 
 def _stored(U: Any) -> Any:
-    """Check U and return it in one of the three storages."""
+    """Check U and return an immutable copy in one of the three storages."""
+    matrix = _checked(U)
+    return _immutable(matrix, _kind(matrix))
+
+
+def _kind(matrix: Any) -> type[Any]:
+    """Return the type of the numbers that a matrix is stored with."""
+    return np.float64 if matrix.dtype.kind == "f" else np.int8
+
+
+def _checked(U: Any) -> Any:
+    """Return U as an array or as compressed rows, checked."""
     sparse = scipy.sparse.issparse(U)
     matrix: Any = compressed_rows("U", U) if sparse else as_array("U", U)
     if matrix.dtype.kind not in "biuf":
@@ -316,9 +333,20 @@ def _stored(U: Any) -> Any:
             "Pass a matrix whose rows are examples and whose columns are hypotheses."
         )
     _check_entries(matrix.data if sparse else matrix, matrix)
-    if matrix.dtype.kind == "f":
-        return matrix.astype(np.float64, copy=False)
-    return matrix.astype(np.int8, copy=False)
+    return matrix
+
+
+def _immutable(storage: Any, dtype: npt.DTypeLike | None = None) -> Any:
+    """Return an immutable copy of a storage."""
+    return immutable_rows(storage, dtype) if scipy.sparse.issparse(storage) else as_immutable(storage, dtype)
+
+
+def _private(storage: Any) -> Any:
+    """Return a storage that was made here as one that nobody else can write to, without a copy."""
+    if not scipy.sparse.issparse(storage):
+        return as_read_only(storage)
+    storage.sort_indices()
+    return compressed(tuple(map(as_read_only, (storage.data, storage.indices, storage.indptr))), storage.shape)
 
 
 def _check_entries(entries: Any, matrix: Any) -> None:

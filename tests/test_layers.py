@@ -21,7 +21,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top: floors of rooms. Rooms of one floor do not import each other.
 LEVELS = (
     {"errors", "shapes", "streams", "text", "threads", "lazy", "live"},
-    {"arguments", "arrays", "frames"},
+    {"arguments", "arrays", "frames", "immutable"},
     {"margins", "files", "expressions", "formulas", "sources", "rows"},
     {"minorants"},
     {"regularizers", "edges", "typesetting"},

@@ -50,9 +50,11 @@ def test_digest_depends_on_values_and_shape_alone() -> None:
     assert Margins(np.array([[1.0, -1.0, -0.0], [0.0, 1.0, 1.0]])).digest() in digests
 
 
-def test_float_input_is_not_copied_and_integers_take_a_byte() -> None:
+def test_float_input_is_copied_once_and_integers_take_a_byte() -> None:
     U = np.zeros((4, 2))
-    assert np.shares_memory(Margins(U).to_array(), U)
+    once = Margins(U).to_array()
+    assert not np.shares_memory(once, U)
+    assert np.shares_memory(Margins(once).to_array(), once)
     integers = np.zeros((4, 2), dtype=np.int64)
     assert next(Margins(integers).blocks())[1].dtype == np.float64
     assert Margins(integers)._storage.dtype == np.int8  # pyright: ignore[reportPrivateUsage]

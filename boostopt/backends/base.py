@@ -14,6 +14,7 @@ import numpy as np
 
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
+from boostopt.immutable import immutable_value, make_arrays_immutable
 from boostopt.programs.program import Program
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
@@ -130,6 +131,9 @@ class Attempt:
     claimed_gap: float | None = None
     state: Any = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
+
     @property
     def answered(self) -> bool:
         """Whether there is an iterate to certify: at least one finite number."""
@@ -193,6 +197,9 @@ class WarmStart:
     backend: str = ""
     state: Any = None
 
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
+
     def weights(self, t: int) -> Float[Array, " t"] | None:
         """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
@@ -231,14 +238,22 @@ class Task:
 
     def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
         """Return the certificate of an iterate; that of the last iterate is cached."""
-        if not self._judged or self._judged[0][0] is not d or self._judged[0][1] is not w:
+        if not self._judged or not (_same(self._judged[0][0], d) and _same(self._judged[0][1], w)):
             certify = self.judge or self.program.certify
-            self._judged[:] = [(d, w, certify(d, w))]
+            certificate = certify(d, w)
+            self._judged[:] = [(immutable_value(d), immutable_value(w), certificate)]
         return self._judged[0][2]
 
     def gap(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> float:
         """Return the scaled gap that an iterate proves."""
         return self.certify(d, w).scaled_gap
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two iterates are the same numbers; the iterate of a backend may have changed in place."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    return one is None and other is None
 
 
 class Backend(ABC):
@@ -291,7 +306,7 @@ class Backend(ABC):
 
         The caller certifies each attempt and stops when the interval is narrow enough. An iterative solver can ask
         `task.gap(d, w)` for its scaled gap. If a solver fails, yield an attempt with its status and raise no exception.
-        Do not write to the iterates of an attempt after you have yielded it.
+        All arrays of the task are read-only: copy an array before you write to it. An attempt copies your arrays.
         """
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.errors import ProblemError, needed
+from boostopt.immutable import as_immutable
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Column, Hypothesis
 from boostopt.shapes import Array, Float
@@ -124,7 +125,8 @@ def checked_margins(column: Column, N: int) -> Array:
         finite = bool(np.isfinite(u).all())
         what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
         raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
-    return u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0)
+    # A copy: the oracle may go on writing to its own.
+    return as_immutable(u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0))
 
 
 def fingerprint_of(margins: Array) -> bytes:

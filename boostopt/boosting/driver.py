@@ -34,6 +34,7 @@ from boostopt.boosting.stabilization import ASKED, LIGHT
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
 from boostopt.errors import ProblemError
+from boostopt.immutable import writes_named
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
 from boostopt.solving.solving import solve
@@ -206,7 +207,9 @@ class Loop:
         """
         # Of those that are not known yet the best is wanted.
         query = Query(d, count, self._gain(state, collected), varied=count <= self._count)
-        answer = Heard.of(self.oracle.best(query), len(d))
+        with writes_named(f"the oracle {type(self.oracle).__name__}"):
+            answer = self.oracle.best(query)
+        answer = Heard.of(answer, len(d))
         if count > self._count:
             # Those with a negative edge are of no use, or stand for their negations.
             able = [column for column in answer.columns if column.edge_under(d) > 0.0]
@@ -236,7 +239,10 @@ class Loop:
         state, collected = view.state, record.collected
         t, value = collected.t, state.value
         tol = max(self.options.schedule.tolerance(view) * TIGHTER**state.repeated, finest(self.problem))
-        state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
+        move = self._move(state, collected, answer, tol)
+        with writes_named(f"the update {type(self.update).__name__}"):
+            state = self.update(move)
+        state = state.judged(self.problem.goal, collected)
         repeated = 0 if collected.t > t else state.repeated + 1
         rise = (ROUGH if isinstance(self.update, Total) else RISE) * max(1.0, abs(value))
         if self.problem.edges.edge_bound is not None:
@@ -295,7 +301,11 @@ class Loop:
 
     def _rule(self, view: View) -> str:
         """Return the words of the first rule that holds, "" if none does."""
-        return self._broken(view) or next((rule.words(view) for rule in self.rules if rule.holds(view)), "")
+        for rule in () if (broken := self._broken(view)) else self.rules:
+            with writes_named(f"the rule {rule.name!r}"):
+                if rule.holds(view):
+                    return rule.words(view)
+        return broken
 
     def _broken(self, view: View) -> str:
         """Return that the guarantee is broken, on which rules rely; "" if it is not."""

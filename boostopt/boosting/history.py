@@ -17,6 +17,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import Bounds, State
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
+from boostopt.immutable import make_arrays_immutable
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
@@ -37,6 +38,9 @@ class Sparse:
     size: int
     at: Int[Array, " k"]
     values: Float[Array, " k"]
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     @classmethod
     def of(cls, vector: Float[Array, " n"]) -> Sparse:
@@ -97,6 +101,9 @@ class Round:
     d: Float[Array, " N"]
     program: Program
     hypotheses: Sequence[Hypothesis] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     @cached_property
     def certificate(self) -> Certificate:

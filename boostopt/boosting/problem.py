@@ -282,7 +282,7 @@ class Problem:
     def pair(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
         """Return the program over two columns, the mixture so far and the newest hypothesis."""
         # The margins of a mixture may leave [-1, 1] by rounding.
-        return replace(self.first, margins=Margins(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
+        return replace(self.first, margins=Margins.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
 
     def at(self, m: Float[Array, " N"]) -> ConjugatePoint:
         """Return F* at the margins m of some weights: its maximizer is d(w)."""

@@ -24,6 +24,7 @@ from boostopt.boosting.trace import Trace
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.saving import save_certificate
 from boostopt.errors import OptionError
+from boostopt.immutable import as_immutable
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
@@ -55,7 +56,7 @@ class Run:
     loaded: bool
 
     def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
-        self._record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
+        self._record, self.w, self.final_weights, self.loaded = record, as_immutable(w), final_weights, loaded
 
     def __reduce__(self) -> Any:
         """Return what a run is made of, for pickle, and not what follows from it."""

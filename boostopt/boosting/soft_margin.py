@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
+from boostopt.immutable import as_immutable, make_arrays_immutable
 from boostopt.margins import BLOCK_ROWS, Margins
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -159,10 +160,13 @@ class ClassCertificate:
     recorded: bool = False
     what: str = Regularizer.measure
 
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
+
     @cached_property
     def d(self) -> Float[Array, " N"] | None:
         """The distribution that proves `upper`, shape (N,); None if there is no proof."""
-        return self.proof() if callable(self.proof) else self.proof
+        return as_immutable(self.proof()) if callable(self.proof) else self.proof
 
     @property
     def gap(self) -> float:

@@ -14,6 +14,7 @@ from boostopt.boosting.collected import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
+from boostopt.immutable import make_arrays_immutable
 from boostopt.programs.progress import Progress
 from boostopt.shapes import Array, Float, Int
 
@@ -55,6 +56,9 @@ class Bounds:
     known: float = 0.0
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
         """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
@@ -137,6 +141,9 @@ class State:
     solved_edge: float = 1.0
     active: Int[Array, " k"] | None = None
     memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     @property
     def total(self) -> float:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.certificates.saving import save_certificate
+from boostopt.immutable import make_arrays_immutable
 from boostopt.shapes import Array, Float
 from boostopt.text import html_table, interval
 
@@ -93,6 +94,9 @@ class Certificate:
     kkt: KKT
     value_bound: float
     excess: float = 0.0
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     @property
     def infeasible(self) -> bool:

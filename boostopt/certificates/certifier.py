@@ -11,6 +11,7 @@ from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
+from boostopt.immutable import as_immutable
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -51,12 +52,12 @@ class Certifier:
     def repaired(self) -> Float[Array, " N"]:
         """The given d made feasible; itself where it is."""
         d = self.d
-        return d if d is not None and in_domain(self.F, d, self._beyond_domain) else self.F.project(d)
+        return d if d is not None and in_domain(self.F, d, self._beyond_domain) else as_immutable(self.F.project(d))
 
     @cached_property
     def edges(self) -> Float[Array, " t"]:
         """Edges of the repaired d."""
-        return self.U.edges(self.repaired)
+        return as_immutable(self.U.edges(self.repaired))
 
     @cached_property
     def of_repaired(self) -> Certifier:
@@ -78,7 +79,7 @@ class Certifier:
     def _feasible(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
         """Return w made feasible, or the best answer to d where there is none, or none near it."""
         near = None if w is None else self.G.project(w) if self.d is None else self.G.near(w, self.edges)
-        return self.G.subgradient(self.edges) if near is None else near
+        return as_immutable(self.G.subgradient(self.edges) if near is None else near)
 
     def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
         U, F, G, d = self.U, self.F, self.G, self.d
@@ -88,7 +89,8 @@ class Certifier:
             return proof
         m = U.margins(v)
         at = F.conjugate_at(-m, None if d is None else self.repaired)
-        answer = self._near(at.d, U.edges(at.d), "d(w)")
+        d_of_w = as_immutable(at.d)
+        answer = self._near(d_of_w, U.edges(d_of_w), "d(w)")
         best = answer if answer.value <= self._of_d.value else self._of_d
         slack = self._rounding_slack(best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
         # The conditions are judged on what was given, not on what it was replaced by.
@@ -124,7 +126,7 @@ class Certifier:
     def _near(self, d: Float[Array, " N"], e: Float[Array, " t"], origin: str) -> _Candidate:
         """Return the candidate near d, whose edges are e."""
         met, cost = meet(self.U, self.F, self.G, d)
-        e = e if met is d else self.U.edges(met)
+        met, e = as_immutable(met), as_immutable(e if met is d else self.U.edges(met))
         value = self.F.value(met) + self.G.value(e) if np.isfinite(cost) else np.inf
         return _Candidate(met, e, cost, value, origin)
 

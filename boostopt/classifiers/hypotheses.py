@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError
+from boostopt.immutable import read_only_view, writes_named
 from boostopt.oracles.base import Hypothesis, State
 from boostopt.oracles.features import Features, checked_features
 from boostopt.oracles.fitted import hypothesis_values, name_of
@@ -25,11 +26,11 @@ class Rows:
     Attributes
     ----------
     X
-        As it was passed: an array, a sparse matrix, a table with named columns, a list.
+        As it was passed: an array, a sparse matrix, a table with named columns, a list; arrays are read-only.
     """
 
     def __init__(self, X: Any) -> None:
-        self.X = X
+        self.X = read_only_view(X)
         self._last: tuple[Any, str, Array] | None = None
 
     @cached_property
@@ -78,7 +79,10 @@ def quietly(model: Any, method: str, X: Any) -> Any:
         # Said once for each member otherwise: whoever passes an array knows that it has no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         try:
-            return getattr(model, method)(X)
+            with writes_named(f"the model {name_of(model)}"):
+                return getattr(model, method)(X)
+        except ProblemError:
+            raise
         except (ValueError, TypeError) as failure:
             raise ProblemError(
                 f"{name_of(model)}.{method} does not take X: {str(failure).rstrip('. ')}. Pass X in the form that the "

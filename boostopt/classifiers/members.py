@@ -149,7 +149,7 @@ class Members:
         ProblemError
             X and y have different numbers of rows, or a member returns a value that is not finite or not in [-1, 1].
         """
-        return Margins(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
+        return Margins.of_private(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
 
     def columns(self, taken: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
         """Yield the margins of each member for some of the rows, as `margins` does."""
@@ -180,7 +180,7 @@ def margins_of_each(
         for of_class, column in zip(columns, each, strict=True):
             if column is not None:
                 of_class.append(column)
-    return [Margins(np.stack(of_class, axis=1)) for of_class in columns]
+    return [Margins.of_private(np.stack(of_class, axis=1)) for of_class in columns]
 
 
 def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:

@@ -367,7 +367,7 @@ def _bound(
     if _either_sign(program.edge_function):
         return program
     both = U.to_array()
-    return page.bind(np.concatenate([both, -both], axis=1), c=c, d0=d0, **parameters)
+    return page.bind(Margins.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
 
 
 def _either_sign(G: EdgeFunction) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.immutable import HasImmutableArrays
 from boostopt.shapes import Array, Bool, Float
 
 LARGEST_WEIGHT = 1e15
@@ -127,7 +128,7 @@ class Active:
     offset: Float[Array, " t"]
 
 
-class EdgeFunction(ABC):
+class EdgeFunction(HasImmutableArrays, ABC):
     """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver."""
 
     cones: ClassVar[frozenset[str]]
@@ -166,6 +167,9 @@ class EdgeFunction(ABC):
     def statement(self) -> dict[str, Any]:
         """Return G in the form of a certificate file: its kind and its numbers."""
         return {"kind": self.kind}
+
+    def settle(self, t: int) -> None:
+        """Read all that G of t edges depends on, if it reads anything later than `__init__`: arrays may change then."""
 
     @abstractmethod
     def value(self, e: Float[Array, " t"]) -> float:

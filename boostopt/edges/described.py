@@ -61,6 +61,9 @@ class DescribedEdges(EdgeFunction):
         e, G, _ = self._model(2)
         return cones_of(cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]))
 
+    def settle(self, t: int) -> None:
+        self._model(t)
+
     def value(self, e: Float[Array, " t"]) -> float:
         variable, G, _ = self._model(len(e))
         variable.value = e

@@ -283,7 +283,7 @@ def _of_ensemble(
     if is_lightgbm(model):
         signs, c, rows = _examples(model, X, y, sample_weight)
         values, w = of_lightgbm(model, X, signs)
-        margins = Margins(values[rows])
+        margins = Margins.of_private(values[rows])
     else:
         members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
         members = members.labelled(y)

@@ -17,6 +17,7 @@ import scipy.sparse
 import scipy.spatial
 
 from boostopt.errors import ProblemError
+from boostopt.immutable import read_only_view
 from boostopt.margins import Margins
 from boostopt.oracles.fitted import name_of
 from boostopt.programs.combining import combine
@@ -166,7 +167,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
         return np.asarray(X, dtype=np.float64), exact
     if callable(svc.kernel):
         try:
-            return np.asarray(svc.kernel(X, X), dtype=np.float64), exact
+            return np.array(svc.kernel(read_only_view(X), read_only_view(X)), dtype=np.float64), exact
         except Exception as failure:
             raise ProblemError(
                 f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "
@@ -209,4 +210,4 @@ def program_of(factored: Factored, y: Int8[Array, " N"], c: Float[Array, " N"], 
     S = float(np.abs(factored.Phi).max(initial=0.0)) or 1.0
     U = np.concatenate([y[:, np.newaxis], (factored.Phi / S) * y[:, np.newaxis]], axis=1).clip(-1.0, 1.0)
     page = combine("hinge", "l2_squared", signed=True, intercept=True)
-    return page.bind(Margins(U), c=c, C=C, l2=1.0 / S**2), S
+    return page.bind(Margins.of_private(U), c=c, C=C, l2=1.0 / S**2), S

@@ -18,6 +18,7 @@ import numpy as np
 
 from boostopt.arguments import whole
 from boostopt.errors import OptionError, shown
+from boostopt.immutable import make_arrays_immutable
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
@@ -117,6 +118,7 @@ class Query:
     varied: bool = True
 
     def __post_init__(self) -> None:
+        make_arrays_immutable(self)
         whole("count", self.count, 1, "a whole number of columns", "Ask for one or more.")
 
 

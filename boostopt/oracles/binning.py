@@ -14,6 +14,7 @@ import scipy.sparse
 from boostopt.arrays import as_array, compressed_rows
 from boostopt.errors import ProblemError, shown
 from boostopt.files import replace_file
+from boostopt.immutable import as_immutable, as_read_only
 from boostopt.oracles.examples import check_labels, multiplicities, signs
 from boostopt.oracles.features import checked_features
 from boostopt.rows.coding import ROWS, fill
@@ -47,9 +48,10 @@ class Given:
         self._X, self.before = _matrix(X), before
         labels = signs(y)
         check_labels(self._X.shape, labels)
-        ones = np.arange(len(labels)), np.broadcast_to(1.0, len(labels))  # of which nothing is stored
+        one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # of which nothing is stored
+        ones = np.arange(len(labels)), one
         self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
-        self.y, self.features = labels[self._rows], int(self._X.shape[1])
+        self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
 
     def blocks(self) -> Iterator[Float[Array, "_ features"]]:
         """Yield the features, checked.
@@ -249,7 +251,7 @@ def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.d
     """Return codes in memory."""
     codes = np.empty((rows.features, len(rows.y)), dtype)
     _write(codes, rows, cuts)
-    return codes
+    return as_read_only(codes)
 
 
 def codes_in_file(

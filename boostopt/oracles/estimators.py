@@ -12,6 +12,7 @@ import numpy.typing as npt
 from boostopt.arguments import choice, flag, optional, whole
 from boostopt.arguments import seed as read_seed
 from boostopt.errors import ProblemError, shown
+from boostopt.immutable import writes_named
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.fitted import VALUES, Fitted, hypothesis_values, name_of
@@ -60,13 +61,15 @@ class FittingOracle(OracleOfExamples):
         d, y = as_distribution(query.d, self.y)
         # The generator of a call is made from the call's number, so only this number is saved.
         rng = np.random.default_rng([self._seed, self._calls])
-        model = self._fitted(self._new(rng), d, y, rng)
+        with writes_named(f"the learner {name_of(self._estimator)}"):
+            model = self._fitted(self._new(rng), d, y, rng)
         if not hasattr(model, self._values):
             raise ProblemError(
                 f"{name_of(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
                 "End it with return self."
             )
-        h = hypothesis_values(model, self._values, self._examples.X)
+        with writes_named(f"the learner {name_of(self._estimator)}"):
+            h = hypothesis_values(model, self._values, self._examples.X)
         edge = float((self.y * h) @ query.d)
         sign = -1 if self.reflexive and edge < 0 else 1
         on_training, features = as_stored(sign * h), self._examples.X.shape[1]

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from boostopt.arrays import as_array, check_unmasked
 from boostopt.errors import ProblemError, shown
+from boostopt.immutable import as_immutable, immutable_rows, make_arrays_immutable
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8, Num
@@ -25,7 +26,8 @@ class Labelled:
     Attributes
     ----------
     X
-        Features, shape (N, features): a float64 array or a float64 CSR array without explicit zeros.
+        Features, shape (N, features): a float64 array or a float64 CSR array without explicit zeros. It is a copy that
+        nobody can change, as the other arrays are.
     y
         Labels -1 and 1, shape (N,).
     c
@@ -38,6 +40,11 @@ class Labelled:
     y: Int8[Array, " N"]
     c: Float[Array, " N"]
     rows: Int[Array, " N"]
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
+        if scipy.sparse.issparse(self.X):
+            object.__setattr__(self, "X", immutable_rows(self.X))
 
     @property
     def N(self) -> int:
@@ -142,7 +149,7 @@ def multiplicities(
             f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
         )
     rows = np.flatnonzero(counts > 0)
-    return rows, counts[rows]
+    return rows, as_immutable(counts[rows])
 
 
 def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
@@ -154,7 +161,7 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     if not two_valued or np.isin((-1, 0), labels).all():
         first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
-    return np.where(labels == 1, 1, -1).astype(np.int8)
+    return as_immutable(np.where(labels == 1, 1, -1), np.int8)
 
 
 class OracleOfExamples(Oracle):

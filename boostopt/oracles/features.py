@@ -13,6 +13,7 @@ import scipy.sparse
 from boostopt.arguments import instance, listed
 from boostopt.arrays import check_unmasked, compressed_rows
 from boostopt.errors import ProblemError, shown
+from boostopt.immutable import read_only_view, writes_named
 from boostopt.oracles.base import Hypothesis
 from boostopt.shapes import Array, Float
 
@@ -23,11 +24,11 @@ class Features:
     Attributes
     ----------
     given
-        X as passed, shape (n, features).
+        X as passed, shape (n, features); of an array a read-only view.
     """
 
     def __init__(self, X: Any) -> None:
-        self.given = X
+        self.given = read_only_view(X)
 
     @cached_property
     def n(self) -> int:
@@ -123,7 +124,8 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
 
 def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"]:
     """Return the values of a hypothesis that is not boostopt's, checked."""
-    h = np.asarray(hypothesis(features.given))
+    with writes_named(f"the hypothesis {hypothesis}"):
+        h = np.asarray(hypothesis(features.given))
     if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
         raise ProblemError(
             f"a hypothesis must return one finite number for each of {features.n} rows; {hypothesis} returned shape "

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError, unknown_name
+from boostopt.immutable import make_arrays_immutable
 from boostopt.oracles.base import State
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.shapes import Array, Float, Num
@@ -63,6 +64,7 @@ class Fitted(HypothesisOfFeatures):
     estimator: Any = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        make_arrays_immutable(self)
         if self.values not in VALUES:
             raise unknown_name("kind of values", self.values, VALUES)
         if self.number < 0 or self.sign not in (-1, 1) or self.features < 1:

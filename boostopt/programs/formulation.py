@@ -19,6 +19,7 @@ import scipy.sparse
 
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
+from boostopt.immutable import immutable_value
 from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.programs.parameters import (
@@ -181,8 +182,8 @@ class Formulation(ABC, Generic[P]):
         Parameters
         ----------
         U
-            Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array (float64 and int8 are
-            kept without a copy), a scipy sparse matrix or `Margins`. U contains the labels. Numbers 0 and 1 of any type
+            Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array, a scipy sparse matrix or
+            `Margins`. The program has a copy that nobody can change. U contains the labels. Numbers 0 and 1 of any type
             are the margins 0 and 1. True, False and masked entries are refused.
         c
             Multiplicities, shape (N,), positive; 1 by default. They are sample weights: an example with c_n = 2 counts
@@ -231,8 +232,10 @@ class Formulation(ABC, Generic[P]):
         record = self.Parameters
         p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record)
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
+        p = immutable_value(p)
         F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
         G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
+        G.settle(margins.t)
         return Program(self, p, examples, margins, F, G)
 
 

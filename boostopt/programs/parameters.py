@@ -13,6 +13,7 @@ import numpy.typing as npt
 from boostopt.arguments import choice, flag, instance, maker, number, text
 from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
+from boostopt.immutable import as_immutable
 from boostopt.programs.program import Examples
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Float
@@ -178,4 +179,4 @@ def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
         raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this example.")
-    return array
+    return as_immutable(array)

@@ -19,6 +19,7 @@ from boostopt.certificates.recovery import Recovery, best_recovery, recover
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
 from boostopt.expressions import cp
+from boostopt.immutable import as_immutable, make_arrays_immutable
 from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.regularizers.base import Regularizer
@@ -48,6 +49,9 @@ class Examples:
 
     c: Float[Array, " N"]
     d0: Float[Array, " N"]
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
 
     @property
     def N(self) -> int:
@@ -100,6 +104,10 @@ class Program:
     margins: Margins
     regularizer: Regularizer
     edge_function: EdgeFunction
+
+    def __post_init__(self) -> None:
+        for function in (self.regularizer, self.edge_function):
+            make_arrays_immutable(function)
 
     def __repr__(self) -> str:
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
@@ -318,4 +326,4 @@ def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[A
     """Return an answer's array as float64, checked for its shape only."""
     expected = f"{length} real numbers, shape ({size},)"
     advice = "Pass one weight for each row or column, in the order of the margin matrix."
-    return real_numbers(name, values, expected, advice, lambda shape: shape == (length,))
+    return as_immutable(real_numbers(name, values, expected, advice, lambda shape: shape == (length,)))

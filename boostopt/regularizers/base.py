@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.immutable import HasImmutableArrays
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
@@ -122,7 +123,7 @@ class Pointwise:
         return None
 
 
-class Regularizer(ABC):
+class Regularizer(HasImmutableArrays, ABC):
     """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
 
     It is independent of the margin matrix and of any solver.

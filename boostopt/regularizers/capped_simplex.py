@@ -16,6 +16,7 @@ import numpy.typing as npt
 from boostopt.arguments import choice, number, positive
 from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
+from boostopt.immutable import as_immutable
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
 from boostopt.shapes import Array, Float
 
@@ -48,7 +49,7 @@ class CappedSimplex:
     """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
 
     def __post_init__(self) -> None:
-        c = _weights("c", self.c)
+        c = as_immutable(_weights("c", self.c))
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))

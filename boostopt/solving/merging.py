@@ -138,13 +138,8 @@ class OverGroups(Wrapper):
         return self.inner.takes(self.groups.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        last: list[Any] = [None, None]
-
         def of_examples(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
-            """Return the weights of the examples, the same array for the same weights: it is certified once."""
-            if d is not last[0]:
-                last[:] = [d, None if d is None else self.groups.split(d)]
-            return last[1]
+            return None if d is None else self.groups.split(d)
 
         def judge(d: Any, w: Any) -> Certificate:
             return task.certify(of_examples(d), w)

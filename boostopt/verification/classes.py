@@ -235,6 +235,6 @@ def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
             fail(UNTOLD)
         columns[:, q] = column
     try:
-        return Margins(columns)
+        return Margins.of_private(columns)
     except BoostoptError as failure:
         fail(f"the hypotheses of the file have no margins: {failure}"[:300])

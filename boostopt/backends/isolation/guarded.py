@@ -12,6 +12,7 @@ import numpy as np
 
 from boostopt.backends.base import Attempt, Capability, Task, Wrapper
 from boostopt.backends.isolation.foreign import LONGEST_WORDS, Failed, called
+from boostopt.immutable import write_in_words
 from boostopt.programs.program import Program
 from boostopt.shapes import Array
 
@@ -27,7 +28,7 @@ class Guarded(Wrapper):
         try:
             return called(lambda: _capability(self.inner.takes(program)))
         except Failed as failure:
-            return Capability(False, f"{self.name} fails when it is asked: {failure}")
+            return Capability(False, f"{self.name} fails when it is asked: {write_in_words(self.name, str(failure))}")
 
     def keeps_limit(self, program: Program) -> bool:
         try:
@@ -44,7 +45,8 @@ class Guarded(Wrapper):
                 yield attempt if attempt.times else replace(attempt, times=lost(began))
                 began = time.perf_counter()
         except Failed as failure:
-            yield Attempt("", {}, "raised", False, times=lost(began), error=str(failure))
+            error = write_in_words(f"the backend {self.name}", str(failure))
+            yield Attempt("", {}, "raised", False, times=lost(began), error=error)
 
 
 def _capability(able: Any) -> Capability:
