@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -45,6 +45,13 @@ def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
     expression: Any = cp.Constant(0.0) + made
     check_variables(name, expression, variable)
     return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
+
+
+def substituted(stated: Any, variable: Any, argument: Any) -> Any:
+    """Return an expression, a constraint or a list of them with an affine expression in place of a variable."""
+    if isinstance(stated, list):
+        return [substituted(each, variable, argument) for each in cast(list[Any], stated)]
+    return stated.tree_copy({id(variable): argument})
 
 
 def check_variables(name: str, made: Any, variable: Any) -> None:

@@ -90,6 +90,16 @@ def compressed(parts: tuple[Array, ...], shape: tuple[int, int]) -> Any:
     return rows
 
 
+def immutable_copy(X: Any) -> Any:
+    """Return an immutable copy of an array, or of compressed rows or columns; anything else as it is."""
+    if hasattr(X, "indptr") and getattr(X, "format", None) in ("csr", "csc"):
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()  # SciPy would do that in place
+        return type(X)(tuple(map(as_immutable, (X.data, X.indices, X.indptr))), shape=X.shape, copy=False)
+    return as_immutable(X) if type(X) is np.ndarray else X
+
+
 def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
     """Return a value with immutable copies of its arrays: of an array, a container, or an object with attributes.
 
@@ -105,9 +115,15 @@ def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
     if isinstance(value, HasImmutableArrays):
         make_arrays_immutable(value, seen)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_ours(type(value)):
-        value = copy.copy(value)  # a record of the user's stays as it is
-        make_arrays_immutable(value, seen)
+        return immutable_record(value, seen)
     return value
+
+
+def immutable_record(record: Any, seen: dict[int, Any] | None = None) -> Any:
+    """Return a copy of a record whose arrays are immutable: the user's own record stays as it is."""
+    record = copy.copy(record)
+    make_arrays_immutable(record, seen)
+    return record
 
 
 def make_arrays_immutable(thing: Any, seen: dict[int, Any] | None = None) -> None:
@@ -119,6 +135,17 @@ def make_arrays_immutable(thing: Any, seen: dict[int, Any] | None = None) -> Non
     attributes: dict[str, Any] = getattr(thing, "__dict__", {})
     for name, value in list(attributes.items()):
         attributes[name] = immutable_value(value, seen)
+
+
+class ImmutableArrays:
+    """The base of records whose arrays are immutable, also after pickle and copies have made them anew."""
+
+    def __post_init__(self) -> None:
+        make_arrays_immutable(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
 
 class ImmutableProperty(cached_property[Any]):
@@ -139,6 +166,10 @@ class HasImmutableArrays:
     refused, by name. boostopt's own classes do not pay for that; tests show that they write to no argument.
     """
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        make_arrays_immutable(self)
+
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         for name, member in list(vars(cls).items()):
@@ -156,8 +187,8 @@ def _with_read_only_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def guarded(self: Any, *arguments: Any, **named: Any) -> Any:
         with writes_named(f"{type(self).__name__}.{method.__name__}"):
-            by_name = {name: read_only_view(value) for name, value in named.items()}
-            result = method(self, *map(read_only_view, arguments), **by_name)
+            by_name = {name: _view(value) for name, value in named.items()}
+            result = method(self, *map(_view, arguments), **by_name)
         return result.copy() if type(result) is np.ndarray and not is_immutable(result) else result
 
     return guarded
@@ -168,11 +199,8 @@ def _is_ours(thing: Any) -> bool:
     return thing.__module__.partition(".")[0] == PACKAGE
 
 
-def read_only_view(value: Any) -> Any:
-    """Return a read-only view of an array or of compressed rows or columns, anything else as it is."""
-    if hasattr(value, "indptr") and getattr(value, "format", None) in ("csr", "csc"):
-        parts = tuple(map(read_only_view, (value.data, value.indices, value.indptr)))
-        return type(value)(parts, shape=value.shape, copy=False)
+def _view(value: Any) -> Any:
+    """Return a read-only view of an array, anything else as it is."""
     if type(value) is not np.ndarray or not value.flags.writeable:
         return value
     view = value.view()

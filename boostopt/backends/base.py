@@ -14,7 +14,7 @@ import numpy as np
 
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
-from boostopt.immutable import immutable_value, make_arrays_immutable
+from boostopt.immutable import ImmutableArrays, immutable_value
 from boostopt.programs.program import Program
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
@@ -88,7 +88,7 @@ def version_of(package: str) -> str:
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Attempt(ImmutableArrays):
     """One run of a solver on one form of a program; nothing in it is checked.
 
     Attributes
@@ -130,9 +130,6 @@ class Attempt:
     error: str | None = None
     claimed_gap: float | None = None
     state: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @property
     def answered(self) -> bool:
@@ -181,7 +178,7 @@ class Deadline:
 
 
 @dataclass(frozen=True)
-class WarmStart:
+class WarmStart(ImmutableArrays):
     """An answer to a related program, of any quality, from which a solver may start.
 
     Attributes
@@ -196,9 +193,6 @@ class WarmStart:
     w: Float[Array, " k"] | None = None
     backend: str = ""
     state: Any = None
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     def weights(self, t: int) -> Float[Array, " t"] | None:
         """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""

@@ -17,14 +17,14 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import Bounds, State
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
 
 
 @dataclass(frozen=True, eq=False)
-class Sparse:
+class Sparse(ImmutableArrays):
     """A vector, stored by its nonzero entries.
 
     Attributes
@@ -38,9 +38,6 @@ class Sparse:
     size: int
     at: Int[Array, " k"]
     values: Float[Array, " k"]
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @classmethod
     def of(cls, vector: Float[Array, " n"]) -> Sparse:
@@ -79,7 +76,7 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class Round(ImmutableArrays):
     """The state of a run after k rounds.
 
     Attributes
@@ -101,9 +98,6 @@ class Round:
     d: Float[Array, " N"]
     program: Program
     hypotheses: Sequence[Hypothesis] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @cached_property
     def certificate(self) -> Certificate:

@@ -15,7 +15,7 @@ from boostopt.boosting.collected import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import State
 from boostopt.edges.base import EdgeFunction
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.shapes import Array, Float
 
 INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
@@ -29,7 +29,7 @@ Where eta is large steps are tiny; the share of the step loses its square of the
 
 
 @dataclass(frozen=True, eq=False)
-class Move:
+class Move(ImmutableArrays):
     """The input of an update.
 
     Attributes
@@ -54,9 +54,6 @@ class Move:
     u: Float[Array, " N"]
     tol: float
     deadline: Deadline
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @property
     def w(self) -> Float[Array, " t"]:

@@ -23,6 +23,7 @@ from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, listed
 from boostopt.frames import data_frame
+from boostopt.immutable import writes_named
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float, Int
@@ -228,7 +229,8 @@ def path(
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - began
                 if each is not None:
-                    each(float(values[k]), earlier)
+                    with writes_named("each"):
+                        each(float(values[k]), earlier)
                 if earlier.end == INTERRUPTED or interrupts.wanted:
                     break
         except KeyboardInterrupt:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
-from boostopt.immutable import as_immutable, make_arrays_immutable
+from boostopt.immutable import ImmutableArrays, as_immutable
 from boostopt.margins import BLOCK_ROWS, Margins
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -133,7 +133,7 @@ class SoftMargin(Formulation[Any]):
 
 
 @dataclass(frozen=True, eq=False)
-class ClassCertificate:
+class ClassCertificate(ImmutableArrays):
     """A proved interval that contains the best soft margin over all hypotheses of a class.
 
     Attributes
@@ -159,9 +159,6 @@ class ClassCertificate:
     oracle: str
     recorded: bool = False
     what: str = Regularizer.measure
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:

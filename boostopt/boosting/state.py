@@ -14,13 +14,13 @@ from boostopt.boosting.collected import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.programs.progress import Progress
 from boostopt.shapes import Array, Float, Int
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(ImmutableArrays):
     """The bounds that follow from the answers of the oracle so far.
 
     Attributes
@@ -57,9 +57,6 @@ class Bounds:
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
-
     def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
         """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
         return replace(
@@ -85,7 +82,7 @@ PAST = "A"
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(ImmutableArrays):
     """The state of a run after a number of updates.
 
     Attributes
@@ -141,9 +138,6 @@ class State:
     solved_edge: float = 1.0
     active: Int[Array, " k"] | None = None
     memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @property
     def total(self) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.certificates.saving import save_certificate
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.shapes import Array, Float
 from boostopt.text import html_table, interval
 
@@ -54,7 +54,7 @@ class KKT:
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(ImmutableArrays):
     """An interval that contains the optimum, with the feasible pair that proves it.
 
     Attributes
@@ -94,9 +94,6 @@ class Certificate:
     kkt: KKT
     value_bound: float
     excess: float = 0.0
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @property
     def infeasible(self) -> bool:

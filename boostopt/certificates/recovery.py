@@ -28,6 +28,7 @@ from boostopt.arguments import choice, number
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.edges.base import Active, EdgeFunction
+from boostopt.immutable import ImmutableArrays
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.shapes import Array, Bool, Float
@@ -50,7 +51,7 @@ ROUNDS = 100
 
 
 @dataclass(frozen=True, repr=False)
-class Recovery:
+class Recovery(ImmutableArrays):
     """The multipliers that follow from d, with their accuracy.
 
     Attributes

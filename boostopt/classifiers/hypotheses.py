@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError
-from boostopt.immutable import read_only_view, writes_named
+from boostopt.immutable import immutable_copy, writes_named
 from boostopt.oracles.base import Hypothesis, State
 from boostopt.oracles.features import Features, checked_features
 from boostopt.oracles.fitted import hypothesis_values, name_of
@@ -26,11 +26,12 @@ class Rows:
     Attributes
     ----------
     X
-        As it was passed: an array, a sparse matrix, a table with named columns, a list; arrays are read-only.
+        As it was passed: an array, a sparse matrix, a table with named columns, a list; of an array or of compressed
+        rows a copy that nobody can change.
     """
 
     def __init__(self, X: Any) -> None:
-        self.X = read_only_view(X)
+        self.X = immutable_copy(X)
         self._last: tuple[Any, str, Array] | None = None
 
     @cached_property

@@ -20,7 +20,7 @@ import numpy as np
 from boostopt.arguments import maker
 from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, cp, made_of, solve_roughly
+from boostopt.expressions import cones_of, cp, made_of, solve_roughly, substituted
 from boostopt.minorants.choosing import Minorant, Minorants, check_below
 from boostopt.minorants.linearized import in_words
 from boostopt.minorants.trees import Tree, tree_of
@@ -98,7 +98,8 @@ class DescribedEdges(EdgeFunction):
         return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(steepest.sum())
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        return self.G(e), []
+        variable, G, _ = self._model(e.size)
+        return substituted(G, variable, e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")

@@ -18,6 +18,7 @@ from boostopt.classifiers.examples import class_factors
 from boostopt.classifiers.kinds import KNOWN, is_ensemble, members_of
 from boostopt.edges.base import LARGEST_WEIGHT
 from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.immutable import immutable_copy
 from boostopt.margins import Margins
 from boostopt.models import kernels, linear
 from boostopt.models.certificate import ModelCertificate
@@ -150,6 +151,7 @@ def certify_svc(
         raise ProblemError(f"expected a fitted SVC; got {name_of(svc)}. Pass other models to certify_model.")
     signs, c, rows = _examples(svc, X, y, sample_weight)
     features = checked_features(X)
+    features = immutable_copy(features) if callable(svc.kernel) else features  # a user's kernel may write
     if features.shape != svc.shape_fit_:
         raise ProblemError(
             f"X must be the training set, of shape {svc.shape_fit_}; got shape {features.shape}. Pass what the model "

@@ -17,7 +17,6 @@ import scipy.sparse
 import scipy.spatial
 
 from boostopt.errors import ProblemError
-from boostopt.immutable import read_only_view
 from boostopt.margins import Margins
 from boostopt.oracles.fitted import name_of
 from boostopt.programs.combining import combine
@@ -167,7 +166,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
         return np.asarray(X, dtype=np.float64), exact
     if callable(svc.kernel):
         try:
-            return np.array(svc.kernel(read_only_view(X), read_only_view(X)), dtype=np.float64), exact
+            return np.array(svc.kernel(X, X), dtype=np.float64), exact
         except Exception as failure:
             raise ProblemError(
                 f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "

@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt.arguments import whole
 from boostopt.errors import OptionError, shown
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
@@ -91,7 +91,7 @@ def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class Query(ImmutableArrays):
     """The question to an oracle.
 
     Attributes
@@ -118,7 +118,7 @@ class Query:
     varied: bool = True
 
     def __post_init__(self) -> None:
-        make_arrays_immutable(self)
+        super().__post_init__()
         whole("count", self.count, 1, "a whole number of columns", "Ask for one or more.")
 
 

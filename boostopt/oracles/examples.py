@@ -13,14 +13,14 @@ import scipy.sparse
 
 from boostopt.arrays import as_array, check_unmasked
 from boostopt.errors import ProblemError, shown
-from boostopt.immutable import as_immutable, immutable_rows, make_arrays_immutable
+from boostopt.immutable import ImmutableArrays, as_immutable, immutable_rows
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8, Num
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Labelled(ImmutableArrays):
     """Features, labels and multiplicities of the examples that count.
 
     Attributes
@@ -42,7 +42,7 @@ class Labelled:
     rows: Int[Array, " N"]
 
     def __post_init__(self) -> None:
-        make_arrays_immutable(self)
+        super().__post_init__()
         if scipy.sparse.issparse(self.X):
             object.__setattr__(self, "X", immutable_rows(self.X))
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt.arguments import instance, listed
 from boostopt.arrays import check_unmasked, compressed_rows
 from boostopt.errors import ProblemError, shown
-from boostopt.immutable import read_only_view, writes_named
+from boostopt.immutable import immutable_copy, writes_named
 from boostopt.oracles.base import Hypothesis
 from boostopt.shapes import Array, Float
 
@@ -24,11 +24,11 @@ class Features:
     Attributes
     ----------
     given
-        X as passed, shape (n, features); of an array a read-only view.
+        X as passed, shape (n, features).
     """
 
     def __init__(self, X: Any) -> None:
-        self.given = read_only_view(X)
+        self.given = X
 
     @cached_property
     def n(self) -> int:
@@ -56,6 +56,11 @@ class Features:
             )
         return self._checked
 
+    def checked_for_users(self, count: int) -> Any:
+        """Return the same features for a user's code, which may write: an immutable copy."""
+        self.checked(count)
+        return self._checked_copy
+
     def column(self, feature: int, count: int) -> Float[Array, " n"]:
         """Return one of `count` features; all of them are checked."""
         self.checked(count)
@@ -67,8 +72,17 @@ class Features:
         return _column(columns, q) if columns.ndim == 2 and q < columns.shape[1] else None
 
     @cached_property
+    def immutable(self) -> Any:
+        """A copy of X for the hypotheses of users, which may write; X itself if it is no array."""
+        return immutable_copy(self.given)
+
+    @cached_property
     def _checked(self) -> Any:
         return checked_features(self.given)
+
+    @cached_property
+    def _checked_copy(self) -> Any:
+        return immutable_copy(self._checked)
 
     @cached_property
     def _checked_columns(self) -> Any:
@@ -125,7 +139,7 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
 def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"]:
     """Return the values of a hypothesis that is not boostopt's, checked."""
     with writes_named(f"the hypothesis {hypothesis}"):
-        h = np.asarray(hypothesis(features.given))
+        h = np.asarray(hypothesis(features.immutable))
     if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
         raise ProblemError(
             f"a hypothesis must return one finite number for each of {features.n} rows; {hypothesis} returned shape "

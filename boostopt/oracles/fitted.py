@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.immutable import make_arrays_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.oracles.base import State
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.shapes import Array, Float, Num
@@ -21,7 +21,7 @@ PROBABILITY_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Fitted(HypothesisOfFeatures):
+class Fitted(ImmutableArrays, HypothesisOfFeatures):
     """A fitted classifier as a hypothesis.
 
     Two of them are equal if they are the same fit, by number and description, with the same sign. Files store the
@@ -64,7 +64,7 @@ class Fitted(HypothesisOfFeatures):
     estimator: Any = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        make_arrays_immutable(self)
+        super().__post_init__()
         if self.values not in VALUES:
             raise unknown_name("kind of values", self.values, VALUES)
         if self.number < 0 or self.sign not in (-1, 1) or self.features < 1:
@@ -86,7 +86,7 @@ class Fitted(HypothesisOfFeatures):
         ProblemError
             X has a different number of features, the classifier was not saved, or it returns other values.
         """
-        X = features.checked(self.features)
+        X = features.checked_for_users(self.features)
         if self.estimator is None:
             raise ProblemError(
                 f"{self} was restored from a file, and classifiers are not saved: only its values on the training "

@@ -19,7 +19,7 @@ import scipy.sparse
 
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.immutable import immutable_value
+from boostopt.immutable import immutable_record
 from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.programs.parameters import (
@@ -232,7 +232,7 @@ class Formulation(ABC, Generic[P]):
         record = self.Parameters
         p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record)
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
-        p = immutable_value(p)
+        p = immutable_record(p)
         F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
         G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
         G.settle(margins.t)

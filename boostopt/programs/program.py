@@ -19,7 +19,7 @@ from boostopt.certificates.recovery import Recovery, best_recovery, recover
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
 from boostopt.expressions import cp
-from boostopt.immutable import as_immutable, make_arrays_immutable
+from boostopt.immutable import ImmutableArrays, as_immutable, immutable_record
 from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.regularizers.base import Regularizer
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Examples:
+class Examples(ImmutableArrays):
     """The examples of a program, without their margins.
 
     Attributes
@@ -49,9 +49,6 @@ class Examples:
 
     c: Float[Array, " N"]
     d0: Float[Array, " N"]
-
-    def __post_init__(self) -> None:
-        make_arrays_immutable(self)
 
     @property
     def N(self) -> int:
@@ -79,7 +76,7 @@ class Page(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program:
+class Program(ImmutableArrays):
     """min F(d) + G(Uᵀd) over example weights d, with its dual max -F*(-Uw) - G*(w) over hypothesis weights w.
 
     `Formulation.bind` returns programs.
@@ -106,8 +103,8 @@ class Program:
     edge_function: EdgeFunction
 
     def __post_init__(self) -> None:
-        for function in (self.regularizer, self.edge_function):
-            make_arrays_immutable(function)
+        super().__post_init__()
+        object.__setattr__(self, "parameters", immutable_record(self.parameters))
 
     def __repr__(self) -> str:
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"

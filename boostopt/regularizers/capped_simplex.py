@@ -16,7 +16,7 @@ import numpy.typing as npt
 from boostopt.arguments import choice, number, positive
 from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
-from boostopt.immutable import as_immutable
+from boostopt.immutable import ImmutableArrays
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
 from boostopt.shapes import Array, Float
 
@@ -25,7 +25,7 @@ SUM_ROUNDING = 2e-15
 
 
 @dataclass(frozen=True)
-class CappedSimplex:
+class CappedSimplex(ImmutableArrays):
     """The set C_nu for given multiplicities.
 
     Parameters
@@ -49,7 +49,7 @@ class CappedSimplex:
     """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
 
     def __post_init__(self) -> None:
-        c = as_immutable(_weights("c", self.c))
+        c = _weights("c", self.c)
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
@@ -61,6 +61,7 @@ class CappedSimplex:
             )
         # A nu above the sum by rounding means the sum: caps that add up to less than 1 would leave no point.
         object.__setattr__(self, "nu", min(self.nu, total))
+        super().__post_init__()
 
     @property
     def upper(self) -> Float[Array, " N"]:

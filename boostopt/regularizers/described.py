@@ -24,7 +24,7 @@ import numpy as np
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, about, needed, shown
-from boostopt.expressions import called_with, check_variables, cones_of, cp, made_of, solve_roughly
+from boostopt.expressions import called_with, check_variables, cones_of, cp, made_of, solve_roughly, substituted
 from boostopt.minorants.choosing import Choices, Minorant, Minorants, check_below
 from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
@@ -95,6 +95,7 @@ class DescribedRegularizer(Regularizer):
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
+    _stated: list[Any] = field(init=False, repr=False)
     _tree: Tree = field(init=False, repr=False)
     _h: Inequalities = field(init=False, repr=False)
     _natural: Inequalities = field(init=False, repr=False)
@@ -103,7 +104,8 @@ class DescribedRegularizer(Regularizer):
         self._read()
         d = cp.Variable(len(self.domain.c), name="d")
         f = made_of("f", self.f, d)
-        stated = [left_side(constraint) for constraint in self._constraints_on(d)]
+        constraints = [*self._constraints_on(d)]
+        stated = [left_side(constraint) for constraint in constraints]
         for h in stated:
             check_variables("constraints", h, d)
         if f.size != 1:
@@ -122,6 +124,7 @@ class DescribedRegularizer(Regularizer):
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
+        object.__setattr__(self, "_stated", constraints)
         object.__setattr__(self, "_tree", tree_of(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
@@ -346,7 +349,9 @@ class DescribedRegularizer(Regularizer):
         return [in_words("d", row) for row in self._minorants_at(d)[1].f.kinks()]
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        return self.f(d), [*Cap(self.domain).cvxpy_value(d)[1], *self.constraints(d)]
+        # As it was read: arrays that the functions refer to may have changed since.
+        f, constraints = substituted([self._f, self._stated], self._d, d)
+        return f, [*Cap(self.domain).cvxpy_value(d)[1], *constraints]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boostopt.immutable import as_immutable
 from boostopt.shapes import Array, Bool, Float, Int, UInt
 
 ROWS = 1 << 14
@@ -52,7 +53,8 @@ class Coded:
         """Return the table of codes and of the thresholds that they count."""
         sizes = np.array([len(cut) for cut in cuts], dtype=np.int64)
         features = np.flatnonzero(sizes)
-        return cls(codes, cuts, features, np.concatenate([np.empty(0), *cuts]), (np.cumsum(sizes) - sizes)[features])
+        thresholds, starts = np.concatenate([np.empty(0), *cuts]), (np.cumsum(sizes) - sizes)[features]
+        return cls(codes, tuple(map(as_immutable, cuts)), *map(as_immutable, (features, thresholds, starts)))
 
     @property
     def N(self) -> int:

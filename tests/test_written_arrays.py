@@ -1,0 +1,650 @@
+"""No array that a certificate rests on can be changed: by the caller after `bind`, or by a piece during a call.
+
+Each test runs an entry twice, with pieces that write to all arrays that they can reach and without, and compares the
+intervals and the caller's data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse
+from problems import Fake
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from vandals import Careless, Vandal, arrays_of, ravage, state_of
+
+import boostopt
+from boostopt import (
+    Margins,
+    ProblemError,
+    Program,
+    get_formulation,
+    list_formulations,
+)
+from boostopt.authoring import (
+    PER_EXAMPLE,
+    POSITIVE,
+    Cap,
+    CappedSimplex,
+    DescribedEdges,
+    DescribedRegularizer,
+    MaximumEdge,
+    RelativeEntropy,
+    edge_formula,
+    formula,
+    parameter,
+    prototype,
+)
+from boostopt.backends import get_backend
+from boostopt.boosting.rules import Rule, View
+from boostopt.ensembles import reweight, reweight_one_vs_rest
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
+from boostopt.oracles.base import Answer, Query
+from boostopt.programs.parameters import typical
+
+N, T = 12, 3
+RNG = np.random.default_rng(0)
+U = RNG.uniform(-1, 1, (N, T))
+C = RNG.uniform(0.5, 1.5, N)
+X = np.array(RNG.normal(size=(40, 3)))
+Y = np.where(X[:, 0] + 0.5 * X[:, 1] + 0.2 * RNG.normal(size=40) > 0, 1, -1)
+
+
+def ends(certificate: Any) -> tuple[float, float]:
+    return certificate.lower, certificate.upper
+
+
+def bound(name: str, U: Any, c: Any) -> Program:
+    page = get_formulation(name)
+    needed = {key: typical(p.domain, N) for key, p in page.parameters.items() if p.required}
+    d0 = {"d0": np.full(N, 1.0 / N)} if page.takes_reference else {}
+    return page.bind(U[:, : page.columns], c=c, **d0, **needed)
+
+
+class Own(Cap):
+    """A regularizer of a user, with an array of its own."""
+
+    kind: ClassVar[str] = ""
+
+    z: np.ndarray
+
+    def __init__(self, domain: CappedSimplex, z: np.ndarray) -> None:
+        super().__init__(domain)
+        object.__setattr__(self, "z", z)
+
+    def value(self, d: Any) -> float:
+        return float(d @ self.z)
+
+    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        return super().conjugate_at(z - self.z)
+
+
+def closed_over(z: np.ndarray) -> dict[str, Any]:
+    """Formulations that have an array z in all the ways in which a user's file may have one."""
+
+    def domain(examples: Any) -> CappedSimplex:
+        return CappedSimplex(examples.c, 2.0)
+
+    of_z = {"z": parameter("prices", PER_EXAMPLE)}
+    return {
+        "described": prototype(
+            "described",
+            lambda p, x: DescribedRegularizer(domain(x), lambda d: z @ d + cp.sum_squares(d), x.c / x.total),
+        ),
+        "parameter": prototype(
+            "parameter",
+            lambda p, x: DescribedRegularizer(domain(x), lambda d: p.z @ d, x.c / x.total),
+            **of_z,
+        ),
+        "formula": prototype("formula", lambda p, x: formula("z*d + d**2", domain(x), z=z)),
+        "formula of a parameter": prototype("stated", lambda p, x: formula("z*d + d**2", domain(x), z=p.z), **of_z),
+        "edges": prototype(
+            "edges",
+            lambda p, x: Cap(domain(x)),
+            lambda p: DescribedEdges(lambda e: cp.max(e + z[: e.size]) + cp.sum_squares(e)),
+        ),
+        "own": prototype("own", lambda p, x: Own(domain(x), z)),
+    }
+
+
+# What the user writes after `bind`, and what anybody writes to the program.
+
+
+@pytest.mark.parametrize("name", list_formulations())
+def test_a_program_is_what_it_was_when_it_was_bound(name: str) -> None:
+    own, c = U.copy(), C.copy()
+    program, twin = bound(name, own, c), bound(name, U, C)
+    before = state_of(own, c)
+    first = program.certify()
+    ravage(program, first)
+    assert state_of(own, c) == before
+    own *= 0.5
+    c[0] += 3.0
+    assert ends(program.certify()) == ends(first) == ends(twin.certify())
+    assert not any(array.flags.writeable for array in arrays_of((program.parameters, program.examples)))
+
+
+@pytest.mark.parametrize("storage", ("columns", "cut", "int8", "int64", "float32", "csr", "csc", "coo", "over bytes"))
+def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
+    signs = np.sign(U)
+    own: Any = {
+        "columns": lambda: np.asfortranarray(U),
+        "cut": lambda: np.repeat(U, 2, axis=1)[:, ::2],
+        "int8": lambda: signs.astype(np.int8),
+        "int64": lambda: signs.astype(np.int64),
+        "float32": lambda: U.astype(np.float32),
+        "csr": lambda: scipy.sparse.csr_array(U),
+        "csc": lambda: scipy.sparse.csc_array(U),
+        "coo": lambda: scipy.sparse.coo_array(U),
+        "over bytes": lambda: np.frombuffer(U.tobytes()).reshape(U.shape),
+    }[storage]()
+    program = get_formulation("lpboost").bind(own, nu=2)
+    twin = get_formulation("lpboost").bind(own.copy(), nu=2)
+    before, first = state_of(own), program.certify()
+    grown = program.margins.append(np.ones(N))
+    ravage(program, grown, grown.append(-np.ones(N)), program.margins.take(np.arange(5)), program.margins)
+    assert state_of(own) == before
+    if storage != "over bytes":
+        entries = own.data if scipy.sparse.issparse(own) else own
+        entries[...] = 0
+    assert ends(program.certify()) == ends(first) == ends(twin.certify())
+    assert (grown.column(T) == 1.0).all() and (grown.column(0) == program.margins.column(0)).all()
+
+
+@pytest.mark.parametrize("which", closed_over(np.ones(N)))
+def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: str) -> None:
+    z = np.linspace(-0.4, 0.6, N)
+    page, twin = closed_over(z)[which], closed_over(z.copy())[which]
+    own = {"z": z} if "z" in page.parameters else {}
+    program, honest = page.bind(U, **own), twin.bind(U, **{name: z.copy() for name in own})
+    before = state_of(z)
+    first = program.certify()
+    ravage(program)
+    assert state_of(z) == before
+    z *= -3.0
+    again, true = program.certify(first.d, first.w), honest.certify(first.d, first.w)
+    assert ends(again) == ends(true)
+    assert ends(program.certify()) == ends(first)
+
+
+def test_results_cannot_be_changed() -> None:
+    program = get_formulation("erlpboost").bind(U, c=C, nu=3, eta=5)
+    solution = program.solve("interior")
+    first, words = solution.certificate, str(solution.explain())
+    recovery = program.recover(solution.d)
+    d, w = first.d.copy(), first.w.copy()
+    ravage(solution, recovery, solution.start, solution.multipliers)
+    assert state_of(solution.d, solution.w) == state_of(d, w) and str(solution.explain()) == words
+    assert str(program.explain(first)) == words
+    assert ends(program.certify(solution.d, solution.w)) == ends(first)
+    assert str(program.recover(solution.d)) == str(recovery)
+
+
+def test_answers_are_read_once() -> None:
+    program = get_formulation("lpboost").bind(U, nu=2)
+    d, w = np.full(N, 1.0 / N), np.full(T, 1.0 / T)
+    certificate = program.certify(d, w)
+    d[:], w[:] = 0.0, 5.0
+    assert ends(program.certify(certificate.d, certificate.w)) == ends(certificate)
+    assert certificate.d.sum() == pytest.approx(1.0) and certificate.w.sum() == pytest.approx(1.0)
+
+
+# Backends.
+
+
+@pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "qp_reg_adaboost"))
+@pytest.mark.parametrize("inner", ("interior", "cvxpy:clarabel"))
+def test_a_backend_that_writes_changes_no_certificate(name: str, inner: str) -> None:
+    own, c = np.repeat(U, 2, axis=0)[:N].copy(), C.copy()
+    program = bound(name, own, c)
+    before = state_of(own, c)
+    solution = boostopt.solve(program, Vandal(get_backend(inner)))
+    honest = boostopt.solve(bound(name, own.copy(), c.copy()), inner)
+    assert state_of(own, c) == before
+    fresh = bound(name, own.copy(), c.copy())
+    assert ends(fresh.certify(solution.d, solution.w)) == ends(program.certify(solution.d, solution.w))
+    assert solution.certificate.overlaps(honest.certificate) and solution.certificate.scaled_gap <= 1e-6
+
+
+def test_a_backend_that_writes_in_passing_is_named() -> None:
+    own = U.copy()
+    program = get_formulation("lpboost").bind(own, nu=2)
+    solution = boostopt.solve(program, Careless(get_backend("interior")))
+    assert solution.outcome is boostopt.Outcome.FAILED and (own == U).all()
+    (attempt,) = solution.attempts
+    assert "the backend careless" in (attempt.error or "") and "read-only" in (attempt.error or "")
+    assert ends(solution.certificate) == ends(get_formulation("lpboost").bind(U, nu=2).certify())
+
+
+class InPlace(Fake):
+    """A backend that goes on writing to the iterate that it has measured and yielded."""
+
+    def attempts(self, task: Any) -> Iterator[Any]:
+        d, w = np.full(N, 1.0 / N), np.full(T, 1.0 / T)
+        measured = task.gap(d, w)
+        d[:], w[:] = np.eye(N)[0], np.eye(T)[0]
+        changed = task.gap(d, w)
+        yield boostopt.authoring.Attempt("", {}, f"{measured} {changed}", False, d=d, w=w)
+        d[:], w[:] = np.nan, np.nan
+
+
+def test_an_iterate_that_changes_in_place_is_certified_as_it_is_yielded() -> None:
+    program = get_formulation("lpboost").bind(U, nu=1)
+    solution = boostopt.solve(program, InPlace())
+    measured, changed = map(float, solution.attempts[0].status.split())
+    assert measured == program.certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T)).scaled_gap
+    assert changed == program.certify(np.eye(N)[0], np.eye(T)[0]).scaled_gap == solution.certificate.scaled_gap
+    assert (solution.attempts[0].d == np.eye(N)[0]).all()
+
+
+@pytest.mark.parametrize("which", ("compare", "benchmark"))
+def test_comparisons_with_a_backend_that_writes(which: str) -> None:
+    own = U.copy()
+    program, vandal = get_formulation("lpboost").bind(own, nu=2), Vandal(get_backend("interior"))
+    if which == "compare":
+        rows = boostopt.compare(program, [vandal, "highs"]).rows
+    else:
+        rows = boostopt.benchmark(program, [vandal, "highs"], 1e-6, repeats=1).runs
+    assert (own == U).all()
+    optimum = boostopt.solve(get_formulation("lpboost").bind(U, nu=2), "highs").certificate
+    for row in rows:
+        assert row.lower <= optimum.upper and optimum.lower <= row.upper
+
+
+# Regularizers, edge functions and formulations of a user.
+
+
+class WritesValue(Cap):
+    """F that scales d in place."""
+
+    kind: ClassVar[str] = ""
+
+    def value(self, d: Any) -> float:
+        d *= 0.5
+        return super().value(d)
+
+
+class WritesConjugate(RelativeEntropy):
+    """F that shifts its argument in place, as one would against overflow."""
+
+    kind: ClassVar[str] = ""
+
+    def maximizers(self, y: Any) -> Any:
+        y += 1.0
+        return super().maximizers(y)
+
+    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        z -= z.max()
+        return super().conjugate_at(z, near)
+
+
+class WritesEdges(MaximumEdge):
+    """G that sorts the edges in place."""
+
+    kind: ClassVar[str] = ""
+
+    def value(self, e: Any) -> float:
+        e.sort()
+        return float(e[-1])
+
+
+class Sharing(Cap):
+    """A regularizer that returns an array of its own and writes to it afterwards."""
+
+    kind: ClassVar[str] = ""
+    kept: Sequence[np.ndarray] = ()
+
+    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        point = super().conjugate_at(z, near)
+        kept = point.d.copy()
+        object.__setattr__(self, "kept", [kept])
+        return replace(point, d=kept)
+
+    def value(self, d: Any) -> float:
+        for kept in self.kept:
+            kept[:] = 0.0
+        return super().value(d)
+
+
+PIECES: dict[str, Any] = {
+    "WritesValue.value": prototype("p", lambda p, x: WritesValue(CappedSimplex(x.c, 2.0))),
+    "WritesConjugate.conjugate_at": prototype("p", lambda p, x: WritesConjugate(CappedSimplex(x.c, 2.0), 3.0, x.d0)),
+    "WritesEdges.value": prototype("p", lambda p, x: Cap(CappedSimplex(x.c, 2.0)), lambda p: WritesEdges()),
+}
+
+
+@pytest.mark.parametrize("whose", PIECES)
+def test_a_function_that_writes_to_its_argument_is_refused_by_name(whose: str) -> None:
+    own = U.copy()
+    program = PIECES[whose].bind(own)
+    with pytest.raises(ProblemError, match=whose):
+        program.certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T))
+    assert (own == U).all()
+
+
+def test_a_function_that_writes_to_what_it_has_returned_changes_nothing() -> None:
+    program = prototype("p", lambda p, x: Sharing(CappedSimplex(x.c, 2.0))).bind(U)
+    twin = prototype("p", lambda p, x: Cap(CappedSimplex(x.c, 2.0))).bind(U)
+    for w in np.eye(T):
+        assert ends(program.certify(w=w)) == ends(twin.certify(w=w))
+
+
+def test_a_formulation_that_writes_is_refused_by_name() -> None:
+    def made(p: Any, x: Any) -> Cap:
+        x.c[:] = 1.0
+        return Cap(CappedSimplex(x.c, 2.0))
+
+    c = C.copy()
+    with pytest.raises(ProblemError, match=r"bad .*read-only"):
+        prototype("bad", made).bind(U, c=c)
+    assert (c == C).all()
+
+
+@pytest.mark.parametrize(
+    ("check", "piece"),
+    (
+        (boostopt.check_regularizer, WritesValue(CappedSimplex(np.ones(6), 2.0))),
+        (boostopt.check_regularizer, WritesConjugate(CappedSimplex(np.ones(6), 2.0), 3.0, np.full(6, 1 / 6))),
+        (boostopt.check_edge, WritesEdges()),
+        pytest.param(boostopt.check_formulation, PIECES["WritesEdges.value"], marks=pytest.mark.thorough),
+        pytest.param(boostopt.check_backend, Careless(get_backend("interior")), marks=pytest.mark.thorough),
+    ),
+    ids=lambda each: getattr(each, "__name__", type(each).__name__),
+)
+def test_checks_report_a_piece_that_writes(check: Callable[[Any], boostopt.CheckReport], piece: Any) -> None:
+    report = check(piece)
+    assert not report.passed and any("read-only" in each.words for each in report if not each.passed)
+
+
+# Oracles, rules and other observers of a run.
+
+
+class Writing(GivenMargins):
+    """An oracle that writes to the weights of its query, and to margins that it has returned."""
+
+    loud = False
+    returned: ClassVar[list[np.ndarray]] = []
+
+    def best(self, query: Query) -> Answer:
+        answer = super().best(query)
+        columns = tuple(replace(column, margins=np.array(column.margins)) for column in answer.columns)
+        self.returned[:] = [*self.returned, *(column.margins for column in columns)]
+        ravage(query, self.returned[:-1], self)
+        if self.loud:
+            query.d[:] = 0.0
+        return replace(answer, columns=columns)
+
+
+class Loud(Writing):
+    """The same, and it does not hide that it writes."""
+
+    loud = True
+
+
+def vandal_rule() -> Rule:
+    def holds(view: View) -> bool:
+        ravage(view, view.problem, view.state, view.problem.first)
+        return False
+
+    return Rule("vandal", "nothing", holds)
+
+
+@pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "corrective_erlpboost"))
+def test_a_run_among_pieces_that_write(name: str) -> None:
+    own, c = np.tile(U, (2, 1)), np.tile(C, 2)
+    before = state_of(own, c)
+    page = get_formulation(name)
+    settings: dict[str, Any] = {"nu": 3.0, "epsilon": 0.05, "max_rounds": 20}
+    rules: Any = [vandal_rule(), *page.stopping_rules]
+    oracle = Writing(own, c=c, reflexive=True)
+    run = boostopt.boost(page, oracle, rules=rules, progress=ravage, history=True, **settings)
+    twin_oracle = GivenMargins(own.copy(), c=c.copy(), reflexive=True)
+    twin = boostopt.boost(page, twin_oracle, rules=list(page.stopping_rules), history=True, **settings)
+    ravage(run, run.program, run.certificate, run.class_certificate, run.at(1), oracle)
+    assert state_of(own, c) == before
+    fresh = replace(run.program, margins=Margins(run.program.margins.to_array().copy()))
+    # Sums over another layout in memory are rounded otherwise.
+    assert ends(run.certificate) == pytest.approx(ends(fresh.certify(run.certificate.d, run.w)), abs=1e-9)
+    over_class, optimum = run.class_certificate, twin.class_certificate
+    assert over_class.lower <= optimum.upper and optimum.lower <= over_class.upper
+    assert ends(run.at(1).certificate) == ends(twin.at(1).certificate)
+    assert ends(run.verify_class(GivenMargins(own, c=c, reflexive=True))) == ends(over_class)
+
+
+def test_an_oracle_that_writes_in_passing_is_named() -> None:
+    with pytest.raises(ProblemError, match=r"the oracle Loud .*read-only"):
+        boostopt.boost("lpboost", Loud(U), nu=3.0)
+
+
+def test_a_rule_that_writes_in_passing_is_named() -> None:
+    def holds(view: View) -> bool:
+        view.state.d[:] = 0.0
+        return False
+
+    with pytest.raises(ProblemError, match=r"the rule 'mine' .*read-only"):
+        boostopt.boost("lpboost", GivenMargins(U), nu=3.0, rules=Rule("mine", "nothing", holds), max_rounds=5)
+
+
+def test_a_path_among_pieces_that_write() -> None:
+    own = U.copy()
+
+    def each(nu: float, run: Any) -> None:
+        ravage(run, run.record, run.program)
+
+    found = boostopt.path("lpboost", Writing(own), nu=(1.0, 3.0), each=each)
+    twin = boostopt.path("lpboost", GivenMargins(U.copy()), nu=(1.0, 3.0))
+    assert (own == U).all()
+    for of_one, of_other in zip(found.certificates, twin.certificates, strict=True):
+        assert ends(of_one) == pytest.approx(ends(of_other), abs=1e-9)
+
+
+@pytest.mark.parametrize("made", (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps))
+def test_oracles_have_copies_of_their_examples(made: Any) -> None:
+    features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)
+    oracle, twin = made(features, y, c), made(features.copy(), y.copy(), c.copy())
+    before = state_of(features, y, c)
+    ravage(oracle, oracle.c, oracle.y)
+    assert state_of(features, y, c) == before
+    features *= -1.0
+    y *= -1
+    c += 1.0
+    d = np.full(len(Y), 1.0 / len(Y))
+    assert oracle.best(Query(d)).largest == twin.best(Query(d)).largest and oracle.digest == twin.digest
+
+
+# Classifiers and ensembles.
+
+
+class Learner(ClassifierMixin, BaseEstimator):
+    """A tree whose fit and predictions write to all that they get, after setting the flag or not."""
+
+    def __init__(self, tries: bool = True) -> None:
+        self.tries = tries
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Learner:
+        self.tree_ = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y, sample_weight)
+        self.classes_ = self.tree_.classes_
+        self._write(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        answer = self.tree_.predict(X)
+        self._write(X)
+        return answer
+
+    def _write(self, *arrays: Any) -> None:
+        if self.tries:
+            ravage(*arrays)
+        else:
+            arrays[0][:] = 0.0
+
+
+class Plain(Learner):
+    """The same without writing."""
+
+    def _write(self, *arrays: Any) -> None:
+        pass
+
+
+def oracle_run(learner: Any, X: Any, y: Any) -> Any:
+    return boostopt.boost("lpboost", Estimators(learner, X, y), nu=8.0, max_rounds=4)
+
+
+def test_learners_that_write_change_nothing() -> None:
+    features, y = X.copy(), Y.copy()
+    run, twin = oracle_run(Learner(), features, y), oracle_run(Plain(), X.copy(), Y.copy())
+    assert state_of(features, y) == state_of(X, Y)
+    assert state_of(run.w) == state_of(twin.w) and ends(run.certificate) == ends(twin.certificate)
+    with pytest.raises(ProblemError, match=r"the learner Learner .*read-only"):
+        oracle_run(Learner(tries=False), features, y)
+    assert state_of(features, y) == state_of(X, Y)
+
+
+def test_a_fit_with_a_learner_that_writes() -> None:
+    features, y, c = X.copy(), Y.copy(), np.full(len(Y), 2.0)
+    fitted = [
+        MarginBoostClassifier("lpboost", nu=0.3, base=base(), max_iter=5).fit(features, y, sample_weight=c)
+        for base in (Learner, Plain)
+    ]
+    assert state_of(features, y, c) == state_of(X, Y, np.full(len(Y), 2.0))
+    assert ends(fitted[0].run_.certificate) == ends(fitted[1].run_.certificate)
+
+
+def members(kind: type[Any], y: Any) -> list[Any]:
+    return [kind().fit(X[k::3].copy(), y[k::3].copy()) for k in range(3)]
+
+
+@pytest.mark.parametrize("sparse", (False, True))
+def test_ensembles_whose_members_write(sparse: bool) -> None:
+    features: Any = scipy.sparse.csr_array(X) if sparse else X.copy()
+    y, c = Y.copy(), np.full(len(Y), 2.0)
+    before = state_of(features, y, c)
+    found, twin = (
+        reweight(members(kind, Y), features, y, "lpboost", nu=6.0, sample_weight=c) for kind in (Learner, Plain)
+    )
+    assert state_of(features, y, c) == before
+    assert ends(found.certificate) == ends(twin.certificate)
+    ravage(found, found.solution)
+    assert ends(found.solution.program.certify(found.solution.d, found.solution.w)) == ends(
+        twin.solution.program.certify(twin.solution.d, twin.solution.w)
+    )
+
+
+def test_ensembles_of_several_classes_whose_members_write() -> None:
+    features, y = X.copy(), np.where(X[:, 2] > 0.5, 2, Y)
+    before = state_of(features, y)
+    found, twin = (reweight_one_vs_rest(members(kind, y), features, y, "lpboost", nu=6.0) for kind in (Learner, Plain))
+    assert state_of(features, y) == before
+    for part, other in zip(found.parts, twin.parts, strict=True):
+        assert ends(part.certificate) == ends(other.certificate)
+
+
+def test_models_that_write_are_certified_on_the_callers_data() -> None:
+    features, y = X.copy(), Y.copy()
+
+    def kernel(A: Any, B: Any) -> Any:
+        gram = A @ B.T
+        ravage(A, B)
+        return gram
+
+    plain: Any = lambda A, B: A @ B.T  # noqa: E731
+    svc: Any = SVC(kernel=plain).fit(X.copy(), Y)  # scikit-learn keeps what it is fitted to
+    twin = boostopt.certify_model(svc, X, Y)
+    svc.kernel = kernel
+    assert ends(boostopt.certify_model(svc, features, y)) == ends(twin)
+    ensemble = AdaBoostClassifier(Plain(), n_estimators=3).fit(X.copy(), Y.copy())
+    twin = boostopt.certify_model(ensemble, features, y)
+    for member in ensemble.estimators_:
+        member.__class__ = Learner
+    assert ends(boostopt.certify_model(ensemble, features, y)) == ends(twin)
+    assert state_of(features, y) == state_of(X, Y)
+
+
+# Files.
+
+
+def test_files_are_of_the_program_as_it_was_bound(tmp_path: Path) -> None:
+    own, c = U.copy(), C.copy()
+    solution = get_formulation("erlpboost").bind(own, c=c, nu=3, eta=5).solve("interior")
+    own *= 0.5
+    c += 1.0
+    ravage(solution)
+    solution.save(tmp_path / "one.json")
+    data = U.copy()
+    assert boostopt.verify(tmp_path / "one.json", data, c=C) and (data == U).all()
+
+
+def test_a_class_is_verified_with_an_oracle_that_writes(tmp_path: Path) -> None:
+    run = boostopt.boost("lpboost", GivenMargins(U), nu=3.0)
+    run.save_certificate(tmp_path / "one.json", GivenMargins(U))
+    assert boostopt.verify(tmp_path / "one.json", Writing(U.copy()))
+
+
+# The arrays themselves.
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A record of a user."""
+
+    z: np.ndarray
+
+
+def test_what_is_immutable_stays_so() -> None:
+    from boostopt.immutable import as_immutable, as_read_only, immutable_value, is_immutable
+
+    arrays: list[Any] = [
+        U,
+        U.T,
+        U[::2, ::2],
+        np.zeros((0, 3)),
+        U.astype(np.float32),
+        np.array(2.0),
+        np.arange(3),
+        U > 0,
+    ]
+    for array in arrays:
+        copy = as_immutable(array)
+        assert copy.dtype == array.dtype and np.array_equal(copy, array) and is_immutable(copy)
+        assert as_immutable(copy) is copy and not np.shares_memory(copy, array)
+        for view in (copy, copy[...], copy.T, as_read_only(array.copy()), as_read_only(array.copy())[...]):
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                view.setflags(write=True)
+    assert as_immutable(np.asfortranarray(U)).flags.f_contiguous
+    large = np.asfortranarray(RNG.uniform(-1, 1, (3, 400_000)))
+    assert np.array_equal(as_immutable(large[:, ::2], np.float32), large[:, ::2].astype(np.float32))
+    own = Settings(U.copy())
+    copied = immutable_value({"of": (own,)})["of"][0]
+    assert is_immutable(copied.z) and own.z.flags.writeable and copied is not own
+
+
+def test_margins_keep_their_numbers_through_pickles() -> None:
+    import pickle
+
+    again = pickle.loads(pickle.dumps(get_formulation("lpboost").bind(U, c=C, nu=2)))
+    first = again.certify()
+    ravage(again)
+    assert ends(again.certify()) == ends(first) == ends(get_formulation("lpboost").bind(U, c=C, nu=2).certify())
+
+
+def test_edges_of_a_formula_have_their_numbers() -> None:
+    page = prototype(
+        "p",
+        lambda p, x: Cap(CappedSimplex(x.c, 2.0)),
+        lambda p: edge_formula("a*e**2", a=p.a),
+        a=parameter("a", POSITIVE),
+    )
+    program = page.bind(U, a=2.0)
+    first = program.certify()
+    ravage(program)
+    assert ends(program.certify()) == ends(first)
