@@ -65,6 +65,7 @@ class AdaBoost(EntropyProjection):
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
     added: ClassVar[tuple[str, ...]] = ("keep_faultless",)
+    needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 0.0

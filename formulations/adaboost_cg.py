@@ -62,6 +62,7 @@ class AdaBoostCG(Formulation[Parameters]):
     Parameters = Parameters
     takes_reference = True
     final_weights = "program"
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogExponentialLoss:
         return LogExponentialLoss.capped(np.ones(examples.N), 1.0, p.D, examples.d0)

@@ -78,6 +78,7 @@ class AdaBoostREG(Formulation[Parameters]):
     takes_reference = True
     columns: ClassVar[int | None] = 1
     final_weights = "scaled"
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Tilted:
         return Tilted(RelativeEntropy.capped(np.ones(examples.N), 1.0, 1.0, examples.d0), p.penalty)

@@ -48,6 +48,7 @@ class AdaBoostStar(EntropyProjection):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch and Warmuth 2005", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
+    needs_all_examples = False
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"smallest_edge": progress.smallest_edge}

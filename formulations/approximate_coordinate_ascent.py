@@ -50,6 +50,7 @@ class ApproximateCoordinateAscent(EntropyProjection):
     sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004, (3)",)
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
+    needs_all_examples = False
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"smooth_margin": progress.smooth_margin}

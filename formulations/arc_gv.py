@@ -44,6 +44,7 @@ class ArcGV(EntropyProjection):
     sources: ClassVar[tuple[str, ...]] = ("Breiman 1999", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
+    needs_all_examples = False
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"minimum_margin": progress.minimum_margin}

@@ -58,6 +58,7 @@ class ATA(EntropyProjection):
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
     added: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
+    needs_all_examples = False
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi

@@ -42,6 +42,7 @@ class BinaryERLPBoost(ERLPBoost):
     name = "binary_erlpboost"
     title = "Binary ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21",)
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -36,6 +36,7 @@ class BinarySoftBoost(SoftBoost):
     name = "binary_softboost"
     title = "Binary SoftBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.1) with the entropy of (3.25)",)
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, 1.0, examples.d0)

@@ -39,6 +39,7 @@ class CGBoost(Formulation[Parameters]):
     title = "CG-Boost"
     sources: ClassVar[tuple[str, ...]] = ("Bi, Zhang, Bennett 2004",)
     Parameters = Parameters
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:
         return Hinge(examples.c, p.C)

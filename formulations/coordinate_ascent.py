@@ -54,6 +54,7 @@ class CoordinateAscent(EntropyProjection):
     sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004",)
     Parameters = Parameters
     columns: ClassVar[int | None] = 1
+    needs_all_examples = False
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"next_smooth_margin": progress.next_smooth_margin if progress.smooth_margin > 0 else 0.0}

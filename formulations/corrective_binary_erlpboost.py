@@ -36,6 +36,7 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
     name = "corrective_binary_erlpboost"
     title = "Corrective Binary ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, algorithm 4.3, (4.12), (4.13)",)
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

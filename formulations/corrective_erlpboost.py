@@ -81,6 +81,7 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
     update = "step"
+    needs_all_examples = False
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):

@@ -69,6 +69,7 @@ class EntropyProjection(Formulation[Any]):
     takes_reference = True
     final_weights = "scaled"
     update = "projection"
+    needs_all_examples = False
 
     def target(self, p: Any) -> float:
         """Return rho, the edge after the projection."""

@@ -78,6 +78,7 @@ class ERLPBoost(Formulation[Parameters]):
     takes_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
+    needs_all_examples = False
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):

@@ -58,6 +58,7 @@ class LogLoss(Formulation[Parameters]):
     title = "Logarithmic loss"
     sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, section 6",)
     Parameters = Parameters
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogarithmicLoss:
         return LogarithmicLoss.of(examples.c, p.eta)

@@ -36,6 +36,7 @@ class LogitBoostCG(Formulation[Parameters]):
         "Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590",
     )
     Parameters = Parameters
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Logistic:
         return Logistic.priced(examples.c, 1.0)

@@ -68,6 +68,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, section 4.2, figure 12",)
     Parameters = Parameters
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, 1.0 / p.C))

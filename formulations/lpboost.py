@@ -71,6 +71,7 @@ class LPBoost(Formulation[Parameters]):
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "optimum")
     final_weights = "program"
     smoothed_as = "erlpboost"
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, p.nu))

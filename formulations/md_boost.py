@@ -65,6 +65,7 @@ class MDBoost(Formulation[Parameters]):
         "Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13)",
     )
     Parameters = Parameters
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> MarginVariance:
         return MarginVariance(examples.c, p.D)

@@ -51,6 +51,7 @@ class QPRegAdaBoost(Formulation[Parameters]):
     title = "QP_REG-AdaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, figure 14",)
     Parameters = Parameters
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:
         return Hinge(examples.c, p.C)

@@ -69,6 +69,7 @@ class QRLPBoost(Formulation[Parameters]):
     Parameters = Parameters
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
+    needs_all_examples = False
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):

@@ -84,6 +84,7 @@ class SoftBoost(Formulation[Parameters]):
     takes_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "infeasible")
     final_weights = "scaled"
+    needs_all_examples = False
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return math.floor(2.0 * entropy_range(self.regularizer(p, examples)) / p.epsilon**2) + 1.0

@@ -31,6 +31,7 @@ class SVM(QPRegAdaBoost):
     name = "svm"
     title = "Support vector machine"
     sources: ClassVar[tuple[str, ...]] = ("Cortes and Vapnik 1995",)
+    needs_all_examples = False
 
     def edge_function(self, p: Parameters) -> SquaredEdges:
         return SquaredEdges()

@@ -66,6 +66,7 @@ class TotalBoost(Formulation[Parameters]):
     final_weights: ClassVar[str] = SoftBoost.final_weights
 
     softboost: ClassVar[SoftBoost] = SoftBoost()
+    needs_all_examples = False
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return self.softboost.iteration_bound(_hard(p), _uncapped(examples))

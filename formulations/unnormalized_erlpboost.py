@@ -37,6 +37,7 @@ class UnnormalizedERLPBoost(ERLPBoost):
     name = "unnormalized_erlpboost"
     title = "Unnormalized ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.18), (3.19), (3.20)",)
+    needs_all_examples = False
 
     def regularizer(self, p: Parameters, examples: Examples) -> RelativeEntropy:
         return UnnormalizedRelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

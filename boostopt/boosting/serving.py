@@ -17,7 +17,7 @@ from boostopt.boosting.looks import COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.saving import LOOKS, kind_of, load
-from boostopt.errors import BoostoptError
+from boostopt.errors import BoostoptError, ProblemError
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
@@ -27,9 +27,6 @@ from boostopt.shapes import Array, Float
 
 FINEST = 1e-5
 """The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
-
-KNOWN = "boostopt.formulations."
-"""Where the pages are whose caps are c / nu for any examples, nu being their parameter."""
 
 FINE, SMALL = 0.005, 1000
 """Below this epsilon and this number of examples steps are faster, and looks must be asked for."""
@@ -122,11 +119,11 @@ def looked_at(
 def counted(
     page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, Aim] | None:
-    """Return the problem, of two examples that stand for all where the page is known, and the aim; None for no looks.
+    """Return the problem, of two examples that stand for all if the page allows it, and the aim; None for no looks.
 
     One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
-    entropy then costs what it costs among all of them: it is largest there [theorem 13]. A page of somebody else may
-    make its caps of other things than the sum of c: its problem is made of all examples.
+    entropy then costs what it costs among all of them: it is largest there [theorem 13]. The problem of a page that
+    needs all examples is made of them.
     """
     total = oracle.total
 
@@ -156,9 +153,21 @@ def counted(
 
 
 def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float[Array, " n"]:
-    """Return the multiplicities of examples that stand for all: two where the page is known, else these themselves."""
+    """Return the multiplicities of examples that stand for all: two, or these themselves if the page needs all.
+
+    Raises
+    ------
+    ProblemError
+        The page needs all examples, and they are on a cluster.
+    """
     total = oracle.total
-    if not type(page).__module__.startswith(KNOWN):
+    if page.needs_all_examples:
+        if oracle.only_looks:
+            raise ProblemError(
+                f"rows on a cluster need a formulation whose F depends on the multiplicities of the examples alone; "
+                f"{page.name} may depend on more. If it does not, write needs_all_examples = False in its class; "
+                "otherwise load the rows into memory."
+            )
         return oracle.c
     return np.array([nu, total - nu]) if total - nu > NONE * total else np.array([total, total]) / 2
 

@@ -41,6 +41,9 @@ from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
 
+STATING = ("regularizer", "edge_function", "canonical", "Parameters", "smoothed_as")
+"""What a class states its program by: a subclass that redefines one of them states another program."""
+
 
 class Formulation(ABC, Generic[P]):
     """The base of every page in `formulations/`.
@@ -59,6 +62,11 @@ class Formulation(ABC, Generic[P]):
     """The record of its parameters."""
     takes_reference: ClassVar[bool] = False
     """Whether the program depends on a reference distribution d0."""
+    needs_all_examples: ClassVar[bool] = True
+    """Whether F depends on more of the examples than the multiplicity c_n of each, their sum and d0. If not, F is a sum
+    over the examples, and two examples with the right multiplicities stand for all: rows on a cluster need that, and
+    looks at rows in memory begin faster. A subclass with an F, a G, parameters or canonical values of its own says
+    so anew."""
     added: ClassVar[tuple[str, ...]] = ()
     """Parameters that files written before the page had them do not state: there they have their defaults."""
     columns: ClassVar[int | None] = None
@@ -84,6 +92,12 @@ class Formulation(ABC, Generic[P]):
 
     stated_in: str | None = None
     """The file of one's own that states it; None for a page of boostopt, of a package or of no file."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        own = vars(cls)
+        if "needs_all_examples" not in own and any(name in own for name in STATING):
+            cls.needs_all_examples = True
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return what pickle makes the page again by."""
