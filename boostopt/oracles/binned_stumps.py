@@ -27,7 +27,7 @@ from boostopt.oracles.binning import (
     sketch,
     step_of,
 )
-from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
+from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
 from boostopt.oracles.examples import check_classes
 from boostopt.oracles.features import Features
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -41,7 +41,7 @@ BYTE, MOST = 256, 65_536
 """The numbers of codes in one byte and in two bytes."""
 
 
-class BinnedStumps(RowsOracle):
+class BinnedStumps(RowsOracle, Placeable):
     """Decision stumps at few thresholds of each feature, exactly, for many examples.
 
     A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`. Any other feature has
@@ -106,8 +106,6 @@ class BinnedStumps(RowsOracle):
     ) -> None:
         path = self._checked(bins, reflexive, codes)
         if is_collection(X):
-            if type(self) is BinnedStumps:
-                self.__class__ = DistributedStumps  # as Path("") is a PosixPath
             check_elsewhere(self, "BinnedStumps")
         self._take(X, y, c, path)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
+from boostopt.arrays import is_collection
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis, Oracle, Query
 from boostopt.oracles.binning import Census, census, check_censuses
@@ -13,10 +14,31 @@ from boostopt.rows.coding import Coded
 from boostopt.rows.rows import Rows
 
 
+class Placeable(Oracle):
+    """An oracle of rows in memory with a subclass for rows on a cluster: a Dask collection makes an object of that one.
+
+    Only the class itself has such a subclass: a subclass of a user's is another class of hypotheses.
+    """
+
+    distributed: ClassVar[type[Placeable] | None] = None
+    """The subclass for rows on a cluster; it names itself by `Elsewhere`."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        rows = arguments[0] if arguments else options.get("X", options.get("U"))
+        own: Any = vars(cls).get("distributed") if is_collection(rows) else None
+        return object.__new__(own or cls)
+
+
 class Elsewhere(RowsOracle):
     """An oracle of rows on a cluster, which supports looks only."""
 
     only_looks = True
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for base in cls.__bases__:
+            if issubclass(base, Placeable):
+                base.distributed = cls  # pyright: ignore[reportAttributeAccessIssue]
 
     _rows: Rows
     _balance: int

@@ -16,8 +16,8 @@ from boostopt.arguments import flag, number, optional, seed
 from boostopt.arrays import as_array, is_collection
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.margins import Margins
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State, as_stored
-from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
+from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.sign_columns import cut_at_zero, signs_part
@@ -100,7 +100,7 @@ class Given(HypothesisOfFeatures):
         return cls(index(state["q"]), index(state["sign"]))
 
 
-class GivenMargins(Oracle):
+class GivenMargins(Placeable):
     """Choose among the columns of a given margin matrix.
 
     Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
@@ -161,8 +161,6 @@ class GivenMargins(Oracle):
         self._seed, self._calls = random_state, 0
         if is_collection(U):
             _check_unasked(choose, guarantee)
-            if type(self) is GivenMargins:
-                self.__class__ = DistributedMargins  # as Path("") is a PosixPath
             check_elsewhere(self, "GivenMargins")
         self._take(U, c)
         self._order = () if isinstance(choose, str) else _order(choose, self._t)

@@ -16,7 +16,7 @@ from boostopt.arguments import flag
 from boostopt.arrays import is_collection
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
-from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
+from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.ranking import leading
@@ -84,7 +84,7 @@ class Feature(HypothesisOfFeatures):
         return cls(index(state["feature"]), float(state["scale"]), index(state["sign"]), index(state["features"]))
 
 
-class RawFeatures(OracleOfExamples):
+class RawFeatures(OracleOfExamples, Placeable):
     """The features as hypotheses, exactly.
 
     The scale of a feature is 1 if the feature lies in [-1, 1] on the examples that count, otherwise its largest
@@ -119,8 +119,6 @@ class RawFeatures(OracleOfExamples):
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
         self.reflexive: bool = flag("reflexive", reflexive)
         if is_collection(X):
-            if type(self) is RawFeatures:
-                self.__class__ = DistributedFeatures  # as Path("") is a PosixPath
             check_elsewhere(self, "RawFeatures")
         self._take(X, y, c)
 
