@@ -462,6 +462,22 @@ def test_oracles_have_copies_of_their_examples(made: Any) -> None:
     assert oracle.best(Query(d)).largest == twin.best(Query(d)).largest and oracle.digest == twin.digest
 
 
+@pytest.mark.parametrize("name", ("erlpboost", "softboost"))
+def test_a_run_of_looks_is_what_it_was(name: str, tmp_path: Path) -> None:
+    features, y = X.copy(), Y.copy()
+    oracle = boostopt.oracles.BinnedStumps(features, y)
+    run = boostopt.boost(name, oracle, nu=8.0, epsilon=0.2, progress=ravage)
+    first = ends(run.class_certificate)
+    before = state_of(features, y)
+    ravage(run, run.w, run.d, oracle, run.problem)
+    assert state_of(features, y) == before
+    features *= -1.0
+    assert ends(run.class_certificate) == ends(run.verify_class(oracle)) == first
+    twin = boostopt.oracles.BinnedStumps(X, Y)
+    run.save_certificate(tmp_path / "one.json", twin)
+    assert boostopt.verify(tmp_path / "one.json", twin)
+
+
 # Classifiers and ensembles.
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from boostopt.boosting.aims import Aim, in_buckets
+from boostopt.immutable import ImmutableArrays
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.rows.kernels import Split, Window
@@ -21,7 +22,7 @@ from boostopt.shapes import Array, Int
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
+class Proof(ImmutableArrays):
     """Weights of the examples as a function of the margins, with the largest edge of the class under them.
 
     Attributes

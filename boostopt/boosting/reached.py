@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from boostopt.boosting.asking import Seen
 from boostopt.boosting.proving import Proof
+from boostopt.immutable import ImmutableArrays
 from boostopt.rows.kernels import ONE, Split
 from boostopt.shapes import Array, Float, Int
 
@@ -48,7 +49,7 @@ class Glance:
 
 
 @dataclass(frozen=True, eq=False)
-class Ends:
+class Ends(ImmutableArrays):
     """Both ends of the certificate so far, with what proves them.
 
     Attributes
@@ -86,7 +87,7 @@ class Ends:
 
 
 @dataclass(frozen=True, eq=False)
-class Stand:
+class Stand(ImmutableArrays):
     """Where looks at some rows stand: what is looked at next, and how it has gone.
 
     Attributes

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from boostopt.immutable import ImmutableArrays
 from boostopt.programs.program import Examples
 from boostopt.regularizers.capped_softmax import logarithm
 from boostopt.regularizers.projections import smooth_margin, step_to_largest_smooth_margin
@@ -14,7 +15,7 @@ from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True, eq=False)
-class Progress:
+class Progress(ImmutableArrays):
     """A run of boosting between the answer of the oracle and the update.
 
     The steps lambda are those taken so far, without the newest hypothesis. An example without weight in d0 never gets
