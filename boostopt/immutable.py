@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import io
+import mmap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cached_property, wraps
@@ -38,6 +39,14 @@ def is_immutable(array: Array) -> bool:
     while isinstance(base, np.ndarray):
         base = base.base
     return isinstance(base, bytes)
+
+
+def is_mapped(array: Array) -> bool:
+    """Return whether the memory of an array is a file that is mapped."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap.mmap)
 
 
 def as_immutable(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
@@ -92,12 +101,14 @@ def compressed(parts: tuple[Array, ...], shape: tuple[int, int]) -> Any:
 
 def immutable_copy(X: Any) -> Any:
     """Return an immutable copy of an array, or of compressed rows or columns; anything else as it is."""
-    if hasattr(X, "indptr") and getattr(X, "format", None) in ("csr", "csc"):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()  # SciPy would do that in place
-        return type(X)(tuple(map(as_immutable, (X.data, X.indices, X.indptr))), shape=X.shape, copy=False)
-    return as_immutable(X) if type(X) is np.ndarray else X
+    if not hasattr(X, "indptr") or getattr(X, "format", None) not in ("csr", "csc"):
+        return as_immutable(X) if type(X) is np.ndarray else X
+    sparse: Any = X
+    if not sparse.has_canonical_format:
+        sparse = sparse.copy()
+        sparse.sum_duplicates()  # SciPy would do that in place
+    parts = tuple(map(as_immutable, (sparse.data, sparse.indices, sparse.indptr)))
+    return type(sparse)(parts, shape=sparse.shape, copy=False)
 
 
 def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:

@@ -20,7 +20,7 @@ import scipy.sparse
 
 from boostopt.arrays import as_array, compressed_rows
 from boostopt.errors import ProblemError
-from boostopt.immutable import as_immutable, as_read_only, compressed, immutable_rows
+from boostopt.immutable import as_immutable, as_read_only, compressed, immutable_rows, is_mapped
 from boostopt.shapes import Array, Bool, Float, Int
 
 BLOCK_ROWS = 2_000
@@ -43,8 +43,9 @@ class Margins:
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is stored as float64, integer input as int8, always as a copy that nobody can change. An array that
-        cannot be changed (one over `bytes`) and `Margins` are shared.
+        Float input is stored as float64, integer input as int8, as a copy that nobody can change. `Margins` and an
+        array that cannot be changed (one over `bytes`) are shared. A memory-mapped file of float64 or int8 stays on
+        disk: `check_unchanged` reads it again before each certificate.
 
     Raises
     ------
@@ -55,12 +56,13 @@ class Margins:
     def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins) -> None:
         self._storage: Any = U._storage if isinstance(U, Margins) else _stored(U)
         self._lineage: _Lineage = U._lineage if isinstance(U, Margins) else _Lineage(None, None)
+        self._on_disk: bytes | None = U._on_disk if isinstance(U, Margins) else _hash_on_disk(self._storage)
 
     @classmethod
     def _of(cls, storage: Any, lineage: _Lineage | None = None) -> Margins:
         """Return the margins in a storage that was checked before."""
         made = object.__new__(cls)
-        made._storage, made._lineage = storage, lineage or _Lineage(None, None)
+        made._storage, made._lineage, made._on_disk = storage, lineage or _Lineage(None, None), None
         return made
 
     @classmethod
@@ -73,7 +75,7 @@ class Margins:
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
 
     def __setstate__(self, storage: Any) -> None:
-        self._storage, self._lineage = _immutable(storage), _Lineage(None, None)
+        self._storage, self._lineage, self._on_disk = _immutable(storage), _Lineage(None, None), None
 
     def __repr__(self) -> str:
         kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
@@ -243,6 +245,14 @@ class Margins:
         parts = arrays["data"], arrays["indices"], arrays["indptr"]
         return cls(scipy.sparse.csr_array(parts, shape=tuple(int(size) for size in arrays["shape"])))
 
+    def check_unchanged(self) -> None:
+        """Raise ProblemError if U is a mapped file and is not what it was; only of such a file boostopt has no copy."""
+        if self._on_disk is not None and _hash_on_disk(self._storage) != self._on_disk:
+            raise ProblemError(
+                "U must stay as it was when the program was bound; the mapped file has other numbers now. Bind the "
+                "program anew, and let nobody write to the file."
+            )
+
     def digest(self) -> str:
         """Return SHA-256 of the shape and the values; equal matrices have equal digests for any storage."""
         digest = hashlib.sha256(repr(self.shape).encode())
@@ -305,7 +315,21 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
 def _stored(U: Any) -> Any:
     """Check U and return an immutable copy in one of the three storages."""
     matrix = _checked(U)
+    if isinstance(matrix, np.ndarray) and matrix.dtype == _kind(matrix) and is_mapped(matrix):
+        return as_read_only(matrix)
     return _immutable(matrix, _kind(matrix))
+
+
+def _hash_on_disk(storage: Any) -> bytes | None:
+    """Return a hash of the numbers of a mapped file; None for a storage in memory."""
+    memory: Any = getattr(storage, "base", None)
+    mapped = isinstance(memory, memoryview) and isinstance(memory.obj, np.ndarray) and is_mapped(memory.obj)
+    if not mapped:
+        return None
+    digest = hashlib.sha256()
+    for start in range(0, len(storage), BLOCK_ROWS):
+        digest.update(np.ascontiguousarray(storage[start : start + BLOCK_ROWS]).data)
+    return digest.digest()
 
 
 def _kind(matrix: Any) -> type[Any]:

@@ -161,6 +161,23 @@ def test_every_storage_of_a_matrix_is_a_copy(storage: str) -> None:
     assert (grown.column(T) == 1.0).all() and (grown.column(0) == program.margins.column(0)).all()
 
 
+@pytest.mark.parametrize("mode", ("r", "r+", "c"))
+@pytest.mark.parametrize("dtype", (np.float64, np.int8))
+def test_a_mapped_file_stays_on_disk_and_must_stay_as_it_is(mode: Any, dtype: type[Any], tmp_path: Path) -> None:
+    np.save(tmp_path / "U.npy", np.sign(U).astype(dtype))
+    mapped = np.load(tmp_path / "U.npy", mmap_mode=mode)
+    program, oracle = get_formulation("lpboost").bind(mapped, nu=2), GivenMargins(mapped)
+    first, query = program.certify(), Query(np.full(N, 1.0 / N))
+    largest = oracle.best(query).largest
+    ravage(program)
+    assert ends(program.certify()) == ends(first) and oracle.best(query).largest == largest
+    writeable: Any = np.load(tmp_path / "U.npy", mmap_mode="r+") if mode == "r" else mapped
+    writeable[0] *= -1
+    for call in (lambda: program.certify(first.d, first.w), lambda: oracle.best(query)):
+        with pytest.raises(ProblemError, match="mapped file"):
+            call()
+
+
 @pytest.mark.parametrize("which", closed_over(np.ones(N)))
 def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: str) -> None:
     z = np.linspace(-0.4, 0.6, N)

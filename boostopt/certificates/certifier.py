@@ -69,7 +69,9 @@ class Certifier:
         """Return what d proves with these hypothesis weights, as they were given."""
         key = None if w is None else w.tobytes()
         if key not in self._made:
-            self._made[key] = self._certificate(w)
+            certificate = self._certificate(w)
+            self.U.check_unchanged()
+            self._made[key] = certificate
         return self._made[key]
 
     def refutes(self, w: Float[Array, " t"]) -> bool:

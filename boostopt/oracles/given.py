@@ -214,6 +214,7 @@ class GivenMargins(Placeable):
         length = self._U.summation_length + 2
         rounding = bound_unscaled(length * EPSILON * float(np.abs(weights).sum()), exponent)
         e = np.ldexp(self._U.edges(weights), exponent)
+        self._U.check_unchanged()
         edges = np.concatenate([e, -e]) if self.reflexive else e
         chosen = self._chosen(query, edges, rounding)
         columns = tuple(self._column(int(k), float(edges[k])) for k in chosen)
