@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import hashlib
+import inspect
 import io
 import mmap
 from collections.abc import Callable, Generator
@@ -28,6 +30,9 @@ BLOCK = 1 << 20
 """Bytes that are converted at once, so that a conversion needs no second array of the whole size."""
 
 PACKAGE = __name__.partition(".")[0]
+
+OUTER = "_outer_arrays"
+"""Attribute of functions F and G of users: arrays outside of the object, with their hashes."""
 
 REFUSALS = ("read-only", "readonly", "not writeable", "WRITEABLE flag")
 """Words of NumPy, SciPy and Cython where they refuse to write to an array."""
@@ -177,9 +182,25 @@ class HasImmutableArrays:
     refused, by name. boostopt's own classes do not pay for that; tests show that they write to no argument.
     """
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != OUTER}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         make_arrays_immutable(self)
+
+    def note_outer_arrays(self) -> None:
+        """Hash the arrays outside of the object that methods of a user's class refer to; once, when it is bound."""
+        if OUTER not in self.__dict__:
+            self.__dict__[OUTER] = [(array, _hash(array)) for array in _outer_arrays(type(self))]
+
+    def check_outer_arrays(self) -> None:
+        """Raise ProblemError if an array that a method refers to is not what it was when the function was bound."""
+        if any(_hash(array) != known for array, known in self.__dict__.get(OUTER, ())):
+            raise ProblemError(
+                f"the arrays that {type(self).__name__} refers to must stay as they were when the program was bound; "
+                "one has other numbers now. Make it an attribute of the object, which boostopt copies, and bind anew."
+            )
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -190,6 +211,24 @@ class HasImmutableArrays:
                 setattr(cls, name, once)
             elif isinstance(member, FunctionType) and not name.startswith("__") and not _is_ours(member):
                 setattr(cls, name, _with_read_only_arguments(member))
+
+
+def _outer_arrays(cls: type[Any]) -> list[Array]:
+    """Return the arrays of a user's class, and those that its functions close over or know by a global name."""
+    found = dict[int, Array]()
+    own = [base for base in cls.__mro__ if not _is_ours(base) and base.__module__ not in ("builtins", "abc", "typing")]
+    for member in (member for base in own for member in vars(base).values()):
+        function = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "func", None) or member)
+        values = [member]
+        if isinstance(function, FunctionType):
+            names = inspect.getclosurevars(function)
+            values = [*names.nonlocals.values(), *names.globals.values(), *(function.__defaults__ or ())]
+        found.update({id(value): value for value in values if isinstance(value, np.ndarray)})
+    return [*found.values()]
+
+
+def _hash(array: Array) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array).tobytes()).digest()
 
 
 def _with_read_only_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

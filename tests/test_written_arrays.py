@@ -194,6 +194,62 @@ def test_arrays_that_a_users_file_closes_over_are_read_when_it_is_bound(which: s
     assert ends(program.certify()) == ends(first)
 
 
+OUTER = np.linspace(0.0, 1.0, N)
+
+
+class Reaching(Cap):
+    """A regularizer that refers to an array of its file."""
+
+    kind: ClassVar[str] = ""
+
+    def value(self, d: Any) -> float:
+        return float(d @ OUTER)
+
+    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        return super().conjugate_at(z - OUTER)
+
+
+def reaching_by(how: str, outer: np.ndarray) -> Any:
+    class Closing(Cap):
+        """A regularizer that closes over an array."""
+
+        kind: ClassVar[str] = ""
+
+        def value(self, d: Any) -> float:
+            return float(d @ outer)
+
+        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+            return super().conjugate_at(z - outer)
+
+    class Having(Cap):
+        """A regularizer whose class has an array."""
+
+        kind: ClassVar[str] = ""
+        prices: ClassVar[np.ndarray] = outer
+
+        def value(self, d: Any) -> float:
+            return float(d @ self.prices)
+
+        def conjugate_at(self, z: Any, near: Any = None) -> Any:
+            return super().conjugate_at(z - self.prices)
+
+    return {"closure": Closing, "class": Having, "global": Reaching}[how]
+
+
+@pytest.mark.parametrize("how", ("closure", "class", "global"))
+def test_arrays_that_a_users_class_refers_to_are_watched(how: str) -> None:
+    z = OUTER if how == "global" else OUTER.copy()
+    program = prototype("p", lambda p, x: reaching_by(how, z)(CappedSimplex(x.c, 2.0))).bind(U)
+    first = program.certify()
+    assert ends(program.certify()) == ends(first)
+    z += 1.0
+    try:
+        with pytest.raises(ProblemError, match="refers to"):
+            program.certify()
+    finally:
+        z -= 1.0
+
+
 def test_results_cannot_be_changed() -> None:
     program = get_formulation("erlpboost").bind(U, c=C, nu=3, eta=5)
     solution = program.solve("interior")

@@ -179,6 +179,8 @@ class Problem:
         The bound is about the soft margin, or F + G at d, or F + G at d scaled until the edges of the class cost
         nothing.
         """
+        for function in (self.first.regularizer, self.first.edge_function):
+            function.check_outer_arrays()
         if self.goal is not None:
             return self.goal.upper(d, largest), d
         F, G = self.F, self.edges

@@ -71,6 +71,8 @@ class Certifier:
         if key not in self._made:
             certificate = self._certificate(w)
             self.U.check_unchanged()
+            self.F.check_outer_arrays()
+            self.G.check_outer_arrays()
             self._made[key] = certificate
         return self._made[key]
 

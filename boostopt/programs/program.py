@@ -104,6 +104,8 @@ class Program(ImmutableArrays):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for function in (self.regularizer, self.edge_function):
+            function.note_outer_arrays()
         object.__setattr__(self, "parameters", immutable_record(self.parameters))
 
     def __repr__(self) -> str:
