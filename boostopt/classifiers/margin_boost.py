@@ -140,6 +140,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         The number of features.
     feature_names_in_
         The names of the features, if X had any.
+    zero_based_
+        Whether the index of the first feature is 0 or 1 in the svmlight text that the command line fitted the
+        classifier to. Other classifiers do not have it.
     """
 
     # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
@@ -199,6 +202,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
         plan = self._plan()
+        vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_collection(X):
             return self._fit_on_cluster(plan, X, y, sample_weight)
         features: Any

@@ -19,6 +19,7 @@ from boostopt.classifiers.clusters import predicted
 from boostopt.classifiers.importances import importances
 from boostopt.classifiers.scorers import Scorer, side_by_side, weighed_in_words
 from boostopt.classifiers.stages import stages
+from boostopt.data.contents import numbered_features
 from boostopt.errors import OptionError
 from boostopt.shapes import Array, Float
 
@@ -133,8 +134,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         most = optional(whole, "most", most, 1)
-        features: Any = vars(self)
-        names = list(features.get("feature_names_in_", [f"feature {j}" for j in range(features["n_features_in_"])]))
+        known: Any = vars(self)
+        unnamed = numbered_features(known["n_features_in_"], known.get("zero_based_"))
+        names = list(known.get("feature_names_in_", unnamed))
         said = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
             whose = f"{label!r}: " if len(self._scorers) > 1 else ""

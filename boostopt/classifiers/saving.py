@@ -105,6 +105,7 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         "classes": _labels(model.classes_),
         "features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "zero_based": getattr(model, "zero_based_", None),
         "rounds": int(model.n_iter_),
         "nu": _plain(getattr(model, "nu_", None)),
         "sigmoids": writer.plain(getattr(model, "sigmoids_", None)),
@@ -280,7 +281,10 @@ def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
     parts = tuple(_part(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
-    nu, sigmoids = about.get("nu"), about.get("sigmoids")  # files of earlier versions have neither
+    nu, sigmoids, zero_based = map(about.get, ("nu", "sigmoids", "zero_based"))  # earlier versions have none of them
+    if zero_based is not None:
+        _hold(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
+        attributes["zero_based_"] = zero_based
     if nu is not None:
         _hold(type(nu) in (int, float) and nu > 0, "nu is not a positive number")
         attributes["nu_"] = nu

@@ -32,6 +32,11 @@ PIECES = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
 WORD = re.compile(rf"--?[a-z-]+ (?!-){PIECES}|{PIECES}")
 """A word of a command, with quoted text as one word, or an option with its value."""
 
+ARGUMENT = re.compile(
+    r"\b(?:(?:label|positive|weights|drop|missing_values|zero_based)=\.\.\.|(?:exact|zero_based)=True)"
+)
+"""An argument of Python in a message, which a command has as an option."""
+
 HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
 Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
@@ -108,7 +113,7 @@ def as_flags(text: str, options: Iterable[str] = ()) -> str:
 
     An underscore identifies an option: `nu` may be a parameter in a file, but `max_rounds` is an option.
     """
-    text = re.sub(r"\b(?:(label|positive|weights|drop)=\.\.\.|(exact)=True)", r"--\1\2", text)
+    text = ARGUMENT.sub(lambda found: f"--{found[0].partition('=')[0].replace('_', '-')}", text)
     name, must_be, rest = text.partition(" must be ")
     return f"--{name.replace('_', '-')}{must_be}{rest}" if "_" in name and name in options else text
 

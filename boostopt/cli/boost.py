@@ -85,7 +85,7 @@ def boost_command(
         page = page_of(formulation)
         if cluster is not None:
             check_binned(hypotheses.oracle, hypotheses.options, "--oracle")
-            check_memory_alone(picture=picture)
+            check_memory_alone(picture=picture, zero_based=files.zero_based)
     with ExitStack() as open_until_saved:
         with stdout_to_stderr():
             its = _examples(files, hypotheses, data, random_state, cluster)

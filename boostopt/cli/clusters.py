@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from boostopt.cli.classes import check_options
 from boostopt.data.columns import check_names, feature_names, warn_of_index
-from boostopt.data.labels import is_blank
+from boostopt.data.labels import is_missing, missing_label
 from boostopt.data.parquet import Parquet, is_numeric, parquet_files, text_among_numbers
 from boostopt.errors import DataError, OptionError, shown
 from boostopt.oracles import Oracle
@@ -85,6 +85,7 @@ class ClusterTable:
         weights: str | None,
         drop: Sequence[str],
         known: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        missing_values: Sequence[str] | None = None,
     ) -> ClusterTable:
         """Read parquet files on the workers; `known` converts the different labels.
 
@@ -100,11 +101,9 @@ class ClusterTable:
         _check_numeric(source, table, names if weights is None else [*names, weights])
         warn_of_index(source, names)
         labels, missing = clusters.different(table, label)
-        if missing or any(map(is_blank, labels)):
-            raise DataError(
-                f"{source}: every example must have a label; there are rows with none in column {label!r}. Leave these "
-                "rows out."
-            )
+        absent = next((each for each in labels.tolist() if is_missing(each, missing_values)), None)
+        if missing or absent is not None:
+            raise DataError(f"{source}: {missing_label(None if missing else absent, label, missing_values)}")
         if len(labels) == 0:
             raise DataError(f"{source} has no rows.")
         become = dict(zip(labels.tolist(), known(labels).tolist(), strict=True))

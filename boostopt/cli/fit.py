@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+import numpy.typing as npt
 import typer
 from rich.table import Table as Printed
 from rich.text import Text
@@ -32,11 +33,13 @@ from boostopt.cli.options import (
     Drop,
     Eta,
     Label,
+    MissingValues,
     NuOfFit,
     Set,
     Weights,
+    ZeroBased,
 )
-from boostopt.cli.reading import check_required, read_class_weight, read_options, read_share
+from boostopt.cli.reading import check_required, read_class_weight, read_names, read_options, read_share
 from boostopt.cli.records import ParameterOptions
 from boostopt.cli.runs import (
     ARRAYS,
@@ -83,6 +86,8 @@ def fit_command(
     label: Label = "label",
     weights: Weights = None,
     drop: Drop = None,
+    zero_based: ZeroBased = None,
+    missing_values: MissingValues = None,
     formulation: Annotated[
         str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
     ] = None,
@@ -138,10 +143,11 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with stdout_to_stderr():
-        hypotheses = read_options(option, "--option")
+        hypotheses, missing = read_options(option, "--option"), read_names(missing_values)
         if cluster is not None:
             check_binned(base, hypotheses, "--base")
             check_memory_alone(
+                zero_based=zero_based,
                 class_weight=class_weight,
                 certificate=certificate,
                 early_stopping=early_stopping or None,
@@ -188,12 +194,14 @@ def fit_command(
             verbose=True if sys.stderr.isatty() else _Told(stated),
         )
         if cluster is None:
-            table = load_table(data, label, weights, drop or ())
+            table = load_table(data, label, weights, drop or (), zero_based, missing)
             warn_of_unread(data, table.unread)
             _check_certificate(certificate, table)
             model.set_params(class_weight=read_class_weight(class_weight, table.labels))
             fitted = _in_memory(model, table)
-            if fitted.features:
+            if table.zero_based is not None:
+                model.zero_based_ = table.zero_based
+            elif fitted.features:
                 # Keep the names even without a data frame, because predictions find their columns by them.
                 model.feature_names_in_ = np.array(fitted.features, dtype=object)
             model.save(out)
@@ -201,7 +209,7 @@ def fit_command(
                 model.save_certificate(certificate, table.X, table.labels, table.c)
         else:
             with connected(cluster):
-                fitted = _on_cluster(model, data, label, weights, drop or ())
+                fitted = _on_cluster(model, data, label, weights, drop or (), missing)
                 model.save(out)
     record = _record(model, fitted)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
@@ -244,12 +252,17 @@ def _in_memory(model: Any, table: Table) -> _Fitted:
     return _Fitted(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
 
 
-def _on_cluster(model: Any, data: str, label: str, weights: str | None, drop: Sequence[str]) -> _Fitted:
+def _on_cluster(
+    model: Any, data: str, label: str, weights: str | None, drop: Sequence[str], missing: Sequence[str] | None
+) -> _Fitted:
     """Fit the classifier to parquet files on the workers of a cluster."""
     from boostopt.classifiers.clusters import portable
     from boostopt.rows.clusters import counted
 
-    its = ClusterTable.read(data, label, weights, drop, lambda labels: as_they_are(data, labels, len(labels)))
+    def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return as_they_are(data, labels, len(labels), missing=missing)
+
+    its = ClusterTable.read(data, label, weights, drop, known, missing)
     began = time.perf_counter()
     _fit(model, data, its.table, its.label, its.weights)
     seconds = time.perf_counter() - began

@@ -11,10 +11,8 @@ from typing import Any
 from boostopt.cli.reading import read_formulation, read_names
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.data.columns import DEFAULT_LABEL
-from boostopt.data.datasets import Dataset
-from boostopt.data.tables import SEPARATORS
+from boostopt.data.datasets import Dataset, has_columns, has_indices
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
-from boostopt.files import kind
 from boostopt.margins import Margins
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
@@ -183,8 +181,8 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
 
 def _dataset(data: str, how: Folder) -> Dataset:
     """Load a data set with its margin matrix, which all formulations share."""
-    named = kind(Path(data)) in SEPARATORS
-    dataset = (how.files if named else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)).load(data)
+    files = how.files if has_columns(data) else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)
+    dataset = (files if has_indices(data) else replace(files, zero_based=None)).load(data)
     return replace(dataset, U=Margins(how.draw.margin_matrix(dataset)))
 
 

@@ -87,6 +87,20 @@ Drop = Annotated[
         help="Columns of a CSV or parquet file that are not features: id,date. Repeat it for names with commas."
     ),
 ]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Whether the index of the first feature in svmlight text is 0 or 1; 0 only if it occurs, if left out.",
+    ),
+]
+MissingValues = Annotated[
+    str | None,
+    typer.Option(
+        help="Spellings of a missing label, separated by commas; '' for none but a blank. If left out: NA, N/A, null, "
+        "None, nan, ? and the like, in any case."
+    ),
+]
 Nu = Annotated[
     str | None,
     typer.Option(help="0.1 is a fraction of the examples, 50 a number of them; 1 is one example, 1.0 all of them."),

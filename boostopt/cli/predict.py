@@ -14,10 +14,11 @@ import numpy.typing as npt
 import typer
 
 from boostopt.cli.application import command, say
-from boostopt.cli.clusters import connected, predict_on_cluster
-from boostopt.cli.options import Label, PredictingCluster
+from boostopt.cli.clusters import check_memory_alone, connected, predict_on_cluster
+from boostopt.cli.options import Label, PredictingCluster, ZeroBased
 from boostopt.cli.runs import check_ending, check_outputs
-from boostopt.data.datasets import load_features
+from boostopt.data.datasets import Table, has_indices, load_features
+from boostopt.data.labels import match_classes
 from boostopt.data.tables import written_table
 from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
@@ -40,6 +41,7 @@ def predict_command(
         ),
     ],
     label: Label = "label",
+    zero_based: ZeroBased = None,
     out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
     base: Annotated[
         str | None, typer.Option(help="File of the oracle, if the model was fitted to your own hypotheses.")
@@ -53,7 +55,8 @@ def predict_command(
     """Predict the class of each row, as CSV with the header "prediction".
 
     The command finds columns in any order by the names that the model was fitted to; others are left out with a
-    warning. A label that a spreadsheet would run as a formula gets an apostrophe before it. If the data contain the
+    warning. The indices of svmlight text begin as those of the data that the model was fitted to. A label that a
+    spreadsheet would run as a formula gets an apostrophe before it. If the data contain the
     classes, the accuracy is printed on the standard error. --scores adds a column score_CLASS for each class, or for
     the second one of two classes: f(x) in [-1, 1], positive for that class.
     --probabilities adds a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
@@ -84,10 +87,15 @@ def predict_command(
                 "`boostopt fit --probability`."
             )
         wanted = partial(_columns, scores=scores, probabilities=probabilities)
+        _check_indices(model, vars(fitted).get("zero_based_"), zero_based)
         if cluster is not None:
+            check_memory_alone(zero_based=zero_based)
             _predict_on_cluster(cluster, fitted, data, names, count, label, wanted, out)
             return
-        table = load_features(data, names, count, label)
+        indices = zero_based
+        if zero_based is None and has_indices(data):
+            indices = vars(fitted).get("zero_based_")
+        table = load_features(data, names, count, label, indices)
         _warn_of_extra(data, table.unread)
         with warnings.catch_warnings():
             # The columns were found by their names, but the array has no names.
@@ -99,8 +107,17 @@ def predict_command(
     else:
         replace_file(Path(out), lambda file: file.write(text.encode()))
         typer.echo(f"saved: {out}", err=True)
-    if table.labels is not None:
-        _say_accuracy(fitted.classes_, columns["prediction"], table.labels)
+    _say_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
+
+
+def _check_indices(path: str, of_model: bool | None, zero_based: bool | None) -> None:
+    """Raise OptionError if the indices of the data are said to begin otherwise than those of the training examples."""
+    if None not in (of_model, zero_based) and of_model != zero_based:
+        fitted, said = ("--zero-based", "--one-based") if of_model else ("--one-based", "--zero-based")
+        raise OptionError(
+            f"expected {fitted}, as in the data that {path} was fitted to; got {said}. Leave it out, write the indices "
+            f"anew, or fit the model with {said}."
+        )
 
 
 def _predict_on_cluster(
@@ -158,12 +175,18 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
         say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
 
 
-def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:
-    """Report how many predictions are right; labels are compared as texts if one side is texts."""
-    if (classes.dtype.kind in "UO") != (labels.dtype.kind in "UO"):
-        classes, predictions, labels = classes.astype(str), predictions.astype(str), labels.astype(str)
-    strange = [str(label) for label in np.unique(labels) if label not in set(classes.tolist())]
+def _say_accuracy(table: Table, classes: list[Any], predictions: list[Any]) -> None:
+    """Report how many predictions are right, if the data hold labels; they are read as the classes of the model are."""
+    if table.labels is None:
+        return
+    labels = match_classes(table.name, table.labels, classes)
+    labelled = [(label, said) for label, said in zip(labels, predictions, strict=True) if label is not None]
+    if not labelled:
+        return
+    strange = sorted({str(label) for label, _ in labelled if label not in classes})
     if strange:
         say(f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.")
-    right = int((predictions == labels).sum())
-    typer.echo(f"accuracy {right / len(labels):.4f}: {right} of {len(labels)} rows are right", err=True)
+    if missing := len(labels) - len(labelled):
+        say(f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count.")
+    right = sum(label == said for label, said in labelled)
+    typer.echo(f"accuracy {right / len(labelled):.4f}: {right} of {len(labelled)} rows are right", err=True)

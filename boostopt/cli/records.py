@@ -25,6 +25,7 @@ from boostopt.cli.options import (
     Hypotheses,
     Label,
     MaxRounds,
+    MissingValues,
     Nu,
     Oracle,
     OracleOptions,
@@ -37,8 +38,9 @@ from boostopt.cli.options import (
     TimeLimit,
     Update,
     Weights,
+    ZeroBased,
 )
-from boostopt.cli.reading import check_required, read_count, read_options, read_setting, total_count
+from boostopt.cli.reading import check_required, read_count, read_names, read_options, read_setting, total_count
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.data.labels import two_classes
 from boostopt.errors import OptionError, ProblemError
@@ -47,7 +49,7 @@ from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
-ONES = ("1",)
+ONES = ("1", "True")
 """Labels that count as 1 without a word."""
 
 
@@ -59,10 +61,13 @@ class FileOptions:
     positive: Positive = None
     weights: Weights = None
     drop: Drop = None
+    zero_based: ZeroBased = None
+    missing_values: MissingValues = None
 
     def read(self, data: str) -> Dataset:
         """Return the data set of a file."""
-        dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
+        missing = read_names(self.missing_values)
+        dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or (), self.zero_based, missing)
         if self.positive is not None and dataset.U is not None:
             say(f"warning: {data} holds U, which has no classes: --positive has no effect.")
         return dataset
@@ -78,11 +83,12 @@ class FileOptions:
 
     def on_cluster(self, data: str) -> ClusterTable:
         """Return the examples of parquet files on a cluster, with labels -1 and 1."""
+        missing = read_names(self.missing_values)
 
         def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return two_classes(data, labels, len(labels), self.positive)[0]
+            return two_classes(data, labels, len(labels), self.positive, missing=missing)[0]
 
-        return ClusterTable.read(data, self.label, self.weights, self.drop or (), known)
+        return ClusterTable.read(data, self.label, self.weights, self.drop or (), known, missing)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.data.contents import Contents
-from boostopt.data.labels import is_blank
-from boostopt.data.tables import Numbers, Rows, is_number, meant, other_separator, places, read_table, to_numbers
+from boostopt.data.labels import is_missing, missing_label
+from boostopt.data.tables import (
+    MISSING,
+    TRUTH,
+    Numbers,
+    Rows,
+    is_number,
+    meant,
+    other_separator,
+    places,
+    read_table,
+    to_numbers,
+)
 from boostopt.errors import DataError, listed_briefly, unknown_name
 from boostopt.shapes import Array, Float
 
@@ -23,9 +34,6 @@ DEFAULT_LABEL = "label"
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
 """The column name of an index that pandas writes, and its name after it is read and written once more."""
 
-MISSING = ("", "?", "na", "n/a", "null")
-"""Spellings of a missing value other than nan, in lower case."""
-
 REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
 """Advice about one."""
 
@@ -33,7 +41,9 @@ ENCODE = " Encode it, or leave it out with drop=..."
 """The advice for text among numbers."""
 
 
-def labelled_columns(source: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents:
+def labelled_columns(
+    source: str, label: str, weights: str | None, drop: Sequence[str], missing: Collection[str] | None = None
+) -> Contents:
     """Return the contents of a table with a column of labels and, if it is named, a column of weights."""
     path = Path(source)
     header, rows = read_table(path)
@@ -42,16 +52,13 @@ def labelled_columns(source: str, label: str, weights: str | None, drop: Sequenc
     at = places(path, header, [label])[0]
     columns = places(path, header, names if weights is None else [*names, weights])
     table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", ENCODE, at)
-    blank = next((line for line, text in zip(lines, labels, strict=True) if is_blank(text)), None)
-    if blank is not None:
-        raise DataError(
-            f"{path}, line {blank}: every example must have a label; there is none in column {label!r}. "
-            "Leave that row out."
-        )
+    for line, text in zip(lines, labels.tolist(), strict=True):
+        if is_missing(text, missing):
+            raise DataError(f"{path}, line {line}: {missing_label(text, label, missing)}")
     warn_of_index(path, names)
     if weights is None:
-        return Contents(source, table, labels, tuple(names))
-    return Contents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1])
+        return Contents(source, table, labels, tuple(names), has_typed_labels=False)
+    return Contents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1], has_typed_labels=False)
 
 
 def feature_names(
@@ -131,11 +138,8 @@ def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
     table, labels, _ = _numbers(path, header, rows, columns, "every feature", "", at)
     read = {at, *columns}
     unread = tuple(name for j, name in enumerate(header) if j not in read)
-    return Contents(source, table, None if at is None else labels, tuple(names), unread=unread)
-
-
-TRUTH = {"True": "1", "False": "0"}
-"""The numbers for truth values, spelt as pandas writes them."""
+    labels = None if at is None else labels
+    return Contents(source, table, labels, tuple(names), unread=unread, has_typed_labels=False)
 
 
 def check_names(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
@@ -159,7 +163,13 @@ def _to_features(cells: Sequence[str]) -> list[float]:
     try:
         return to_numbers(cells)
     except ValueError:
-        return to_numbers([TRUTH.get(cell.strip(), cell) for cell in cells])
+        return to_numbers([_truth_as_number(cell) for cell in cells])
+
+
+def _truth_as_number(cell: str) -> str:
+    """Return 1 or 0 for a truth value, and any other cell as it is."""
+    truth = TRUTH.get(cell.strip())
+    return cell if truth is None else str(int(truth))
 
 
 def _numbers(
@@ -173,7 +183,7 @@ def _numbers(
         except ValueError as failure:
             if isinstance(failure, DataError):
                 raise
-            j = next(j for j in columns if not is_number(TRUTH.get(cells[j].strip(), cells[j])))
+            j = next(j for j in columns if not is_number(_truth_as_number(cells[j])))
             cell = cells[j].strip().lower()
             raise DataError(
                 f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "

@@ -6,12 +6,13 @@ an error that names the fault.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse
@@ -24,6 +25,12 @@ from boostopt.shapes import Array, Float
 
 NPY = b"\x93NUMPY"
 """The first bytes of a NumPy file with a single array."""
+
+ARCHIVES: Mapping[bytes, tuple[str, str]] = {
+    b"PK\x03\x04": ("an archive of arrays, as np.savez writes it", ".npz"),
+    b"PAR1": ("a parquet file", ".parquet"),
+}
+"""The first bytes of files that are known by their ending, what they are, and this ending."""
 
 DENSE_LIMIT = LIMIT
 """The most bytes of a sparse file as a dense array of features."""
@@ -53,6 +60,10 @@ class Contents:
         Multiplicities and reference distribution, shape (N,), if the source holds them.
     unread
         Names of the other columns or arrays.
+    has_typed_labels
+        Whether labels that are texts are meant as texts; those of a text file may be numbers.
+    zero_based
+        Whether the indices of the features in the source begin with 0 or with 1; None if it has no indices.
     """
 
     source: str
@@ -63,6 +74,8 @@ class Contents:
     c: Any = None
     d0: Any = None
     unread: tuple[str, ...] = ()
+    has_typed_labels: bool = True
+    zero_based: bool | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", _dense(self.source, self.X))
@@ -90,19 +103,30 @@ def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] =
     return Contents(source, arrays["X"], labels, c=c, d0=d0, unread=unread)
 
 
-def of_svmlight(source: str, count: int | None = None) -> Contents:
-    """Return the contents of svmlight text; `count` is the number of features, if it is known."""
+def of_svmlight(source: str, zero_based: bool | None = None, count: int | None = None) -> Contents:
+    """Return the contents of svmlight text.
+
+    Parameters
+    ----------
+    source
+        The file.
+    zero_based
+        Whether the index of the first feature is 0 or 1. If None, it is 0 if this index occurs, and 1 otherwise.
+    count
+        The number of features, if it is known.
+
+    Raises
+    ------
+    DataError
+        The file is not svmlight text, or has an index that lies outside the features.
+    """
     from sklearn.datasets import load_svmlight_file
 
     path = Path(source)
-    content = read_bytes(path)
+    content = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
-    if content.startswith(NPY):
-        raise DataError(
-            f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
-            "np.savez(file, U=U) for margins."
-        )
+    _check_text(path, content)
     if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
         line = content.count(b"\n", 0, named.start()) + 1
         raise DataError(
@@ -110,18 +134,54 @@ def of_svmlight(source: str, count: int | None = None) -> Contents:
             "number. If the classes are words, use a CSV file."
         )
     try:
-        X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
+        loaded: Any = load_svmlight_file(io.BytesIO(content), zero_based=cast(Any, True))
     except (ValueError, OverflowError) as failure:
         reason = str(failure)[:200].rstrip(".")
         raise DataError(
             f"{path} is not svmlight text ('label index:value ...'): {reason}.{_table_instead(content)}"
         ) from failure
+    table, y = loaded
     if (np.abs(y) >= WHOLE).any():
         raise DataError(
             f"{path}: labels of svmlight text must be smaller than 2^53 = {WHOLE:.0f}, from which float64 merges whole "
             "numbers. Number the classes anew, or write them into a CSV file."
         )
-    return Contents(source, X, y)
+    smallest = int(table.indices.min()) if table.nnz else None
+    if smallest == 0 and zero_based is False:
+        raise DataError(
+            f"{path}: the first feature must have the index 1; got the index 0. If the indices begin with 0, pass "
+            "zero_based=True wherever these data are read, also where a model is fitted."
+        )
+    zero_based = smallest == 0 if zero_based is None else zero_based
+    first = 0 if zero_based else 1
+    features = table[:, first:]
+    if count is not None:
+        if features.shape[1] > count:
+            raise DataError(
+                f"{path}: every index must be that of one of the {count} features of the model, from {first} to "
+                f"{first + count - 1}; got {table.shape[1] - 1}. Leave out the other features, or fit the model to all."
+            )
+        features.resize((features.shape[0], count))
+    _check_dense(source, features)  # before there are names of as many features
+    return Contents(source, features, y, numbered_features(features.shape[1], zero_based), zero_based=zero_based)
+
+
+def numbered_features(count: int, zero_based: bool | None) -> tuple[str, ...]:
+    """Return the names of features that have only indices, which begin with 1 if they are known to do so."""
+    first = 1 if zero_based is False else 0
+    return tuple(f"feature {index}" for index in range(first, first + count))
+
+
+def _check_text(path: Path, content: bytes) -> None:
+    """Raise DataError for a file of another format under an ending that does not say so."""
+    if content.startswith(NPY):
+        raise DataError(
+            f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
+            "np.savez(file, U=U) for margins."
+        )
+    for beginning, (what, ending) in ARCHIVES.items():
+        if content.startswith(beginning):
+            raise DataError(f"expected svmlight text in {path}; got {what}. Give the file the ending {ending}.")
 
 
 def _table_instead(content: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import file_path, optional, text
+from boostopt.arguments import file_path, flag, optional, text
 from boostopt.arguments import names as listed_names
 from boostopt.data.columns import DEFAULT_LABEL, labelled_columns, named_columns
 from boostopt.data.contents import Contents, check_weights, of_arrays, of_name, of_svmlight
-from boostopt.data.labels import as_they_are, is_blank, two_classes
+from boostopt.data.labels import as_they_are, check_count, two_classes
 from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
 from boostopt.data.tables import SEPARATORS
 from boostopt.errors import DataError, OptionError, nearest
@@ -56,9 +57,11 @@ class Dataset:
     unread
         Names of the other arrays of an npz file.
     features
-        Names of the features, () if the source has none.
+        Names of the features, () if the source has none. The features of svmlight text are named by their indices.
     classes
         The classes that -1 and 1 stand for, as the source writes them; () if U is given.
+    zero_based
+        Whether the index of the first feature is 0 or 1 in svmlight text; None for other sources.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Dataset:
     unread: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    zero_based: bool | None = None
 
     def margin_matrix(self, t: int, random_state: int, hypotheses: str = "random") -> Any:
         """Return U: the given one, or the margins of at most t decision stumps that depend on a seed.
@@ -115,6 +119,8 @@ def load_dataset(
     positive: str | None = None,
     weights: str | None = None,
     drop: Sequence[str] = (),
+    zero_based: bool | None = None,
+    missing_values: Sequence[str] | None = None,
 ) -> Dataset:
     """Load a data set of two classes.
 
@@ -136,13 +142,20 @@ def load_dataset(
     drop
         One or several columns of a CSV or parquet file that are not features: each entry is a name, or several names
         separated by commas.
+    zero_based
+        Whether the index of the first feature in svmlight text is 0 or 1. By default it is 0 if this index occurs, and
+        1 otherwise. A second file of the same data should get the `zero_based` of the first.
+    missing_values
+        The spellings of a missing label, in addition to a blank one. The default are those of `pandas.read_csv`, such
+        as NA, null and None, and ?, in any case. With [] a class may have such a name.
 
     Raises
     ------
     DataError
         The source is unknown, unreadable, empty or truncated; the column of the labels, of the weights, or one to drop
-        is missing; a feature is not a finite number; there are not exactly two classes; columns are named for a file
-        without column names; or the numbers would take too much memory.
+        is missing; a feature is not a finite number; a label is missing; two labels spell one number; there are not
+        exactly two classes; columns are named for a file without column names; indices do not begin as `zero_based`
+        says, or there are none; or the numbers would take too much memory.
     OptionError
         A file is parquet, and pyarrow is not installed.
 
@@ -152,7 +165,9 @@ def load_dataset(
         A column of a CSV file without a name, which is the index of a data frame, is taken as a feature.
     """
     source, form = _source(source)
-    contents = _columns(source, form, label, weights, drop)
+    missing = None if missing_values is None else listed_names("missing_values", missing_values)
+    contents = _columns(source, form, label, weights, drop, missing)
+    zero_based = _check_indices(source, zero_based)
     if contents is None and form == ".npz":
         arrays = read_npz(Path(source))
         if "U" in arrays:
@@ -160,9 +175,9 @@ def load_dataset(
         if not {"X", "y"} <= arrays.keys():
             raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
         contents = of_arrays(source, arrays, ("c", "d0"))
-    contents = contents or _unnamed(source, form)
-    X = contents.X
-    y, classes = two_classes(source, contents.labels, len(X), positive, contents.classes)
+    contents = contents or _unnamed(source, form, zero_based)
+    X, names, is_typed = contents.X, contents.classes, contents.has_typed_labels
+    y, classes = two_classes(source, contents.labels, len(X), positive, names, is_typed, missing)
     return Dataset(
         source,
         X,
@@ -172,6 +187,7 @@ def load_dataset(
         unread=contents.unread,
         features=contents.features,
         classes=classes,
+        zero_based=contents.zero_based,
     )
 
 
@@ -195,13 +211,15 @@ class Table:
     X
         Features, shape (N, features).
     labels
-        Whole numbers, other numbers or texts, shape (N,); None if the source has none.
+        Truth values, whole numbers, other numbers or texts, shape (N,); None if the source has none.
     features
         Names of the features, () if the source has none.
     c
         Sample weights, shape (N,), if the source holds them.
     unread
         Names of the other columns or arrays.
+    zero_based
+        As in `Dataset`.
     """
 
     name: str
@@ -210,14 +228,22 @@ class Table:
     features: tuple[str, ...] = ()
     c: Any = None
     unread: tuple[str, ...] = ()
+    zero_based: bool | None = None
 
 
-def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = None, drop: Sequence[str] = ()) -> Table:
+def load_table(
+    source: str,
+    label: str = DEFAULT_LABEL,
+    weights: str | None = None,
+    drop: Sequence[str] = (),
+    zero_based: bool | None = None,
+    missing_values: Sequence[str] | None = None,
+) -> Table:
     """Load the training examples of a classifier: labels as they are, of two or more classes.
 
     Parameters
     ----------
-    source, label, weights
+    source, label, weights, zero_based, missing_values
         As in `load_dataset`; an npz file must hold X and y, and may hold weights as c.
     drop
         As in `load_dataset`.
@@ -233,14 +259,19 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
         As `load_dataset`.
     """
     source, form = _source(source)
-    contents = _columns(source, form, label, weights, drop) or _unnamed(source, form)
+    missing = None if missing_values is None else listed_names("missing_values", missing_values)
+    contents = _columns(source, form, label, weights, drop, missing)
+    zero_based = _check_indices(source, zero_based)
+    contents = contents or _unnamed(source, form, zero_based)
     if contents.labels is None:
         raise DataError(f"{source} must hold arrays X and y; it holds no y. There is nothing to learn.")
-    y = as_they_are(source, contents.labels, len(contents.X))
-    return Table(source, contents.X, y, contents.features, contents.c, contents.unread)
+    y = as_they_are(source, contents.labels, len(contents.X), contents.has_typed_labels, missing)
+    return Table(source, contents.X, y, contents.features, contents.c, contents.unread, contents.zero_based)
 
 
-def load_features(source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL) -> Table:
+def load_features(
+    source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL, zero_based: bool | None = None
+) -> Table:
     """Load the features for predictions of a classifier: those that it was fitted to, whatever else the source holds.
 
     Parameters
@@ -254,37 +285,60 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
         Number of features.
     label
         The column of a CSV or parquet file that holds the class, if there is one and it is not a feature.
+    zero_based
+        As in `load_dataset`; that of the examples that the classifier was fitted to.
+
+    Returns
+    -------
+    The features, and the labels as the source holds them, some or all of which may be missing.
 
     Raises
     ------
     DataError
-        The source is unknown or unreadable, a column is missing, the number of features differs, or a feature is not a
-        number.
+        The source is unknown or unreadable, a column is missing, the number of features differs, a feature is not a
+        number, or an index lies outside the features.
+
+    Warns
+    -----
+    UserWarning
+        `zero_based` is None, and the indices of svmlight text may begin with 0 or with 1.
     """
     source, form = _source(source)
     if form == PARQUET:
         contents = named_parquet(source, parquet_files(source), names, label)
     else:
-        contents = named_columns(source, names, label) if form == TABLE else _unnamed(source, form, count)
+        contents = named_columns(source, names, label) if form == TABLE else _unnamed(source, form, zero_based, count)
     X, labels = contents.X, contents.labels
     if X.shape[1] != count:
         raise DataError(
             f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
             f"Leave out what is no feature, or name the column of the classes with label=... (here {label!r})."
         )
-    # Examples to be classified may have a blank column for the class.
-    blank = labels is None or any(map(is_blank, np.ravel(labels)))
-    y = None if blank else as_they_are(source, labels, len(X))
-    return Table(source, X, y, tuple(names), None, contents.unread)
+    if labels is not None:
+        check_count(source, labels, len(X))
+    if zero_based is None and contents.zero_based is False and not X[:, -1].any():
+        warnings.warn(
+            f"{source}: the index of the first feature is taken to be 1, for the index 0 does not occur, and the model "
+            "does not say how the indices of its features began. If it is 0, pass zero_based=True.",
+            stacklevel=2,
+        )
+    return Table(source, X, labels, tuple(names), None, contents.unread, contents.zero_based)
 
 
-def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents | None:
+def _columns(
+    source: str,
+    form: str,
+    label: str,
+    weights: str | None,
+    drop: Sequence[str],
+    missing: Sequence[str] | None,
+) -> Contents | None:
     """Return the contents of a table without the columns to drop; None for a source without column names."""
     drop, label, weights = listed_names("drop", drop), text("label", label), optional(text, "weights", weights)
     if form == TABLE:
-        return labelled_columns(source, label, weights, drop)
+        return labelled_columns(source, label, weights, drop, missing)
     if form == PARQUET:
-        return labelled_parquet(source, parquet_files(source), label, weights, drop)
+        return labelled_parquet(source, parquet_files(source), label, weights, drop, missing)
     if weights is not None:
         raise DataError(
             f"expected a CSV or parquet file for weights in a column; got {source!r}. Leave out weights=...: an npz "
@@ -297,11 +351,28 @@ def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequ
     return None
 
 
-def _unnamed(source: str, form: str, count: int | None = None) -> Contents:
+def _check_indices(source: str, zero_based: bool | None) -> bool | None:
+    """Return whether indices begin with 0, if it is said; raise an error if it is said of a source without indices."""
+    if zero_based is not None and not has_indices(source):
+        raise DataError(f"expected svmlight text for indices of features; got {source!r}. Leave out zero_based=...")
+    return optional(flag, "zero_based", zero_based)
+
+
+def _unnamed(source: str, form: str, zero_based: bool | None = None, count: int | None = None) -> Contents:
     """Return the contents of a source without column names; `count` is the number of features, if it is known."""
     if form == ".npz":
         return of_arrays(source, read_npz(Path(source)))
-    return of_name(source) if form == EMBEDDED_SET else of_svmlight(source, count)
+    return of_name(source) if form == EMBEDDED_SET else of_svmlight(source, zero_based, count)
+
+
+def has_columns(source: str) -> bool:
+    """Whether a source has named columns: a table or parquet files."""
+    return _source(source)[1] in (TABLE, PARQUET)
+
+
+def has_indices(source: str) -> bool:
+    """Whether the features of a source have indices: svmlight text."""
+    return _source(source)[1] not in (TABLE, PARQUET, ".npz", EMBEDDED_SET)
 
 
 def _source(source: object) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from boostopt.data.columns import ENCODE, REMEDY, check_names, feature_names, warn_of_index
 from boostopt.data.contents import Contents
-from boostopt.data.labels import is_blank
+from boostopt.data.labels import is_missing, missing_label
 from boostopt.errors import DataError, OptionError
 from boostopt.files import LIMIT
 from boostopt.shapes import Array, Float
@@ -59,7 +59,12 @@ def _numbered(path: str) -> list[Any]:
 
 
 def labelled_parquet(
-    source: str, files: Sequence[str], label: str, weights: str | None, drop: Sequence[str]
+    source: str,
+    files: Sequence[str],
+    label: str,
+    weights: str | None,
+    drop: Sequence[str],
+    missing: Collection[str] | None = None,
 ) -> Contents:
     """Return the contents of parquet files with a column of labels and, if it is named, a column of weights."""
     parquet = Parquet(source, files)
@@ -67,7 +72,8 @@ def labelled_parquet(
     warn_of_index(source, names)
     table = parquet.read([*names, label] if weights is None else [*names, label, weights])
     c = None if weights is None else _numbers(source, table, [weights])[:, 0]
-    return Contents(source, _numbers(source, table, names), _labels(source, table, label), tuple(names), c=c)
+    labels = _labels(source, table, label, missing)
+    return Contents(source, _numbers(source, table, names), labels, tuple(names), c=c)
 
 
 def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label: str) -> Contents:
@@ -78,7 +84,7 @@ def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label
     labelled = label in header and label not in names
     columns = list(names) or [name for name in header if name != label]
     table = parquet.read([*columns, label] if labelled else columns)
-    labels = _labels(source, table, label, blank=True) if labelled else None
+    labels = _labels(source, table, label, is_optional=True) if labelled else None
     unread = tuple(name for name in header if name not in {*columns, label})
     return Contents(source, _numbers(source, table, columns), labels, tuple(names), unread=unread)
 
@@ -193,18 +199,18 @@ def text_among_numbers(source: str, name: str, kind: str) -> DataError:
     return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE}")
 
 
-def _labels(source: str, table: Any, label: str, blank: bool = False) -> Any:
-    """Return a column of classes, which may be blank or not."""
+def _labels(
+    source: str, table: Any, label: str, missing: Collection[str] | None = None, is_optional: bool = False
+) -> Any:
+    """Return a column of classes, each of which must be there unless it is optional."""
     column = table.column(label)
     if str(column.type).startswith("dictionary"):
         column = column.cast(column.type.value_type)
     labels = column.to_numpy()
     if column.null_count:
         labels = np.where(column.is_null().to_numpy(), "", labels.astype(object))
-    missing = next((n for n, each in enumerate(labels) if is_blank(each)), None)
-    if missing is not None and not blank:
-        raise DataError(
-            f"{source}, row {missing}: every example must have a label; there is none in column {label!r}. Leave that "
-            "row out."
-        )
+    if not is_optional:
+        for n, each in enumerate(labels.tolist()):
+            if is_missing(each, missing):
+                raise DataError(f"{source}, row {n}: {missing_label(each, label, missing)}")
     return labels

@@ -29,6 +29,14 @@ _SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
 """The beginning of a text that spreadsheets run (OWASP, CSV injection), or of a text guarded against this."""
 
+TRUTH: Mapping[str, bool] = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+"""Truth values as pandas, R and most other tools write them."""
+
+MISSING = frozenset(
+    ["", "#n/a n/a", *"? n/a na nan -nan none null #n/a #na <na> 1.#ind 1.#qnan -1.#ind -1.#qnan".split(" ")]
+)
+"""Spellings of a missing value in lower case: those of pandas.read_csv, and that of the UCI repository."""
+
 Rows = Iterator[tuple[int, list[str]]]
 """For each row, the line on which it ends, and its cells."""
 
@@ -64,6 +72,11 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def truth_value(text: str) -> bool | None:
+    """Return the truth value that a text spells; None for other texts."""
+    return TRUTH.get(text)
 
 
 def guarded(cell: Any) -> Any:

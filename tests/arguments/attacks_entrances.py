@@ -252,6 +252,8 @@ ENTRANCES = (
             "positive": TEXT | NUMBER | FLAG | NONE,
             "weights": NONE,
             "drop": NAMES,
+            "zero_based": NONE,
+            "missing_values": NAMES | NONE,
         },
     ),
     Attack(

@@ -236,8 +236,12 @@ def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Pat
     truth = [line.split(",")[-1] for line in table.read_text().splitlines()[1:]]
     right = sum(row[0] == label for row, label in zip(rows, truth, strict=True))
     assert result.stderr.endswith(f"accuracy {right / 60:.4f}: {right} of 60 rows are right\n")
-    blank = write_csv(tmp_path / "b.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, "small")])
+    blank = write_csv(tmp_path / "b.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, "NA")])
     assert run("predict", model, "--data", blank, "--label", "kind").stderr == ""
+    half = write_csv(tmp_path / "h.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, rows[0][0])])
+    assert run("predict", model, "--data", half, "--label", "kind").stderr.startswith(
+        f"warning: {half} has 1 of 2 rows without a label: these rows do not count.\naccuracy "
+    )
     strange = write_csv(tmp_path / "s.csv", "a,b,c,d,kind", [(1, 2, 3, 4, "huge")])
     assert run("predict", model, "--data", strange, "--label", "kind").stderr == (
         "warning: the model knows no class huge: these rows count as wrong.\naccuracy 0.0000: 0 of 1 rows are right\n"

@@ -98,7 +98,7 @@ def test_features_without_a_class_are_enough_for_predictions(tmp_path: Path) -> 
     blank.loc[3, "label"] = None
     blank.drop(columns="id").to_parquet(path)
     found = load_features(str(path), (), 4)
-    assert found.labels is None and found.X.shape == (N, 4)
+    assert found.labels is not None and found.labels[3] == "" and found.X.shape == (N, 4)
 
 
 def test_the_index_of_a_data_frame_is_told_by_its_name(tmp_path: Path) -> None:
