@@ -14,6 +14,7 @@ import lzma
 import math
 import os
 import secrets
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,6 +31,9 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".bz2": lambda path: bz2.open(path, "rb"),
     ".xz": lambda path: lzma.open(path, "rb"),
 }
+_MARKS: dict[bytes, str] = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
+"""The first bytes of compressed files, whatever their ending."""
+
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 LIMIT = 1 << 31
@@ -105,6 +109,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     DataError
         It is no npz file of plain arrays, or these would take more than `LIMIT` bytes and more than the file itself.
     """
+    _check_regular(path)
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
     try:
@@ -173,15 +178,16 @@ def _claimed(file: Any) -> int:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the decompressed bytes of a file.
+    """Return the decompressed bytes of a file, which is known to be compressed by its ending or its first bytes.
 
     Raises
     ------
     DataError
         The file cannot be read, or is larger than `LIMIT` bytes and than it is compressed.
     """
+    _check_regular(path)
     try:
-        with _OPENERS.get(path.suffix.lower(), lambda p: p.open("rb"))(path) as file:
+        with _opened(path) as file:
             limit = max(LIMIT, path.stat().st_size)
             content = file.read(limit + 1)
     except _UNREADABLE as failure:
@@ -189,6 +195,31 @@ def read_bytes(path: Path) -> bytes:
     if len(content) > limit:
         raise DataError(f"{path} must have at most {limit:,} bytes; unpacked it has more. Unpack it before it is read.")
     return content
+
+
+def _opened(path: Path) -> Any:
+    """Return a file, opened, that unpacks itself where it is compressed."""
+    suffix = path.suffix.lower()
+    if suffix not in _OPENERS:
+        with path.open("rb") as file:
+            first = file.read(max(map(len, _MARKS)))
+        suffix = next((suffix for mark, suffix in _MARKS.items() if first.startswith(mark)), "")
+    return _OPENERS[suffix](path) if suffix else path.open("rb")
+
+
+def _check_regular(path: Path) -> None:
+    """Raise DataError for a pipe or a device, which might never end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise DataError(f"expected a regular file; {lack_of(path)}")
+
+
+def lack_of(path: str | os.PathLike[str]) -> str:
+    """Return why there is no regular file at a path, in words, and the advice."""
+    name = os.fspath(path)
+    if os.path.exists(name) and not os.path.isdir(name):
+        what = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
+        return f"{name!r} is {what}, which cannot be read twice. Write what comes out of it into a file."
+    return f"there is no file {name!r}. Check the path."
 
 
 def kind(path: Path) -> str:

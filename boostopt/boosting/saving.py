@@ -31,7 +31,7 @@ from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
-from boostopt.files import half_written, read_npz, replace_file, save_arrays
+from boostopt.files import half_written, lack_of, read_npz, replace_file, save_arrays
 from boostopt.margins import Margins
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.formulation import Formulation
@@ -134,7 +134,7 @@ def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, 
     """
     source = file_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
-        raise DataError(f"expected the file of a run; there is no file {str(source)!r}. Check the path.")
+        raise DataError(f"expected the file of a run; {lack_of(source)}")
     try:
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())

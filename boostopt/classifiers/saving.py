@@ -25,7 +25,7 @@ from boostopt.boosting.saving import MALFORMED, META, Writer, with_arrays
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
-from boostopt.files import read_npz, replace_file, write_npz
+from boostopt.files import lack_of, read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.left import without_rows
 from boostopt.oracles.saving import restored_hypothesis, to_state
@@ -155,7 +155,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     """
     source = file_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
-        raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
+        raise DataError(f"expected a model file; {lack_of(source)}")
     try:
         arrays = read_npz(source)
         text = arrays[META]

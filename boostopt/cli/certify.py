@@ -47,6 +47,7 @@ def certify_command(
     warn_of_unread(data, [name for name in dataset.unread if not both or name in point.unread])
     warn_of_unread(answer, [] if both else point.unread)
     program = parameters.program(page, dataset, draw)
+    point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
     if save is not None:
         save_certificate((program, certificate), save, named_features(dataset.features))

@@ -15,6 +15,7 @@ from boostopt.data.columns import check_names, feature_names, warn_of_index
 from boostopt.data.labels import is_missing, missing_label
 from boostopt.data.parquet import Parquet, is_numeric, parquet_files, text_among_numbers
 from boostopt.errors import DataError, OptionError, shown
+from boostopt.files import lack_of
 from boostopt.oracles import Oracle
 
 BINNED = "binned"
@@ -168,8 +169,8 @@ def _addresses(source: str) -> str | list[str]:
     if files:
         _ = Parquet(source, files)  # raises an error if something is wrong with the files
         return list(map(os.path.abspath, files))
-    if not os.path.exists(source):
-        raise DataError(f"expected parquet files; there is no file {source!r}. Check the path.")
+    if not os.path.isfile(source) and not os.path.isdir(source):
+        raise DataError(f"expected parquet files; {lack_of(source)}")
     raise DataError(
         f"rows on a cluster are those of parquet files: one, a folder of them, a pattern of their names, or an address "
         f"such as s3://...; got {source!r}. Write one, say by pandas: pandas.read_csv(...).to_parquet(...)."

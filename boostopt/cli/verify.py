@@ -20,6 +20,7 @@ from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, listed_briefly
+from boostopt.files import lack_of
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
@@ -54,7 +55,7 @@ def verify_command(
     """
     with stdout_to_stderr():
         if not os.path.isfile(certificate):
-            raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")
+            raise DataError(f"expected a certificate file; {lack_of(certificate)}")
         if zipfile.is_zipfile(certificate):
             raise DataError(
                 f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "

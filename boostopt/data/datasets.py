@@ -20,7 +20,7 @@ from boostopt.data.labels import as_they_are, check_count, two_classes
 from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
 from boostopt.data.tables import SEPARATORS
 from boostopt.errors import DataError, OptionError, nearest
-from boostopt.files import kind, read_npz
+from boostopt.files import kind, lack_of, read_npz
 from boostopt.oracles.boosted_stumps import boosted_stump_matrix
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
@@ -388,8 +388,10 @@ def _source(source: object) -> tuple[str, str]:
     if os.path.isdir(name):
         raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
     if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
+        near = nearest(name, EMBEDDED) if path.suffix == "" else ""
+        lack = lack_of(name)
         raise DataError(
-            f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {name!r}."
-            + ((path.suffix == "" and nearest(name, EMBEDDED)) or " Check the path.")
+            f"expected a file or one of {', '.join(EMBEDDED)}; "
+            + (lack.replace(" Check the path.", near) if near else lack)
         )
     return name, TABLE if kind(path) in SEPARATORS else kind(path)

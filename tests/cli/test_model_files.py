@@ -298,7 +298,7 @@ def test_a_degree_that_would_take_forever_is_refused(tmp_path: Path) -> None:
         load(write(tmp_path / "m.npz", about, arrays))
 
 
-@pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000, "/dev/zero", "."])
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000, "."])
 def test_what_is_no_path_of_a_file_is_refused(path: str) -> None:
     with pytest.raises(DataError, match="expected a model file; there is no file"):
         load(path)
