@@ -35,6 +35,7 @@ from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import scaling_advice
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 from boostopt.text import interval
@@ -237,7 +238,7 @@ class Plan:
         if self.intercept:
             oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
         share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
-        return self._boosted(oracle, self._parameters(oracle.total), None, file, label), share
+        return self._boosted(oracle, self._parameters(oracle.total, oracle.N), None, file, label), share
 
     def _boosted(
         self,
@@ -389,8 +390,8 @@ class Plan:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
-    def _parameters(self, total: float, rounded: float = 0.0) -> dict[str, Any]:
-        """Return the parameters of the formulation, nu as a count of weights with a given sum, which is rounded."""
+    def _parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
+        """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded."""
         values = dict(self.parameters or {})
         if self.eta is not None and "eta" in self.page.parameters:
             values["eta"] = float(self.eta)
@@ -399,7 +400,7 @@ class Plan:
         if _whole(self.nu) and self.nu > total * (1.0 + rounded):
             raise OptionError(
                 f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
-                "Pass fewer, or a share such as 0.1."
+                f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
             )
         return {**values, "nu": float(self.nu) if _whole(self.nu) else max(float(self.nu) * total, 1.0)}
 
@@ -407,7 +408,7 @@ class Plan:
         """Return the multiplicities and the parameters of the formulation."""
         total = float(c.sum())
         # N additions are wrong by N of the last digits of their sum at most.
-        values = self._parameters(total, max(FULL_SUPPORT, len(c) * EPSILON))
+        values = self._parameters(total, len(c), max(FULL_SUPPORT, len(c) * EPSILON))
         if "nu" not in values or (_whole(self.nu) and self.nu < total):
             return c, values
         share = 1.0 if _whole(self.nu) else float(self.nu)

@@ -91,7 +91,7 @@ def boost_command(
             its = _examples(files, hypotheses, data, random_state, cluster)
             examples = open_until_saved.enter_context(its)
             oracle, d0 = examples.oracle, examples.d0
-            values = parameters.read(page, examples.total)
+            values = parameters.read(page, examples.total, oracle.N)
             goal = how.problem(page, oracle, d0, values).goal
             check_results(page.name, goal, certificate, picture)
             options = how.record(checkpoint)

@@ -165,7 +165,7 @@ def fit_command(
         check_ending("--certificate", certificate, CERTIFICATE)
         page = default_formulation() if formulation is None else formulation
         stated = page_of(page)
-        settings = ParameterOptions(set=set).read(stated, 1.0)
+        settings = ParameterOptions(set=set).read(stated, 1.0, 1)
         further = {name: value for name, value in settings.items() if value is not None}
         if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
             raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")

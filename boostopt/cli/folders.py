@@ -91,11 +91,11 @@ def programs_of(
         if os.path.realpath(path) in results:
             continue
         try:
-            dataset = _dataset(str(path), how)
+            dataset, U = _dataset(str(path), how)
         except (BoostoptError, MemoryError) as failure:
             skipped.append((path.name, str(failure) or "it does not fit into memory."))
             continue
-        bound, unbound = _bound(path.name, dataset, pages, how)
+        bound, unbound = _bound(path.name, dataset, U, pages, how)
         programs |= bound
         skipped += unbound
     if not programs:
@@ -131,7 +131,7 @@ def programs_of_data(
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for name in data:
-        bound, unbound = _bound(name, _dataset(name, how), pages, how)
+        bound, unbound = _bound(name, *_dataset(name, how), pages, how)
         programs |= bound
         skipped += unbound
     if not programs:
@@ -140,15 +140,14 @@ def programs_of_data(
 
 
 def _bound(
-    label: str, dataset: Dataset, pages: list[Formulation[Any]], how: Folder
+    label: str, dataset: Dataset, U: Margins, pages: list[Formulation[Any]], how: Folder
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Return the programs of a data set by label, and the omitted formulations with the reason."""
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for page in pages:
         try:
-            # The columns have been drawn: the other options of reading the file no longer matter.
-            program = _of(page, how.parameters).program(page, dataset, ColumnOptions(columns=0))
+            program = _of(page, how.parameters).bind(page, dataset, U)
         except BoostoptError as failure:
             skipped.append((f"{page.name} on {label}", str(failure)))
         else:
@@ -179,11 +178,11 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     return files, others
 
 
-def _dataset(data: str, how: Folder) -> Dataset:
-    """Load a data set with its margin matrix, which all formulations share."""
+def _dataset(data: str, how: Folder) -> tuple[Dataset, Margins]:
+    """Load a data set with the options that suit its format, and its margin matrix, which all formulations share."""
     files = how.files if has_columns(data) else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)
     dataset = (files if has_indices(data) else replace(files, zero_based=None)).load(data)
-    return replace(dataset, U=Margins(how.draw.margin_matrix(dataset)))
+    return dataset, Margins(how.draw.margin_matrix(dataset))
 
 
 def _of(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:

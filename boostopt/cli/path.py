@@ -80,7 +80,7 @@ def path_command(
         page, dataset = page_of(formulation), files.load(data)
         oracle, d0 = hypotheses.over(dataset, random_state)
         total = total_count(dataset, oracle.N)
-        counts = None if nu is None else read_counts(nu, total, page)
+        counts = None if nu is None else read_counts(nu, total, oracle.N, page)
         etas = None if eta is None else read_numbers(eta, "--eta")
         values = _values(
             {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]}, read_lists(set or [], page)

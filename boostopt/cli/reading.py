@@ -18,7 +18,7 @@ from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import COUNT, smallest_fraction
+from boostopt.programs.parameters import COUNT, scaling_advice, smallest_fraction
 
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
@@ -48,8 +48,23 @@ def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: C
             )
 
 
-def read_count(text: str, total: float, page: Formulation[Any]) -> float:
-    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples."""
+def read_count(text: str, total: float, N: int, page: Formulation[Any]) -> float:
+    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples.
+
+    Parameters
+    ----------
+    text
+        The number as typed.
+    total, N
+        The sum of c, and the number of examples.
+    page
+        The formulation.
+
+    Raises
+    ------
+    OptionError
+        The text is not a number, or a fraction of the sum of c is outside (0, 1] or less than one example.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -62,11 +77,11 @@ def read_count(text: str, total: float, page: Formulation[Any]) -> float:
             "Omit the point to give a number of examples; use --set nu=... for a number that is not whole."
         )
     known = page.parameters.get("nu")
-    if known is not None and known.domain is COUNT and value * total < 1 <= total:
+    if known is not None and known.domain is COUNT and total > 0 and value * total < 1:
+        advice = scaling_advice(total, N) or f" The smallest fraction is {smallest_fraction(total):.4g}."
         raise OptionError(
             f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
-            f"{text} of it is {value * total:.10g}, and nu must be at least 1. "
-            f"The smallest fraction is {smallest_fraction(total):.4g}."
+            f"{text} of it is {value * total:.10g}, and nu must be at least 1.{advice}"
         )
     return value * total
 
@@ -172,9 +187,9 @@ def _between_commas(text: str) -> list[str]:
     return words if any(words) else []
 
 
-def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
+def read_counts(text: str, total: float, N: int, page: Formulation[Any]) -> list[float]:
     """Return several values of nu, each read like a single one."""
-    return [read_count(word, total, page) for word in _between_commas(text)]
+    return [read_count(word, total, N, page) for word in _between_commas(text)]
 
 
 def read_numbers(text: str, flag: str) -> list[float]:

@@ -100,7 +100,9 @@ class ColumnOptions:
     random_state: RandomState = 0
 
     def margin_matrix(self, dataset: Dataset) -> Any:
-        """Return the margins of the hypotheses on a data set, or the U that it holds."""
+        """Return the margins of the hypotheses on a data set, or its own U; say if nothing is chosen."""
+        if dataset.U is not None and self != ColumnOptions():
+            say(f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state choose nothing from it.")
         return dataset.margin_matrix(self.columns, self.random_state, self.hypotheses)
 
 
@@ -118,13 +120,13 @@ class ParameterOptions:
         """The parameters with an option of their own."""
         return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
 
-    def read(self, page: Formulation[Any], total: float) -> dict[str, Any]:
-        """Return the parameters by name, each given once; `total` is the number of examples, with multiplicity."""
+    def read(self, page: Formulation[Any], total: float, N: int) -> dict[str, Any]:
+        """Return the parameters by name, each given once; `total` is the sum of c over N examples."""
         pairs = [read_setting(text, page) for text in self.set or []]
         further = dict(pairs)
         if len(further) < len(pairs):
             raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}.")
-        named = {**self.named, "nu": None if self.nu is None else read_count(self.nu, total, page)}
+        named = {**self.named, "nu": None if self.nu is None else read_count(self.nu, total, N, page)}
         for name in further:
             if named.get(name) is not None:
                 raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
@@ -132,10 +134,12 @@ class ParameterOptions:
 
     def program(self, page: Formulation[Any], dataset: Dataset, draw: ColumnOptions) -> Program:
         """Draw the columns and bind the formulation."""
-        U = draw.margin_matrix(dataset)
-        if dataset.U is not None and draw != ColumnOptions():
-            say(f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state have no effect.")
-        parameters = self.read(page, total_count(dataset, U.shape[0]))
+        return self.bind(page, dataset, draw.margin_matrix(dataset))
+
+    def bind(self, page: Formulation[Any], dataset: Dataset, U: Any) -> Program:
+        """Bind the formulation to the columns U, shape (N, t), over the examples of a data set."""
+        N = U.shape[0]
+        parameters = self.read(page, total_count(dataset, N), N)
         check_required(page, parameters)
         return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
 

@@ -126,10 +126,23 @@ def smallest_fraction(total: float) -> float:
     return float(f"{math.ceil(scale / total * (1 - 1e-12)) / scale:.4g}")
 
 
-def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
-    """Return what to do if a count was meant as a fraction."""
-    if domain is not COUNT or not 0 < value < 1 or examples.total < 1:
+def scaling_advice(total: float, N: int) -> str:
+    """Return the advice for a count of N examples whose weights have a smaller sum; "" for other weights."""
+    if total >= N * (1 - FULL_SUPPORT):
         return ""
+    return (
+        f" The weights of {N} examples sum to {total:.10g}, and nu counts an example as often as its weight says. "
+        "Scale the weights so that their sum is the number of examples."
+    )
+
+
+def _count_advice(domain: Domain, value: float, examples: Examples) -> str:
+    """Return what to do if a count was meant as a fraction, or the weights do not count the examples."""
+    if domain is not COUNT:
+        return ""
+    advice = scaling_advice(examples.total, examples.N)
+    if advice or not 0 < value < 1:
+        return advice
     count = value * examples.total
     if count >= 1:
         return f" If {value:.10g} is a fraction, pass {count:.10g}."
@@ -163,7 +176,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
                 f"got {got}. It is {parameter.meaning}. Pass a value in this domain."
-                f"{_if_fraction(parameter.domain, value, examples)}"
+                f"{_count_advice(parameter.domain, value, examples)}"
             )
 
 

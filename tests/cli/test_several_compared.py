@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from invoked import document, refused, run
 from problems import REFERENCE_U
+
+from boostopt import ProblemError, get_formulation
 
 SMALL = ("--nu", "0.4", "--backends", "interior,highs", "--repeats", "1", "--tol", "1e-6")
 
@@ -84,3 +87,55 @@ def test_all_formulations_on_data_by_name(here: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused_before_any_work(here: Path, arguments: list[str], message: str) -> None:
     refused(message, "compare", *arguments, *SMALL)
+
+
+def test_options_that_have_an_effect_are_not_said_to_have_none(here: Path) -> None:
+    """The matrix that was drawn for all formulations was taken for one in the file."""
+    rng = np.random.default_rng(0)
+    for name in ("c.csv", "d.csv"):
+        rows = "".join(f"{x:.3f},{z:.3f},{int(x + z > 0)}\n" for x, z in rng.normal(size=(12, 2)))
+        (here / name).write_text(f"x,z,label\n{rows}")
+    shared = ("--backends", "interior", "--repeats", "1", "--tol", "1e-6", "--nu", "4", "--columns", "6")
+    result = run("compare", "lpboost", "--data", "c.csv,d.csv", *shared, "--json")
+    assert "--columns" not in result.stderr
+    assert [about["hypotheses"] for about in json.loads(result.stdout)["programs"].values()] == [6, 6]
+    result = run("compare", "lpboost", "--data", "a.npz,c.csv", *shared)
+    assert (
+        result.stderr.count(
+            "warning: a.npz holds U: --columns, --hypotheses and --random-state choose nothing from it."
+        )
+        == 1
+    )
+    assert "c.csv holds U" not in result.stderr
+
+
+WEIGHTED = {
+    "compare": ("lpboost", "--backends", "interior"),
+    "boost": ("lpboost",),
+    "path": ("lpboost",),
+    "export": ("lpboost", "--out", "x.npz"),
+    "fit": ("--out", "m.npz"),
+}
+
+
+@pytest.mark.parametrize("command", WEIGHTED)
+@pytest.mark.parametrize("nu", ["2", "0.1"])
+def test_every_command_says_that_weights_of_sum_1_must_be_scaled(here: Path, command: str, nu: str) -> None:
+    rows = "".join(f"{n},{n % 2},{1 / 16}\n" for n in range(16))
+    (here / "w.csv").write_text(f"x,label,w\n{rows}")
+    arguments = (command, *WEIGHTED[command], "--data", "w.csv", "--weights", "w", "--nu", nu)
+    if (command, nu) == ("fit", "0.1"):  # a share of the weights, whatever their scale
+        assert run(*arguments, "--max-iter", "1").exit_code in (0, 1)
+        return
+    refused(r".*nu.* sum to 1, and nu counts .* Scale the weights so that their sum is the number", *arguments)
+
+
+@pytest.mark.parametrize("scale", [1 / 16, 1 / 32])
+def test_programs_say_that_weights_must_be_scaled(scale: float) -> None:
+    c = np.full(16, scale)
+    U = np.where(np.arange(32).reshape(16, 2) % 3, 1, -1)
+    for nu in (2.0, 0.1):
+        with pytest.raises(ProblemError, match=r"nu must lie in .* Scale the weights so that their sum is the number"):
+            get_formulation("lpboost").bind(U, nu=nu, c=c)
+    with pytest.raises(ProblemError, match=r"the smallest fraction is 0\.0625\.$"):
+        get_formulation("lpboost").bind(U, nu=0.01)

@@ -65,7 +65,7 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         (
             "lpboost",
             {"nu": 0.5, "c": [0.1] * 6},
-            r"got 0\.5\. It is .* each gets at most c / nu\. Pass a value in this domain\.$",
+            r"got 0\.5\. It is .* Pass a value in this domain\. The weights of 6 examples sum to 0\.6, .* Scale the",
         ),
         ("lpboost", {"nu": 2, "c": MASKED[0]}, r"c must have no masked entries; got 2, the first at \(1\)\. Drop"),
         ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"d0 must have no masked entries; got 2, the first at \(1\)\. Drop"),
