@@ -40,7 +40,12 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+CLUSTER = "rows on a cluster"
+ALL = [pytest.param(name, marks=pytest.mark.thorough) if name == CLUSTER else name for name in READERS]
+"""The readers; that of a cluster needs Dask, which takes long to import."""
+
+
+@pytest.mark.parametrize("reader", ALL)
 @pytest.mark.parametrize("suffix", ["", ".csv", ".npz"])
 def test_a_pipe_is_called_a_pipe(tmp_path: Path, reader: str, suffix: str) -> None:
     """It was said not to be there."""
@@ -50,7 +55,7 @@ def test_a_pipe_is_called_a_pipe(tmp_path: Path, reader: str, suffix: str) -> No
         READERS[reader](str(pipe))
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", ALL)
 def test_a_device_is_called_a_device(reader: str) -> None:
     with pytest.raises(DataError, match="'/dev/zero' is a device, which"):
         READERS[reader]("/dev/zero")
