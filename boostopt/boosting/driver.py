@@ -373,7 +373,7 @@ def standstill(problem: Problem, state: State) -> str:
         return f"the solver is stuck: {KNOWN}, and the program was only solved to a gap of {certificate.gap:.2g}"
     left = _left(problem, state)
     if left <= 0.5 * epsilon * (1.0 + BROKEN):
-        return CONVERGED + promising_nothing("" if problem.goal is None else small_eta(problem))
+        return CONVERGED + promising_nothing("" if problem.goal is None else small_eta(problem), problem.measure)
     apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
         return f"the steps are stuck: {KNOWN}, and no step raises the program by more than {RISE:g}, while {apart}"

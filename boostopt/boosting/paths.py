@@ -157,7 +157,8 @@ class RegularizationPath:
             [value, run.rounds, np.count_nonzero(run.w), interval(certificate.lower, certificate.upper)]
             for (value, run), certificate in zip(self, self._proved, strict=True)
         ]
-        certified = "soft margin over the class" if goal else "over the hypotheses collected"
+        measures = sorted({run.record.problem.measure for run in self.runs})
+        certified = f"{' or '.join(measures)} over the class" if goal else "over the hypotheses collected"
         return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))
 
 

@@ -72,7 +72,7 @@ class Problem:
     epsilon
         The accuracy at which the run stops.
     goal
-        The soft margin that boosting maximizes; None if there is none.
+        The value that boosting maximizes, such as the soft margin; None if the largest edge bounds no value.
     """
 
     page: Formulation[Any]
@@ -172,6 +172,11 @@ class Problem:
     def measure(self) -> str:
         """The name of the value that is bounded: see `Goal.measure_of`."""
         return Goal.measure_of(self.goal)
+
+    @property
+    def has_soft_margin(self) -> bool:
+        """Whether the value that is bounded is a soft margin, so that it holds no terms of F."""
+        return self.goal is not None and self.goal.F0.is_indicator
 
     def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
         """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.

@@ -36,14 +36,14 @@ class Raising(Update):
 
     def __call__(self, move: Move) -> State:
         U, progress = move.collected.margins, move.state.progress(self.problem, move.u)
-        G, goal = self.problem.edges_in(progress), self.problem.goal
+        G = self.problem.edges_in(progress)
         gamma = cast(float, G.edge_bound)  # of a G without a bound there is no such step
         at = self._from(move, G)
         alpha = self.rise(at, move.u, gamma)
         w, m = at.w.copy(), at.m + alpha * move.u
         w[move.q] += alpha
         state = self.moved(move, w, m, G)
-        if goal is not None and goal.soft_margin(m, float(w.sum())) > gamma:
+        if self.smallest_margin(m, float(w.sum())) > gamma:
             # By more than rounding, or the run goes on: the excess grows with D.
             proof = self.problem.program(U, progress).certify(w=w)
             if proof.infeasible:
@@ -55,6 +55,14 @@ class Raising(Update):
     def rise(self, at: Point, u: Float[Array, " N"], gamma: float) -> float:
         """Return by how much the weight of the hypothesis with margins u is raised, at least 0."""
         return max(self.problem.F.strong_convexity * (float(u @ at.d) - gamma), 0.0)
+
+    def smallest_margin(self, m: Float[Array, " N"], total: float) -> float:
+        """Return the smallest mean of the margins over the distributions that F allows, or a smaller number.
+
+        Above gamma it shows that none of them has such edges. The value that a run is after does not: it may hold terms
+        of F.
+        """
+        return -self.problem.F.support(-m / total) if self.problem.F.on_simplex and total > 0.0 else -np.inf
 
     def _from(self, move: Move, G: EdgeFunction) -> Point:
         """Return where the weight is raised from: at no weights, where those of an earlier run are worth less."""
@@ -72,15 +80,15 @@ class RaisingFurther(Raising):
     """The largest D along the weight of the newest hypothesis; no further than to a proof that there is none."""
 
     def rise(self, at: Point, u: Float[Array, " N"], gamma: float) -> float:
-        low, goal, total = super().rise(at, u, gamma), self.problem.goal, float(at.w.sum())
+        low, total = super().rise(at, u, gamma), float(at.w.sum())
 
         def slope(alpha: float) -> float:
             return float(u @ self.problem.at(at.m + alpha * u).d) - gamma
 
         high = low
-        # Up to the closed step D rises. Beyond it, it may for ever: then the soft margin comes to exceed gamma.
+        # Up to the closed step D rises. Beyond it, it may for ever: then the smallest margin comes to exceed gamma.
         while low > 0.0 and slope(high) > FLAT:
-            if goal is not None and goal.soft_margin(at.m + high * u, total + high) > gamma:
+            if self.smallest_margin(at.m + high * u, total + high) > gamma:
                 return high
             high *= 2.0
         return root_beyond(slope, low, high) if high > low and slope(high) < 0.0 else high

@@ -43,7 +43,7 @@ class View:
 
     @property
     def reachable(self) -> float:
-        """A soft margin that the class is known to reach, from the smallest edge so far and the guarantee."""
+        """A value that the class is known to reach, from the smallest edge so far and the guarantee."""
         return self.state.bounds.smallest_target
 
 
@@ -56,17 +56,17 @@ class Rule:
     name
         The name of the rule.
     says
-        The condition in words, with the fields {epsilon}, {measure} and {reachable}.
+        The condition in words, with the fields {epsilon}, {measure}, {reachable} and {edge}, the smallest edge.
     holds
         A function of a `View` that says whether the rule holds.
     obstacle
         A function of a problem that returns why the rule cannot hold for it; "" if it can.
     doubt
-        A function of a problem that returns why the rule promises nothing about the soft margin, only about the
-        regularized program; "" if it promises the soft margin. A rule with a doubt applies only if it is passed by
-        name.
+        A function of a problem that returns why the rule promises nothing about the value that the run bounds, such as
+        the soft margin, only about the regularized program; "" if it promises this value. A rule with a doubt applies
+        only if it is passed by name.
     implies
-        The words after `says` if there is no doubt: what follows for the soft margin.
+        The words after `says` if there is no doubt: what follows for the value.
     primal
         Whether the rule needs, in every round, the largest edge of the hypotheses collected before the newest.
     """
@@ -82,14 +82,17 @@ class Rule:
     def words(self, view: View) -> str:
         """Return why a run stopped."""
         of = view.problem.measure
-        numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}", "measure": of}
-        implied = promising_nothing(self.doubt(view.problem)) or self.implies
+        # Where F0 has no terms of its own, what the class is known to reach is its smallest edge.
+        edge = view.reachable if view.problem.has_soft_margin else view.state.bounds.smallest_edge
+        ends = {"reachable": f"{view.reachable:.6g}", "edge": f"{edge:.6g}"}
+        numbers = {"epsilon": f"{view.epsilon:g}", "measure": of, **ends}
+        implied = promising_nothing(self.doubt(view.problem), of) or self.implies
         return f"{self.name}: {(self.says + implied).format(**numbers)}"
 
 
-def promising_nothing(doubt: str) -> str:
+def promising_nothing(doubt: str, measure: str) -> str:
     """Return a doubt as the continuation of a reason; "" for none."""
-    return f"; this promises nothing about the soft margin, because {doubt}" if doubt else ""
+    return f"; this promises nothing about the {measure}, because {doubt}" if doubt else ""
 
 
 def _no_goal(problem: Problem) -> str:
@@ -109,9 +112,10 @@ def small_eta(problem: Problem) -> str:
         return ""
     if not math.isfinite(problem.F.price):
         return "the largest value of the regularizer is not known, and it may cost more than epsilon / 2"
+    weaker = "a larger eta" if "eta" in problem.page.parameters else "a weaker regularizer"
     return (
         f"the regularizer may cost {problem.F.price:.4g} of it, more than epsilon / 2 = "
-        f"{0.5 * problem.epsilon:.4g}: a larger eta is needed"
+        f"{0.5 * problem.epsilon:.4g}: {weaker} is needed"
     )
 
 
@@ -143,7 +147,7 @@ def _infeasible(view: View) -> bool:
 
 def _boundary(view: View) -> bool:
     """Infeasible, or at its boundary: gamma = g_t - epsilon is reached by the weights, the dual not attained."""
-    return _infeasible(view) or _direct(view)
+    return _infeasible(view) or (view.problem.has_soft_margin and _direct(view))
 
 
 def _priced(view: View) -> bool:
@@ -203,8 +207,8 @@ RULES: Mapping[str, Rule] = {
             small_eta,
         ),
         Rule("optimum", "the optimum has come within epsilon = {epsilon} of {reachable}", _optimum, _no_goal),
-        Rule("boundary", "no distribution has all edges below {reachable} - {epsilon}", _boundary, _without_bound),
-        Rule("infeasible", "no distribution has all edges below {reachable} - {epsilon}", _infeasible, _without_bound),
+        Rule("boundary", "no distribution has all edges below {edge} - {epsilon}", _boundary, _without_bound),
+        Rule("infeasible", "no distribution has all edges below {edge} - {epsilon}", _infeasible, _without_bound),
         Rule(
             "priced", "no hypothesis changes the value of d by more than epsilon = {epsilon}", _priced, _not_separable
         ),

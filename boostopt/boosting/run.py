@@ -180,7 +180,10 @@ class Run:
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
-        """The interval of the best soft margin over the class; its lower end is the soft margin of the final weights.
+        """The interval of the best value over the class; its lower end is the value of the final weights.
+
+        The value is the soft margin where F, without the term that only smooths it, is the indicator of a set of
+        distributions, as a cap is. Otherwise it holds the terms of F, and `what` names it.
 
         For a loaded run, only `lower` is computed again; `upper` is the recorded value (see `verify_class`).
 
@@ -270,7 +273,7 @@ class Run:
     def save_certificate(
         self, path: str | PathLike[str], oracle: Oracle, made: Mapping[str, Any] | None = None
     ) -> None:
-        """Save the certificate of the soft margin over the class of an oracle, with its proof.
+        """Save the certificate of the best soft margin, or other value, over the class of an oracle, with its proof.
 
         Parameters
         ----------
@@ -318,12 +321,13 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        over_class = str(self.class_certificate) if self.problem.bounds_class else "no soft margin"
+        over_class = str(self.class_certificate) if self.problem.bounds_class else "no bound"
+        last = self.trace[-1].soft_margin if len(self.trace) else math.nan
         rows = [
             ("stopped", self.reason),
             ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
             ("hypotheses", f"{len(self.w)}, {np.count_nonzero(self.w)} with weight"),
-            ("soft margin", self.trace[-1].soft_margin if len(self.trace) else math.nan),
+            *([] if self.problem.goal is None else [(self.problem.measure, last)]),
             ("over the class", over_class),
             *self._over_collected(),
         ]

@@ -1,8 +1,12 @@
-"""The aim of boosting: the largest soft margin over a class of hypotheses, and its bounds.
+"""The aim of boosting: the largest value -F0*(-Uw) over a class of hypotheses, and its bounds.
 
-F0 is the regularizer without its entropy. The soft margin of w is -F0*(-Uw); for the cap, this is the mean of the nu
-smallest margins. For every distribution d in the domain of F0, F0(d) + the largest edge of the class is an upper bound
-on the soft margin of any w over the class [Glocer 2009, section 2.2; Shalev-Shwartz and Singer 2008, theorem 4].
+F0 is the regularizer without the term that only smooths it. If F0 is the indicator of a set of distributions, the value
+is the soft margin of w: for the cap, the mean of the nu smallest margins. If F0 has terms of its own, such as a linear
+one, the value holds these terms and is no soft margin. For every distribution d in the domain of F0, F0(d) + the
+largest edge of the class is an upper bound on the value of any w over the class [Glocer 2009, section 2.2;
+Shalev-Shwartz and Singer 2008, theorem 4].
+
+What the value is called follows from F and G alone: see `Goal.measure`.
 """
 
 from __future__ import annotations
@@ -20,9 +24,18 @@ from boostopt.immutable import ImmutableArrays, as_immutable
 from boostopt.margins import BLOCK_ROWS, Margins
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.regularizers.base import PROGRAM_VALUE, Regularizer
+from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.text import interval
+
+SOFT_MARGIN = "soft margin"
+"""The name of -F0*(-Uw) where F0 is the indicator of a set of distributions."""
+
+PROGRAM_VALUE = "value of the program"
+"""The name of what a run bounds where this is the optimum of the program of F and G themselves."""
+
+OTHER_G, OTHER_F = "with the largest edge for G", "without its smoothing term"
+"""What the name of a value adds where the value is that of another G, or of another F, than the program has."""
 
 SUM_ROUNDING = 1e-12
 """By how much the sum of weights may miss 1 and still be called 1 while a run goes on."""
@@ -35,34 +48,46 @@ FEASIBLE = 8.0 * EPS
 
 @dataclass(frozen=True)
 class Goal:
-    """The soft margin that a run maximizes.
+    """The value -F0*(-Uw) that a run maximizes: a soft margin, or another value of the weights.
 
     Attributes
     ----------
     F0
-        The regularizer without its entropy.
+        The regularizer without the term that only smooths it.
     G
         The largest edge, with or without a sign.
     examples
         The multiplicities and the reference distribution.
+    otherwise
+        The name of the value where it is no soft margin.
     """
 
     F0: Regularizer
     G: EdgeFunction
     examples: Examples
+    otherwise: str = PROGRAM_VALUE
 
     @classmethod
     def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
-        """Return the soft margin of a program; None if it has none, so that a class has no certificate."""
+        """Return the value that a program is after; None if the largest edge bounds no value over a class."""
         largest = G.largest_edge
         if largest is None or not (G.mixes or F.on_simplex):
             return None
-        return cls(F.unsmoothed, largest, examples)
+        F0 = F.unsmoothed
+        return cls(F0, largest, examples, value_in_words(F, G, F0))
 
     @staticmethod
     def measure_of(goal: Goal | None) -> str:
-        """Return the name of the value that a run bounds: the soft margin, or the value of a program without one."""
-        return PROGRAM_VALUE if goal is None else goal.F0.measure
+        """Return the name of the value that a run bounds: that of its goal, or the value of a program without one."""
+        return PROGRAM_VALUE if goal is None else goal.measure
+
+    @cached_property
+    def measure(self) -> str:
+        """The name of the value: "soft margin" only where F0 is the indicator of a set of distributions.
+
+        It is a property of F and G, the same however F is written.
+        """
+        return SOFT_MARGIN if self.F0.is_indicator else self.otherwise
 
     @cached_property
     def least(self) -> float:
@@ -71,7 +96,7 @@ class Goal:
 
     @property
     def nu(self) -> float | None:
-        """The count nu: the soft margin is the mean of the nu smallest margins; None if F0 is not a cap."""
+        """The count nu: the value is the mean of the nu smallest margins; None if F0 is not a cap."""
         caps = self.F0.indicator_caps
         if caps is None:
             return None
@@ -84,10 +109,10 @@ class Goal:
         return not self.G.even
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
-        """Return the soft margin of weights with the margins m = Uw and the sum |w|.
+        """Return the value of weights with the margins m = Uw and the sum |w|: their soft margin if it is one.
 
-        With no weights, the margins are 0 if the edges count without a sign. Otherwise the soft margin is the smallest
-        that any weights have.
+        With no weights, the margins are 0 if the edges count without a sign. Otherwise the value is the smallest that
+        any weights have.
         """
         if total <= 0.0:
             return self.least - 1.0 if self.signed else self.least
@@ -100,9 +125,25 @@ class Goal:
         return self.F0.value(d) + largest + rounding_of(self.F0)
 
     def program(self, U: Margins) -> Program:
-        """Return the program of the largest soft margin over some hypotheses."""
-        page = SoftMargin(self.F0, self.G)
+        """Return the program of the largest value over some hypotheses."""
+        page = SoftMargin(self.F0, self.G, self.measure)
         return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
+
+
+def value_in_words(F: Regularizer, G: EdgeFunction, F0: Regularizer) -> str:
+    """Return the name of the value of F0 and a largest edge, by how the two differ from F and G of a program."""
+    differences = [*([] if G.mixes else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
+    return " ".join([PROGRAM_VALUE, " and ".join(differences)]).strip()
+
+
+MEASURES = (
+    SOFT_MARGIN,
+    PROGRAM_VALUE,
+    f"{PROGRAM_VALUE} {OTHER_G}",
+    f"{PROGRAM_VALUE} {OTHER_F}",
+    f"{PROGRAM_VALUE} {OTHER_G} and {OTHER_F}",
+)
+"""All names of what is bounded over a class."""
 
 
 def rounding_of(F: Regularizer) -> float:
@@ -116,14 +157,15 @@ class _NoParameters:
 
 
 class SoftMargin(Formulation[Any]):
-    """max over w of -F0*(-Uw): the soft margin itself, without what smooths it."""
+    """max over w of -F0*(-Uw): the value that a run is after, without what smooths it."""
 
     name: ClassVar[str] = "soft_margin"
     title = "Soft margin"
     Parameters = _NoParameters
 
-    def __init__(self, F0: Regularizer, G: EdgeFunction) -> None:
+    def __init__(self, F0: Regularizer, G: EdgeFunction, measure: str = SOFT_MARGIN) -> None:
         self._F0, self._G = F0, G
+        self.title = measure.capitalize()  # pyright: ignore[reportAttributeAccessIssue]
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
         return self._F0
@@ -134,12 +176,12 @@ class SoftMargin(Formulation[Any]):
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate(ImmutableArrays):
-    """A proved interval that contains the best soft margin over all hypotheses of a class.
+    """A proved interval that contains the best value over all hypotheses of a class: see `what`.
 
     Attributes
     ----------
     lower
-        The certified soft margin of the returned weights, including rounding.
+        The certified value of the returned weights, including rounding.
     upper
         A bound that no weights over the class can exceed; inf if the oracle is heuristic.
     proof
@@ -150,7 +192,10 @@ class ClassCertificate(ImmutableArrays):
         Whether `upper` was read from a file. Then it was computed when the run was made. Without the oracle, boostopt
         can only check that no collected hypothesis contradicts it. `Run.verify_class` computes it again.
     what
-        The name of the bounded quantity: the soft margin, or the value of a program that has none.
+        The name of the bounded quantity. "soft margin" stands for the smallest mean of the margins over a set of
+        distributions, for a cap the mean of the nu smallest margins. "value of the program" stands for the optimum of
+        the program itself. Further words name what is left out: "without its smoothing term", "with the largest edge
+        for G".
     """
 
     lower: float
@@ -158,7 +203,7 @@ class ClassCertificate(ImmutableArrays):
     proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
-    what: str = Regularizer.measure
+    what: str = SOFT_MARGIN
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:

@@ -30,8 +30,9 @@ class Bounds(ImmutableArrays):
     smallest_edge
         The smallest edge of all answers, g_t in the papers; 1 before the first answer.
     smallest_target
-        The smallest F0(d) + u . d, where F0 is F without its entropy. Hypotheses with such edges reach at least this
-        soft margin. If the oracle preferred another answer to the best one, the best edge counts.
+        The smallest F0(d) + u . d, where F0 is F without the term that smooths it. Hypotheses with such edges reach at
+        least this value, the soft margin if F0 has no terms. If the oracle preferred another answer to the best one,
+        the best edge counts.
     smallest_value
         The smallest u . d + F(d), M_t in the papers, with the same rule.
     smallest_primal
@@ -42,7 +43,7 @@ class Bounds(ImmutableArrays):
     known
         G of the collected hypotheses without the newest, if the cost of a further edge depends on it.
     upper
-        The smallest bound on the soft margin over the class; inf if there is none.
+        The smallest bound on the soft margin, or other value, over the class; inf if there is none.
     d
         The distribution that proves `upper`, shape (N,).
     """
@@ -98,7 +99,7 @@ class State(ImmutableArrays):
     value
         D(w), a lower bound of the program; -1 before the first hypothesis.
     soft_margin
-        The soft margin of w over its sum; -1 before the first hypothesis.
+        The soft margin, or other value, of w over its sum; -1 before the first hypothesis.
     bounds
         The bounds from the answers of the oracle.
     certificate

@@ -34,7 +34,8 @@ class Row:
     upper
         The best bound on the soft margin over the class so far; inf if there is none.
     soft_margin
-        The soft margin of the weights after the round.
+        The soft margin of the weights after the round. Where F has terms of its own, this column and the bounds are of
+        another value, the one that `ClassCertificate.what` names.
     value
         D(w), the lower bound of the program after the round; nan if there is no program over all hypotheses.
     active

@@ -381,6 +381,7 @@ class Plan:
             chance=0.0 if goal is None else goal.least,
             zeros=zeros,
             little=min(float(self.epsilon), LITTLE),
+            measure=problem.measure,
         )
 
     def _is_wide(self, run: Run) -> bool:

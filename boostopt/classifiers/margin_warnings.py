@@ -1,6 +1,6 @@
 """What a practitioner is warned of: a soft margin that is not proved to be above chance, and a nu that is too large.
 
-Chance is f = 0, which says nothing. Its soft margin is 0 for a cap, and the least F0 for a penalty.
+Chance is f = 0, which says nothing. Its soft margin is 0 for a cap; with another F0 its value is the least F0.
 
 Of two classes let p be the share of the smaller one in the weights. To answer "the larger one" to everything has the
 margin -1 on the share p and 1 elsewhere. For nu >= p the mean of the nu smallest margins is 1 - 2 p / nu, which is
@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from boostopt.boosting.classifier import ZERO
+from boostopt.boosting.soft_margin import SOFT_MARGIN
 from boostopt.errors import MarginWarning
 from boostopt.text import interval
 
@@ -59,6 +60,8 @@ class Judged:
         The share of the examples with f(x) = 0; nan where it is not known.
     little
         A soft margin that exceeds the one of f = 0 by no more than this is as good as that one.
+    measure
+        What the bounds are of: "soft margin", or the name of another value.
     """
 
     label: str
@@ -69,6 +72,7 @@ class Judged:
     chance: float = 0.0
     zeros: float = math.nan
     little: float = 0.0
+    measure: str = SOFT_MARGIN
 
     @property
     def unproved(self) -> bool:
@@ -189,7 +193,7 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
         advice.others,
     ]
     return [
-        f"{at}{what} a soft margin above {abs(worst.chance):.3g}, that of f(x) = 0, which predicts nothing{over_it}"
+        f"{at}{what} a {worst.measure} above {abs(worst.chance):.3g}, that of f(x) = 0, which predicts nothing{over_it}"
         f"{where}: "
         f"the best one{whose} over {over} lies in {interval(lower, upper)}. {_either(steps)}."
     ]
@@ -216,9 +220,8 @@ def _too_large(judged: Sequence[Judged], advice: Advice) -> list[str]:
         return []
     least = min(found, key=lambda j: j.share)
     nu = math.nan if least.nu is None else least.nu
-    own = (
-        "" if least.bounds is None else f"; the soft margin of the model, {least.bounds[0]:.3g}, does not rule this out"
-    )
+    reached = math.nan if least.bounds is None else least.bounds[0]
+    own = "" if least.bounds is None else f"; the {least.measure} of the model, {reached:.3g}, does not rule this out"
     balance = advice.balanced if len(judged) == 1 else ""
     return [
         f"{advice.said(nu)} is {nu / least.share:.2g} times the share {least.share:.3g} of the smaller class in the "

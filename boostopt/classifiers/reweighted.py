@@ -14,7 +14,7 @@ import numpy as np
 from boostopt.arguments import choice, optional, whole
 from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import AT_ZERO, AtZero, combined, decided
-from boostopt.boosting.soft_margin import ClassCertificate, Goal
+from boostopt.boosting.soft_margin import SOFT_MARGIN, ClassCertificate, Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.margin_boost import MarginBoostClassifier
 from boostopt.classifiers.margin_warnings import Judged
@@ -124,6 +124,11 @@ class WeightedMembers:
         return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
 
     @property
+    def measure(self) -> str:
+        """The name of the values before and after: "soft margin", or what another F makes of the margins."""
+        return SOFT_MARGIN
+
+    @property
     def labels(self) -> list[Any]:
         """The negative label and the positive label of the examples; -1 and 1 if the members have no labels."""
         return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
@@ -152,7 +157,8 @@ class WeightedMembers:
         """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""
         common = self.labels[int(positive > 0.5)]
         bounds = self.soft_margin, self.soft_margin_certificate.upper
-        return Judged("", repr(common), min(positive, 1.0 - positive), nu, bounds, chance, zeros)
+        share = min(positive, 1.0 - positive)
+        return Judged("", repr(common), share, nu, bounds, chance, zeros, measure=self.measure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows, by weight, whose label is predicted right: scikit-learn's accuracy, in [0, 1].
@@ -178,8 +184,8 @@ class WeightedMembers:
         """Return what was found, in words."""
         return (
             f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
-            f"{self.weights_are}; soft margin {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, best "
-            f"of all members in {best_in_words(self)})"
+            f"{self.weights_are}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
+            f"best of all members in {best_in_words(self)})"
         )
 
     def _table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
@@ -188,7 +194,7 @@ class WeightedMembers:
             ("members", f"{len(self.w)}, {self.kept} with weight"),
             ("weights", self.weights_are),
             *more,
-            ("soft margin", f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
+            (self.measure, f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
             ("before", self.soft_margin_before),
             ("now", self.soft_margin),
             ("best over all members", best_in_words(self)),
@@ -208,7 +214,7 @@ class Reweighted(WeightedMembers):
     solution
         The solved program.
     goal
-        The soft margin of the certificate.
+        The value that the certificate bounds: the soft margin, or `goal.measure`.
     U
         The margins u_nq = y_n h_q(x_n) of the examples with a positive multiplicity, shape (N, t).
     signs
@@ -230,6 +236,10 @@ class Reweighted(WeightedMembers):
     def certificate(self) -> Certificate:
         """The interval of the program's optimum."""
         return self.solution.certificate
+
+    @property
+    def measure(self) -> str:
+        return self.goal.measure
 
     @property
     def nu(self) -> float | None:
@@ -296,7 +306,7 @@ class Reweighted(WeightedMembers):
             w=choice.w,
             soft_margin=choice.soft_margin,
             solution=choice.solution,
-            weights_are=f"of the largest soft margin over {len(choice.columns)} of {len(self.w)} members",
+            weights_are=f"of the largest {self.measure} over {len(choice.columns)} of {len(self.w)} members",
         )
 
     def _taken(self, columns: Int[Array, " k"]) -> Reweighted:
@@ -317,7 +327,7 @@ class Reweighted(WeightedMembers):
 
 
 def best_in_words(found: WeightedMembers) -> str:
-    """Return the interval of the largest soft margin over all members."""
+    """Return the interval of the largest soft margin, or other value, over all members."""
     best = found.soft_margin_certificate
     return interval(best.lower, best.upper)
 
@@ -344,7 +354,8 @@ def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: 
 def scorer_of(found: Reweighted) -> Scorer:
     """Return what predicts, as a classifier has it."""
     best, lower = found.soft_margin_certificate, found.soft_margin
-    proof = ClassCertificate(lower, max(best.upper, lower), best.d, f"{len(found.w)} members of an ensemble")
+    members = f"{len(found.w)} members of an ensemble"
+    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=found.measure)
     return Scorer(
         formulation=found.program.formulation.name,
         oracle=proof.oracle,

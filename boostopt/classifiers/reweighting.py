@@ -15,7 +15,7 @@ from boostopt.backends.base import Backend
 from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.pages import run_by_name
-from boostopt.boosting.soft_margin import Goal
+from boostopt.boosting.soft_margin import Goal, value_in_words
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
 from boostopt.classifiers.margin_warnings import Judged, warn_of_members
@@ -377,11 +377,12 @@ def _either_sign(G: EdgeFunction) -> bool:
 
 
 def _goal(program: Program, solution: Solution, reflexive: bool) -> Goal:
-    """Return the soft margin that the weights of a program are measured by."""
-    goal = Goal.of(program.regularizer, program.edge_function, program.examples)
-    free = reflexive or _either_sign(program.edge_function)
-    regularizer = _measure(program, solution) if goal is None else goal.F0
-    return Goal(regularizer, AbsoluteEdge() if free else MaximumEdge(), program.examples)
+    """Return the soft margin, or other value, that the weights of a program are measured by."""
+    F, G = program.regularizer, program.edge_function
+    goal = Goal.of(F, G, program.examples)
+    largest = AbsoluteEdge() if reflexive or _either_sign(G) else MaximumEdge()
+    F0 = _measure(program, solution) if goal is None else goal.F0
+    return Goal(F0, largest, program.examples, value_in_words(F, G, F0))
 
 
 def _measure(program: Program, solution: Solution) -> Regularizer:
@@ -413,14 +414,15 @@ def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate
 def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple[Float[Array, " t"], str]:
     """Return the weights of the members, and where they come from."""
     if solution.certificate.infeasible:
-        return best.w, f"of the largest soft margin, because {solution.program.formulation.name} is infeasible"
+        return best.w, f"of the largest {goal.measure}, because {solution.program.formulation.name} is infeasible"
     w = solution.w
     w = w if len(w) == t else w[:t] - w[t:]
     total = float(np.abs(w).sum())
     if total == 0.0 and not best.w.any():
-        return best.w, "0, because no other weights have a larger soft margin"
+        return best.w, f"0, because no other weights have a larger {goal.measure}"
     if total == 0.0:
-        return best.w, f"of the largest soft margin, because the weights of {solution.program.formulation.name} are 0"
+        name = solution.program.formulation.name
+        return best.w, f"of the largest {goal.measure}, because the weights of {name} are 0"
     # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
     G = solution.program.edge_function
     inside = G.mixes and G.even and total <= 1.0

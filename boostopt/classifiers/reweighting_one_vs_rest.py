@@ -118,7 +118,7 @@ class OneVsRestReweighted:
     def _words(self) -> list[tuple[Any, str]]:
         """What was found for each class, in words, after its label."""
         words = (
-            f"{part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
+            f"{part.kept} of {len(part.w)} members, {part.measure} {part.soft_margin_before:.6g} before, "
             f"{part.soft_margin:.6g} now, best in {best_in_words(part)}"
             for part in self.parts
         )

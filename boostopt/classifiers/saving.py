@@ -22,14 +22,13 @@ import numpy.typing as npt
 from boostopt.arguments import file_path
 from boostopt.boosting.looked import Distribution
 from boostopt.boosting.saving import MALFORMED, META, Writer, with_arrays
-from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.boosting.soft_margin import MEASURES, SOFT_MARGIN, ClassCertificate
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.files import lack_of, read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.left import without_rows
 from boostopt.oracles.saving import restored_hypothesis, to_state
-from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.sources import is_path
 
@@ -204,7 +203,7 @@ def _described(scorer: Scorer) -> dict[str, Any]:
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
             "d": WITH_ROWS if elsewhere else certificate.d,
-            **({} if certificate.what == Regularizer.measure else {"what": certificate.what}),
+            **({} if certificate.what == SOFT_MARGIN else {"what": certificate.what}),
         },
     }
 
@@ -353,12 +352,12 @@ def _features(hypothesis: Hypothesis) -> int | None:
 
 def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     """Return a certificate as it was recorded; to prove it anew takes the training examples."""
-    lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", Regularizer.measure)
+    lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", SOFT_MARGIN)
     _hold(
         isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
         "the bounds are not an interval",
     )
-    _hold(isinstance(what, str), "the bounds have no name")
+    _hold(what in MEASURES, "the bounds have no known name")
     if d is None:
         _hold(upper == math.inf, "the upper bound has no proof")
         return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)

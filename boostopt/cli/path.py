@@ -198,7 +198,8 @@ def _csv(result: RegularizationPath) -> str:
 def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
     """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
     goal, nu = result.runs[0].record.problem.goal is not None, result.parameter == "nu"
-    over = ("best soft margin", "of the class") if goal else ("optimum over the", "hypotheses found")
+    measures = sorted({run.record.problem.measure for run in result.runs})
+    over = (f"best {' or '.join(measures)}", "of the class") if goal else ("optimum over the", "hypotheses found")
     title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
     table = Table(title=Text(title, "bold"), title_justify="default")
     for name in [result.parameter, *(["share"] if nu else [])]:

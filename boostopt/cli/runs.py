@@ -119,6 +119,7 @@ def run_record(run: Run) -> dict[str, Any]:
         certificate = run.class_certificate
         over_class = {"lower": certificate.lower, "upper": certificate.upper, "gap": certificate.gap}
         over_class["bounded"] = certificate.exact
+        over_class["what"] = certificate.what
     return {
         "formulation": problem.page.name,
         "parameters": asdict(parameters_of(run)),

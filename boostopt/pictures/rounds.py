@@ -64,7 +64,8 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     below.set_yscale("log", nonpositive="clip")
     if not (gaps > 0).any():
         below.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
-    above.set_ylabel("soft margin and its bound")
+    measures = {run.record.problem.measure for run in named.values()}
+    above.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
     below.set(ylabel="gap", xlabel=AGAINST[against][1])
     on.legend(above, below)
     return on.figure

@@ -13,9 +13,6 @@ from boostopt.immutable import HasImmutableArrays
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
-PROGRAM_VALUE = "value of the program"
-"""The name of -F*(-Uw) where it is no soft margin."""
-
 
 @dataclass(frozen=True)
 class ConjugatePoint:
@@ -142,15 +139,6 @@ class Regularizer(HasImmutableArrays, ABC):
     """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
-    measure: ClassVar[str] = "soft margin"
-    """What -F*(-Uw) is called, the entropy that smooths it left out: "soft margin", or "value of the program", which
-    it is wherever the weights do not sum to 1."""
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        if cls.on_simplex is False:
-            cls.measure = PROGRAM_VALUE
-
     indicator_caps: Float[Array, " N"] | None = None
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
 
@@ -178,11 +166,22 @@ class Regularizer(HasImmutableArrays, ABC):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F0, which is F without its strongly convex term: boosting maximizes the soft margin -F0*(-Uw).
+        """F0, which is F without the term that only smooths it: boosting maximizes -F0*(-Uw).
 
-        F0 has the domain of F. Only a weight that this term fixes may be free in F0.
+        F0 has the domain of F. Only a weight that this term fixes may be free in F0. F0 is F itself, this same object,
+        if F has no such term.
         """
         return self
+
+    @property
+    def is_indicator(self) -> bool:
+        """Whether F is 0 on its domain and the domain is a set of distributions.
+
+        Then -F*(-Uw) is a soft margin: the smallest mean of the margins over these distributions, for a cap the mean of
+        the nu smallest margins. For any other F it is a value that holds terms of F.
+        """
+        # The largest value is at most 0, and the smallest one, at the minimizer, is 0.
+        return self.on_simplex and not self.signed and self.value_bound == 0.0 and self.value(self.project(None)) == 0.0
 
     @property
     @abstractmethod

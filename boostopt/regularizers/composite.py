@@ -30,7 +30,8 @@ class Composite(Regularizer):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return replace(self, base=self.base.unsmoothed)
+        base = self.base.unsmoothed
+        return self if base is self.base else replace(self, base=base)
 
     @property
     def mass(self) -> float:

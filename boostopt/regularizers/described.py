@@ -91,7 +91,6 @@ class DescribedRegularizer(Regularizer):
     objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
     exact: ClassVar[bool] = False
-    measure: ClassVar[str] = "value of the program"
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
@@ -183,10 +182,15 @@ class DescribedRegularizer(Regularizer):
     def N(self) -> int:
         return len(self.domain.c)
 
+    @cached_property
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
+        slopes = needed(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(np.ones(1))
+        return np.nan if slopes.any() or not self._f.is_affine() else self.value(self.inside)
+
     @property
-    def value_bound(self) -> float:
-        """The value nan (unknown), because no rule of convex programming gives the maximum of a convex function."""
-        return np.nan
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.domain.upper if self.value_bound == 0.0 and not self._h else None
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import instance
+from boostopt.arguments import flag, instance
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, cp
 from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base
@@ -56,18 +56,21 @@ class FormulaRegularizer(Separable):
         has weight 0.
     parameters
         The values of the parameters by name: numbers, or arrays of shape (N,).
+    is_smoothing
+        Whether the whole formula only smooths the soft margin of the cap, as an entropy does.
 
     Raises
     ------
     ProblemError
         The text is not a formula, or f is not convex on the boxes, or an example with c_n = k does not count as k
-        copies.
+        copies, or `is_smoothing` is neither True nor False.
     """
 
     text: str
     domain: CappedSimplex
     d0: Float[Array, " N"] | None = None
     parameters: Mapping[str, float | Array] = field(default_factory=no_parameters)
+    is_smoothing: bool = False
 
     kind: ClassVar[str] = "formula"
     exact: ClassVar[bool] = False
@@ -81,6 +84,8 @@ class FormulaRegularizer(Separable):
         instance(
             "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
         )
+        advice = "Pass True if the formula only smooths the soft margin, as an entropy does."
+        object.__setattr__(self, "is_smoothing", flag("is_smoothing", self.is_smoothing, advice, ProblemError))
         object.__setattr__(self, "_counts", self.domain.c)
         object.__setattr__(self, "parameters", read_parameters(self.parameters, self.N))
         read = read_formula(self.text, self.parameters)
@@ -158,7 +163,8 @@ class FormulaRegularizer(Separable):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return Cap(self.domain)
+        # A formula may be a term of the problem or an entropy: only its author knows.
+        return Cap(self.domain) if self.is_smoothing else self
 
     @cached_property
     def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -288,7 +294,9 @@ class FormulaRegularizer(Separable):
         return np.where(self.live, psi, 0.0), np.where(self.live, zeta, 0.0)
 
 
-def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any) -> FormulaRegularizer:
+def formula(
+    text: Any, domain: CappedSimplex, d0: Any = None, *, is_smoothing: bool = False, **parameters: Any
+) -> FormulaRegularizer:
     """Return the regularizer F(d) = sum_n f(d_n) that a formula states, on the capped simplex.
 
     Parameters
@@ -301,6 +309,10 @@ def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any)
         The capped simplex: CappedSimplex(c, nu).
     d0
         The reference distribution, shape (N,); c / sum c by default.
+    is_smoothing
+        Whether the whole formula only smooths the soft margin of the cap, as an entropy does. A run then bounds the
+        best soft margin over its class, the formula left out, and not the best value of the program. If F has further
+        terms, state them by themselves and add them: `formula(text, domain, is_smoothing=True) + other`.
     parameters
         The values of the other names: numbers, or arrays of shape (N,).
 
@@ -315,4 +327,4 @@ def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any)
         The text is not a formula; or boostopt cannot prove that f is convex on every box, or f has no slope there; or
         an example with c_n = k would not count as k copies.
     """
-    return FormulaRegularizer(text_of(text), domain, d0, parameters)
+    return FormulaRegularizer(text_of(text), domain, d0, parameters, is_smoothing)

@@ -57,7 +57,6 @@ class MarginVariance(Separable):
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
     signed: ClassVar[bool] = True
-    measure: ClassVar[str] = "value of the program"
 
     def __post_init__(self) -> None:
         if not self.freedom > 0.0:

@@ -148,7 +148,6 @@ class LogExponentialLoss(RelativeEntropy):
     """
 
     kind: ClassVar[str] = RelativeEntropy.kind
-    measure: ClassVar[str] = "value of the program"
 
     @property
     def unsmoothed(self) -> Regularizer:

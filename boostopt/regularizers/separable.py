@@ -82,6 +82,10 @@ class Separable(Regularizer):
         risen = self.derivatives(d + step) - self.derivatives(d - step)
         return np.divide(np.maximum(risen, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
 
+    @property
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.upper if self.is_indicator and not self.lower.any() else None
+
     def pointwise(self) -> Pointwise | None:
         return Pointwise(self.lower, self.upper, self.derivatives, self.curvatures, self.on_simplex)
 
@@ -243,7 +247,14 @@ class SeparableSum(Separable):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        return SeparableSum(tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces))
+        pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces)
+        same = all(piece is own for piece, own in zip(pieces, self.pieces, strict=True))
+        return self if same else SeparableSum(pieces)
+
+    @property
+    def price(self) -> float:
+        # Each term that smooths has a price of its own, whatever the other pieces are.
+        return sum(piece.price for piece in self.pieces)
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -51,6 +51,15 @@ class Tilted(Composite):
         return self.base.exact
 
     @property
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None if self.tilt.any() else self.base.indicator_caps
+
+    @property
+    def price(self) -> float:
+        # The linear term smooths nothing: F and F0 both have it.
+        return self.base.price
+
+    @property
     def value_bound(self) -> float:
         return self.base.value_bound + self.base.support(self.tilt)
 

@@ -26,7 +26,9 @@ from boostopt.authoring import (
 
 def regularizer(p: Any, examples: Examples) -> Regularizer:
     """Return F on its domain; an example with c_n = k must count as k copies."""
-    return formula("d*log(d/d0)/eta", domain=CappedSimplex(examples.c, p.nu), d0=examples.d0, eta=p.eta)
+    return formula(
+        "d*log(d/d0)/eta", domain=CappedSimplex(examples.c, p.nu), d0=examples.d0, eta=p.eta, is_smoothing=True
+    )
 
 
 page: Formulation[Any] = prototype(

@@ -32,7 +32,7 @@ Pair = tuple[Regularizer, EdgeFunction]
 
 
 def agree(document: Document, formulation: Any, program: Program | None = None) -> Goal | None:
-    """Return the soft margin that a formulation is after, if any.
+    """Return the soft margin, or other value, that a formulation is after, if any.
 
     Reject a document whose pair is not that of its formulation, or not that of the caller's program if there is one.
     """
@@ -59,12 +59,24 @@ def agree(document: Document, formulation: Any, program: Program | None = None) 
 
 
 def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pair, Goal | None]:
-    """Return F and G that a page makes of its parameters, and the soft margin that they are after, if any."""
+    """Return F and G that a page makes of its parameters, and the soft margin, or other value, that they are after."""
     try:
         pair = page.regularizer(record, examples), page.edge_function(record)
         return pair, Goal.of(*pair, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
+
+
+def check_measure(stated: str | None, measure: str) -> None:
+    """Reject a file that says it bounds another value than F and G of its formulation make of the margins.
+
+    Older files do not name the value.
+    """
+    if stated is not None and stated != measure:
+        fail(
+            f"it says that it bounds the best {stated}; its formulation with these parameters means the best "
+            f"{measure}"[:400]
+        )
 
 
 def stated_pair(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:

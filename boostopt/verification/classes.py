@@ -1,8 +1,9 @@
-"""Certificates of runs: how far a soft margin is from the best possible over the whole class of an oracle.
+"""Certificates of runs: how far a soft margin, or other value, is from the best one over the whole class of an oracle.
 
-The lower end is the soft margin of the weights, over the hypotheses that have weight; the upper end is proved by a
-distribution and by what the oracle says of it, which is asked once. The file names the class by its words and by the
-digest of its examples, and holds the hypotheses as plain numbers where they are of boostopt's own kinds.
+The lower end is the value of the weights, over the hypotheses that have weight; the upper end is proved by a
+distribution and by what the oracle says of it, which is asked once. The file names the value, a soft margin or another
+one, and the class: by its words and by the digest of its examples. It holds the hypotheses as plain numbers where they
+are of boostopt's own kinds.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ import numpy as np
 from boostopt.arguments import instance
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.run import Run
-from boostopt.errors import BoostoptError, OptionError, ProblemError
+from boostopt.errors import BoostoptError, OptionError, ProblemError, needed
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
-from boostopt.verification.agreement import agree, stated_pair
+from boostopt.verification.agreement import agree, check_measure, stated_pair
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
 from boostopt.verification.describing import class_in_words
@@ -111,6 +112,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     }
     # The lower end is proved as for any program; the upper one by the oracle.
     document, arrays = with_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
+    document["claim"]["what"] = goal.measure
     if certificate.d is not None and math.isfinite(certificate.upper):
         arrays["d"] = certificate.d
         claim = document["claim"]
@@ -139,8 +141,9 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         fail("the certificate has other multiplicities than the oracle")
-    goal = agree(document, formulation)
-    if goal is not None and not goal.signed and not oracle.reflexive:
+    goal = needed(agree(document, formulation), "a value over a class")
+    check_measure(document.what, goal.measure)
+    if not goal.signed and not oracle.reflexive:
         fail("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), Floats()
     F = regularizer(document, A)
@@ -156,9 +159,10 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     compare(document, bounds)
     ends = claimed_ends(document)
     checked = answer.largest is not None and U is None
-    reason = f"recomputed over {oracle}: {ends}{'' if ends == BOTH else NO_MORE}{'' if checked else UNCHECKED}"
+    reason = f"recomputed over {oracle}: {ends} of the best {goal.measure}{'' if ends == BOTH else NO_MORE}"
+    reason += "" if checked else UNCHECKED
     reason += "" if document.pair else UNSTATED
-    return verdict(document, True, reason, bounds, False)
+    return dataclasses.replace(verdict(document, True, reason, bounds, False), what=goal.measure)
 
 
 def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:

@@ -24,7 +24,7 @@ from boostopt.regularizers.statements import Statement
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array
-from boostopt.verification.agreement import check_pair, nus, page_in, pair_in, record_in
+from boostopt.verification.agreement import check_measure, check_pair, nus, page_in, pair_in, record_in
 from boostopt.verification.data_passes import (
     ONE,
     Term,
@@ -106,8 +106,10 @@ def verified(
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
             fail(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
     page = page_in(name, formulation)
-    eta = _eta(page, parameters, pair, oracle, nu)
-    claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
+    eta, measure = _meant(page, parameters, pair, oracle, nu)
+    named = {"what"} & set(mapping(about["claim"], "claim"))
+    claim = with_keys(about["claim"], {"lower", "upper"} | named, "claim")
+    check_measure(text(claim["what"], "the name of the value") if named else None, measure)
     low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
     lower, upper = _bounds(about, oracle, rows, nu, eta)
     down, up = Rationals().low(lower), Rationals().high(upper)
@@ -119,7 +121,8 @@ def verified(
     how = "were proved in whole numbers" if exact else "were recomputed, with a bound on the rounding of logarithms,"
     return Verification(
         accepted=True,
-        reason=f"both ends {how} over {oracle}{'' if pair else UNSTATED}{'' if digest else NO_DIGEST}",
+        reason=f"both ends of the best {measure} {how} over {oracle}"
+        f"{'' if pair else UNSTATED}{'' if digest else NO_DIGEST}",
         formulation=name,
         parameters=parameters,
         outcome="solved",
@@ -128,6 +131,7 @@ def verified(
         fractions=(lower, upper) if exact else (None, None),
         claimed=(low, high),
         verdict="proved" if exact else "bounded",
+        what=measure,
     )
 
 
@@ -171,10 +175,12 @@ def _splits(stated: Any, oracle: RowsOracle, rows: Rows) -> list[tuple[int, int,
     return splits
 
 
-def _eta(
+def _meant(
     page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: RowsOracle, nu: float | None
-) -> float:
-    """Return the eta of the logarithmic loss, or inf for a soft margin; Rejected where it is not that of a file's nu.
+) -> tuple[float, str]:
+    """Return the eta of the logarithmic loss, or inf for a soft margin, and the name of the value that is meant.
+
+    Rejected where it is not that of a file's nu.
 
     The formulation with its parameters must mean the pair that the file states. Without its entropy, this pair must be
     one of two: the caps c / nu, or the logarithmic loss, each with the largest edge.
@@ -198,9 +204,9 @@ def _eta(
     except BoostoptError as failure:
         fail(f"{other}: {failure}"[:400])
     if G == {"kind": "maximum"} and nu is None and F.numbers["kind"] == "logarithmic loss":
-        return float(F.numbers["eta"])
+        return float(F.numbers["eta"]), goal.measure
     caps = G == {"kind": "maximum"} and nu is not None and F.numbers["kind"] == "cap" and _are_caps_of(F, nu)
-    return math.inf if caps else fail(other)
+    return (math.inf, goal.measure) if caps else fail(other)
 
 
 def _are_caps_of(F: Statement, nu: float) -> bool:

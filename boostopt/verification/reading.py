@@ -116,12 +116,12 @@ class Document:
     Attributes
     ----------
     subject
-        "program" for the optimum of one program, "class" for the largest soft margin over a class of hypotheses.
+        "program" for the optimum of one program, "class" for the best value over a class of hypotheses.
     name, parameters
         The formulation with all its parameters, as it was named; arrays of one number per example among them.
     pair
-        The pair that a formulation means, of which the soft margin over a class is made; None for a program, and in
-        older files.
+        The pair that a formulation means, of which the value over a class is made; None for a program, and in older
+        files.
     F, G
         The pair that is proved, by kind and numbers.
     N, t, digest
@@ -134,6 +134,9 @@ class Document:
         "solved" or "infeasible".
     lower, upper, excess
         The interval claimed; by how much infeasibility is claimed to be proved.
+    what
+        The name of the value that a certificate of a class bounds, such as "soft margin"; None for a program, and in
+        older files.
     beta
         The multiplier of sum d = 1 in the proof of the lower end.
     arrays
@@ -161,6 +164,7 @@ class Document:
     lower: float
     upper: float
     excess: float
+    what: str | None
     beta: float
     arrays: Mapping[str, np.ndarray]
     made: Mapping[str, Any]
@@ -210,7 +214,8 @@ def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     data = with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
     claim = mapping(about["claim"], "claim")
     outcome = word(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
-    with_keys(claim, {"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}, "claim")
+    named = {"what"} & set(claim) if subject == "class" else set[str]()
+    with_keys(claim, named | ({"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}), "claim")
     N, t = count(data["N"], "N"), count(data["t"], "t")
     F, needed = _regularizer(about["F"], 0)
     needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
@@ -240,6 +245,7 @@ def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
         lower=claimed(claim.get("lower", math.inf), "lower", 1),
         upper=claimed(claim.get("upper", math.inf), "upper", -1),
         excess=claimed(claim.get("excess", 0), "excess", 1),
+        what=text(claim["what"], "the name of the value") if named else None,
         beta=number(proof["beta"], "beta", LARGEST_BETA),
         arrays=arrays,
         made=mapping(about["made"], "made"),

@@ -73,6 +73,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         "claim": {
             "lower": math.nextafter(certificate.lower - room, -math.inf),
             "upper": math.nextafter(certificate.upper + room, math.inf),
+            "what": certificate.what,
         },
         "made": dict(made),
     }

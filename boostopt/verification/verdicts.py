@@ -26,7 +26,7 @@ NO_MORE = "; the certificate claims no more"
 """The words that are added where they are not."""
 
 
-UNSTATED = "; the file does not state the F and G that its formulation means: only their soft margin was checked"
+UNSTATED = "; the file does not state the F and G that its formulation means: only this value was checked"
 """The words where the certificate of a class is older, or F and G have no closed forms."""
 
 
@@ -53,6 +53,9 @@ class Verification:
         that was not computed in rational arithmetic.
     claimed
         The interval that the file claims.
+    what
+        The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
+        "soft margin" or another value of the weights, as `ClassCertificate.what` has it; "" for a rejected file.
     verdict
         "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
         it was recomputed in exact or ball arithmetic.
@@ -68,6 +71,7 @@ class Verification:
     fractions: Fractions = (None, None)
     claimed: tuple[float, float] = (math.nan, math.nan)
     verdict: str = "none"
+    what: str = ""
 
     def __bool__(self) -> bool:
         return self.accepted
@@ -136,4 +140,5 @@ def verdict(document: Document, accepted: bool, reason: str, bounds: ProvedBound
         fractions=(None, None) if bounds is None else bounds.fractions,
         claimed=(document.lower, document.upper),
         verdict="none" if not accepted else "proved" if exact else "bounded",
+        what="value of the program" if accepted else "",
     )

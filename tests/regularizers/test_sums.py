@@ -236,6 +236,7 @@ def test_what_does_not_add_up_is_named() -> None:
     other: Any = described
     with pytest.raises(ProblemError, match=r"to add; got DescribedRegularizer\. Put both"):
         _ = Squares(np.ones(3), 1.0) + other
-    # What is proved of a description is no soft margin; nor is it where the weights do not sum to 1.
-    assert described.measure == Hinge(np.ones(3), 1.0).measure == "value of the program"
-    assert (Cap(CappedSimplex(np.ones(3), 1.0)) + Squares(np.ones(3), 1.0)).measure == "soft margin"
+    # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
+    cap = Cap(CappedSimplex(np.ones(3), 1.0))
+    assert not any(F.is_indicator for F in (described, Hinge(np.ones(3), 1.0), cap + Squares(np.ones(3), 1.0)))
+    assert cap.is_indicator and (cap + cap).is_indicator

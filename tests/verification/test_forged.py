@@ -667,7 +667,9 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
         save_class(run, oracle, path)
     U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
-    assert verification and "the lower end; the certificate claims no more" in verification.reason
+    assert (
+        verification and "the lower end of the best soft margin; the certificate claims no more" in verification.reason
+    )
     assert verification.reason.endswith("was not checked")
     of_class(True, path)
     assert "not checked" not in verify(path, DecisionStumps(X, y)).reason

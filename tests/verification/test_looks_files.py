@@ -218,7 +218,7 @@ def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -
     path.write_text(json.dumps(said))
     verification = verify(path, oracle())
     assert verification.verdict == "proved"
-    assert "only their soft margin was checked" in verification.reason
+    assert "only this value was checked" in verification.reason
     assert "whether they are those of the data was not checked" in verification.reason
 
 

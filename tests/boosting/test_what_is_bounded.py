@@ -1,0 +1,371 @@
+"""What a certificate of a class is about: the same words and the same numbers however F is written, and true ones.
+
+Each F is written in every way that there is. Over a finite class the truth is the optimum of the program of F0 and the
+largest edge, by a solver that knows nothing of boosting.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from boostopt import ProblemError, boost, verify
+from boostopt.authoring import (
+    BoundedEdges,
+    Cap,
+    CappedSimplex,
+    DescribedRegularizer,
+    Examples,
+    Formulation,
+    LogExponentialLoss,
+    MaximumEdge,
+    NormBall,
+    NormPenalty,
+    Regularizer,
+    RelativeEntropy,
+    Separable,
+    Squares,
+    formula,
+    prototype,
+    simplex,
+)
+from boostopt.boosting.run import Run
+from boostopt.boosting.soft_margin import Goal
+from boostopt.oracles import GivenMargins
+from boostopt.regularizers.statements import states_itself
+from boostopt.regularizers.tilted import Tilted
+
+N, T, NU, MU, ETA, R = 4, 3, 2.5, 0.7, 3.0, 0.7
+C = np.array([1.0, 1.0, 2.0, 1.0])
+D0 = C / C.sum()
+U = np.random.default_rng(39).choice([-1.0, -0.5, 0.5, 1.0], (N, T))
+Z = np.array([0.3, -0.2, 0.1, -0.3])
+NONE = np.zeros(N)
+EPSILON = 1e-2
+CAPS = CappedSimplex(C, NU)
+SIMPLEX = CappedSimplex(C, 1.0)
+
+SOFT, VALUE = "soft margin", "value of the program"
+REST = f"{VALUE} without its smoothing term"
+
+
+@dataclass(frozen=True, eq=False)
+class Own(Separable):
+    """A class of one's own: the linear and the square term on the caps, by its values and slopes alone."""
+
+    z: np.ndarray
+    mu: float
+
+    @property
+    def N(self) -> int:
+        return N
+
+    @property
+    def upper(self) -> np.ndarray:
+        return C / NU
+
+    @property
+    def value_bound(self) -> float:
+        return Cap(CAPS).support(self.z + 0.5 * self.mu * self.upper / C)
+
+    @property
+    def magnitude(self) -> float:
+        return float(np.abs(self.z).max()) + self.mu
+
+    @property
+    def weight_scale(self) -> np.ndarray:
+        return D0
+
+    def values(self, d: np.ndarray) -> np.ndarray:
+        return self.z * d + 0.5 * self.mu * d**2 / C
+
+    def derivatives(self, d: np.ndarray) -> np.ndarray:
+        return self.z + self.mu * d / C
+
+    def maximizers(self, y: np.ndarray) -> np.ndarray:
+        if self.mu == 0.0:
+            return np.where(y > self.z, self.upper, 0.0)
+        return np.clip((y - self.z) * C / self.mu, 0.0, self.upper)
+
+    def project(self, d: np.ndarray | None) -> np.ndarray:
+        return self.conjugate_at(np.zeros(N)).d if d is None else CAPS.repair(d, D0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return expression(d, self.z, self.mu), Cap(CAPS).cvxpy_value(d)[1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("only the primal is known")
+
+
+class Smoothed(Own):
+    """The same, its author saying that the term only smooths."""
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(CAPS)
+
+
+def expression(d: Any, z: np.ndarray = NONE, mu: float = 0.0) -> Any:
+    return z @ d + 0.5 * mu * cp.sum(cp.multiply(1.0 / C, cp.square(d)))
+
+
+def entropy(d: Any) -> Any:
+    return cp.sum(cp.rel_entr(d, D0)) / ETA
+
+
+def norm(d: Any) -> Any:
+    return cp.norm(cp.multiply(1.0 / np.sqrt(C), d))
+
+
+def described(f: Callable[[Any], Any], constraints: Any = None, domain: CappedSimplex = CAPS) -> Regularizer:
+    return DescribedRegularizer(domain, f, D0, **({} if constraints is None else {"constraints": constraints}))
+
+
+def smoothing(domain: CappedSimplex = CAPS) -> Any:
+    return formula("d*log(d/d0)/eta", domain, D0, is_smoothing=True, eta=ETA)
+
+
+def by_formula(text: str, domain: CappedSimplex = CAPS) -> Any:
+    values: dict[str, Any] = {"z": Z, "mu": MU, "eta": ETA}
+    return formula(text, domain, D0, **{name: value for name, value in values.items() if name in text})
+
+
+ENTROPY = "d*log(d/d0)/eta"
+SQUARES = "mu/2*d**2/c"
+
+Ways = dict[str, Callable[[], Regularizer]]
+
+WRITTEN: dict[str, tuple[str, Callable[[Any], Any], list[Any], Ways]] = {
+    "nothing": (
+        SOFT,
+        lambda d: 0.0,
+        [NU],
+        {
+            "built-in": lambda: Cap(CAPS),
+            "sum": lambda: Cap(CAPS) + Cap(CAPS),
+            "tilted": lambda: Tilted(Cap(CAPS), NONE),
+            "described": lambda: described(lambda d: cp.Constant(0.0)),
+            "described with d": lambda: described(lambda d: 0.0 * cp.sum(d)),
+            "formula": lambda: by_formula("0*d"),
+            "own": lambda: Own(NONE, 0.0),
+        },
+    ),
+    "a linear term": (
+        VALUE,
+        lambda d: Z @ d,
+        [NU],
+        {
+            "tilted": lambda: Tilted(Cap(CAPS), Z),
+            "sum": lambda: by_formula("z*d") + Cap(CAPS),
+            "described": lambda: described(lambda d: Z @ d),
+            "formula": lambda: by_formula("z*d"),
+            "own": lambda: Own(Z, 0.0),
+        },
+    ),
+    "squares": (
+        VALUE,
+        lambda d: expression(d, mu=MU),
+        [NU],
+        {
+            "sum": lambda: Cap(CAPS) + Squares(C, MU),
+            "sum of formulas": lambda: by_formula(SQUARES) + Cap(CAPS),
+            "tilted": lambda: Tilted(Cap(CAPS) + Squares(C, MU), NONE),
+            "described": lambda: described(lambda d: expression(d, mu=MU)),
+            "formula": lambda: by_formula(SQUARES),
+            "own": lambda: Own(NONE, MU),
+        },
+    ),
+    "a linear term and squares": (
+        VALUE,
+        lambda d: expression(d, Z, MU),
+        [NU],
+        {
+            "tilted": lambda: Tilted(Cap(CAPS) + Squares(C, MU), Z),
+            "sum": lambda: by_formula("z*d") + Squares(C, MU),
+            "described": lambda: described(lambda d: expression(d, Z, MU)),
+            "formula": lambda: by_formula(f"z*d + {SQUARES}"),
+            "own": lambda: Own(Z, MU),
+        },
+    ),
+    "an entropy": (
+        VALUE,
+        entropy,
+        [1.0],
+        {
+            "built-in": lambda: LogExponentialLoss.capped(C, 1.0, ETA, D0),
+            "described": lambda: described(entropy, domain=SIMPLEX),
+            "formula": lambda: by_formula(ENTROPY, SIMPLEX),
+            "sum": lambda: by_formula(ENTROPY, SIMPLEX) + Cap(SIMPLEX),
+        },
+    ),
+    "an entropy that smooths": (
+        SOFT,
+        lambda d: 0.0,
+        [NU],
+        {
+            "built-in": lambda: RelativeEntropy.capped(C, NU, ETA, D0),
+            "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + Cap(CAPS),
+            "tilted": lambda: Tilted(RelativeEntropy.capped(C, NU, ETA, D0), NONE),
+            "formula": smoothing,
+            "own": lambda: Smoothed(NONE, MU),
+        },
+    ),
+    "squares beside an entropy that smooths": (
+        REST,
+        lambda d: expression(d, mu=MU),
+        [NU],
+        {
+            "sum": lambda: RelativeEntropy.capped(C, NU, ETA, D0) + Squares(C, MU),
+            "sum of formulas": lambda: smoothing() + by_formula(SQUARES),
+            "sum with a class": lambda: smoothing() + Own(NONE, MU),
+        },
+    ),
+    "a linear term beside an entropy that smooths": (
+        REST,
+        lambda d: Z @ d,
+        [NU],
+        {
+            "tilted": lambda: Tilted(RelativeEntropy.capped(C, NU, ETA, D0), Z),
+            "tilted formula": lambda: Tilted(smoothing(), Z),
+            "sum": lambda: smoothing() + by_formula("z*d"),
+        },
+    ),
+    "a ball": (
+        SOFT,
+        lambda d: 0.0,
+        [1.0, R],
+        {
+            "built-in": lambda: NormBall(simplex(C), C, 2.0, R),
+            "described": lambda: described(lambda d: cp.Constant(0.0), lambda d: [norm(d) <= R], SIMPLEX),
+        },
+    ),
+    "a penalty": (
+        VALUE,
+        lambda d: R * norm(d),
+        [1.0],
+        {
+            "built-in": lambda: NormPenalty(simplex(C), C, 2.0, R),
+            "described": lambda: described(lambda d: R * norm(d), domain=SIMPLEX),
+        },
+    ),
+}
+"""Of each F: what is bounded; F0 and its domain for the truth, nu and a radius; the ways in which F is written."""
+
+CASES = [(what, way) for what, (_, _, _, ways) in WRITTEN.items() for way in ways]
+
+FAST = ("nothing", "a linear term")
+"""Each F whose description is boosted in little time."""
+
+
+def is_slow(what: str, way: str) -> bool:
+    """Whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
+    return way.startswith("sum") or (way == "described" and what not in FAST)
+
+
+RUNS = [pytest.param(*case, marks=[pytest.mark.thorough] if is_slow(*case) else []) for case in CASES]
+
+
+def truth(what: str) -> float:
+    """The best value over the class, by Clarabel alone."""
+    _, F0, (nu, *radius), _ = WRITTEN[what]
+    d, gamma = cp.Variable(N, nonneg=True), cp.Variable()
+    conditions: list[Any] = [cp.sum(d) == 1, d <= C / nu, U.T @ d <= gamma, *(norm(d) <= r for r in radius)]
+    problem = cp.Problem(cp.Minimize(gamma + F0(d)), conditions)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)  # pyright: ignore[reportArgumentType]
+
+
+def html(run: Any) -> str:
+    return run._repr_html_()
+
+
+def page_of(what: str, way: str) -> Formulation[Any]:
+    F = WRITTEN[what][3][way]()
+    return prototype("written", lambda p, examples: F)
+
+
+def boosted(what: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
+    page, oracle = page_of(what, way), GivenMargins(U, c=C)
+    return page, oracle, boost(page, oracle, epsilon=EPSILON)
+
+
+@pytest.mark.parametrize(("what", "way"), CASES)
+def test_what_is_bounded_follows_from_f_alone(what: str, way: str) -> None:
+    F = WRITTEN[what][3][way]()
+    goal = Goal.of(F, MaximumEdge(), Examples(C, D0))
+    assert goal is not None and Goal.measure_of(goal) == WRITTEN[what][0]
+    assert (goal.nu is None) == (WRITTEN[what][0] != SOFT or what == "a ball")
+
+
+@pytest.mark.parametrize(("what", "way"), RUNS)
+def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path: Path) -> None:
+    page, oracle, run = boosted(what, way)
+    certificate, best, name = run.class_certificate, truth(what), WRITTEN[what][0]
+    assert certificate.lower - 1e-8 <= best <= certificate.upper + 1e-8
+    assert certificate.gap <= EPSILON + run.problem.F.price + 1e-8, run.reason
+    assert certificate.what == run.problem.measure == name
+    assert f"the best {name} over" in str(certificate) and name in run.reason
+    if name != SOFT:
+        assert SOFT not in str(certificate) + run.reason + html(run)
+    assert run.verify_class(oracle).what == name
+    F0 = run.problem.of_class[0]
+    if states_itself(F0) and F0.statement(C, D0) is not None:
+        path = tmp_path / "class.json"
+        run.save_certificate(path, oracle)
+        assert json.loads(path.read_text())["claim"]["what"] == name
+        found = verify(path, oracle, formulation=page)
+        assert found and found.what == name and f"of the best {name}" in found.reason
+        assert found.lower - 1e-8 <= best <= found.upper + 1e-8
+        for other in {SOFT, VALUE, REST} - {name}:
+            text = json.loads(path.read_text())
+            text["claim"]["what"] = other
+            (tmp_path / "other.json").write_text(json.dumps(text))
+            refused = verify(tmp_path / "other.json", oracle, formulation=page)
+            assert not refused and f"means the best {name}" in refused.reason
+
+
+def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:
+    """By hand: w = (1/2, 1/2) has the margins 0, 0, 1, 1, no w has a larger mean of the two smallest."""
+    margins, theta = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]), np.array([0.3, 0.3, 0.0, 0.0])
+    page = prototype("tilted", lambda p, examples: Tilted(Cap(CappedSimplex(examples.c, 2.0)), -theta))
+    certificate = boost(page, GivenMargins(margins)).class_certificate
+    assert certificate.lower <= -0.3 <= certificate.upper and certificate.gap <= 1e-6
+    assert certificate.what == VALUE
+    plain = boost("lpboost", GivenMargins(margins), nu=2.0).class_certificate
+    assert plain.lower <= 0.0 <= plain.upper and plain.gap <= 1e-6 and plain.what == SOFT
+
+
+@pytest.mark.parametrize(
+    ("F", "what"),
+    [
+        (lambda: RelativeEntropy.capped(C, NU, ETA, D0), SOFT),
+        (lambda: by_formula(ENTROPY), f"{VALUE} with the largest edge for G"),
+        (
+            lambda: Tilted(smoothing(), Z),
+            f"{VALUE} with the largest edge for G and without its smoothing term",
+        ),
+    ],
+)
+def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[], Any], what: str) -> None:
+    """F0(d) + the largest edge is bounded, which is no value of a program whose edges are held below a bound."""
+    made = F()
+    page = prototype("bounded", lambda p, examples: made, lambda p: BoundedEdges(0.5))
+    run = boost(page, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
+    assert run.class_certificate.what == what
+    assert run.class_certificate.lower - 1e-8 <= bounded_truth(made) <= run.class_certificate.upper + 1e-8
+
+
+def bounded_truth(F: Regularizer) -> float:
+    d, gamma = cp.Variable(N), cp.Variable()
+    # The interval is that of a description, F0 as CVXPY has it.
+    value, conditions = F.unsmoothed.cvxpy_value(d)
+    problem = cp.Problem(cp.Minimize(gamma + value), [*conditions, U.T @ d <= gamma])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return float(problem.value)  # pyright: ignore[reportArgumentType]
