@@ -33,12 +33,12 @@ from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
 from boostopt.verification.describing import class_in_words
 from boostopt.verification.pairs import Vector
-from boostopt.verification.parsing import Rejected, fail
+from boostopt.verification.parsing import Rejected, SizeLimit, fail
 from boostopt.verification.points import into_ball, normed_weights
 from boostopt.verification.reading import LARGEST_ARRAYS, Document
 from boostopt.verification.saving_looks import save_looks
 from boostopt.verification.verdicts import BOTH, NO_MORE, UNSTATED, Verification, claimed_ends, compare, matrix, verdict
-from boostopt.verification.writing import plain, read_back, stated, with_claim, write
+from boostopt.verification.writing import plain, read_back, stated, too_large, with_claim, write
 
 UNTOLD = "the file does not determine the margins of its hypotheses: pass them as U="
 
@@ -192,6 +192,8 @@ def _upper(document: dict[str, Any], arrays: dict[str, Array], largest: float) -
         with np.errstate(all="ignore"):
             F = regularizer(read_back(document, arrays), A)
             return _end_above(A, F, _feasible(A, F, d), d, largest)
+    except SizeLimit as limit:
+        raise too_large(limit) from limit
     except Rejected as rejected:
         raise ProblemError(
             f"expected weights d that prove an upper end; {rejected}. Boost with a smaller tolerance. If that does not "

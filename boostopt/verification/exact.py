@@ -1,8 +1,8 @@
 """Exact numbers for the same formulas: rationals for linear and quadratic programs, balls of any precision for others.
 
-In rationals nothing is lost at all. Where logarithms occur, every number is a ball of `PRECISION` bits that contains
-the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so is proved: no property of
-floating point, of NumPy or of a machine's linear algebra is relied on.
+In rationals nothing is lost at all. Where logarithms, exponentials or roots occur, every number is a ball of
+`PRECISION` bits that contains the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so
+is proved: no property of floating point, of NumPy or of a machine's linear algebra is relied on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from boostopt.errors import OptionError
 from boostopt.verification.arithmetic import Numbers, dense
-from boostopt.verification.parsing import fail
+from boostopt.verification.checking import ProvedBounds, recompute
 from boostopt.verification.reading import Document
 
 PRECISION = 160
@@ -28,6 +28,30 @@ PRECISION = 160
 
 ENTROPIES = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
 """Words in the kinds of regularizers that need more than rationals."""
+
+
+class Irrational(Exception):
+    """A number has no rational value, or is known to lie in a range only: a ball holds it."""
+
+
+def prove(document: Document, rows: Any) -> ProvedBounds:
+    """Return the bounds of a document, in rationals where they suffice, in balls elsewhere.
+
+    Raises
+    ------
+    Rejected
+        The proof is bad, or exact arithmetic does not decide whether it is good.
+    OptionError
+        Balls are needed, and python-flint is not installed.
+    """
+    A = exact_numbers(document)
+    try:
+        with A.working():
+            return recompute(document, rows, A)
+    except Irrational:
+        A = Arbs()
+        with A.working():
+            return recompute(document, rows, A)
 
 
 def exact_numbers(document: Document) -> Numbers:
@@ -103,14 +127,14 @@ class Rationals(Exact):
         return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
 
     def log(self, x: Any) -> Any:
-        fail("a logarithm has no rational value")
+        raise Irrational("a logarithm has no rational value")
 
     def exp(self, x: Any) -> Any:
-        fail("an exponential has no rational value")
+        raise Irrational("an exponential has no rational value")
 
     def within(self, radius: np.ndarray) -> Any:
         if radius.any():
-            fail("in exact arithmetic there is no point in the domain near the weights")
+            raise Irrational("a number is known to lie in a range only")
         return self.vector(radius)
 
     def positive(self, x: Any) -> Any:
@@ -135,8 +159,8 @@ class Arbs(Exact):
     def __init__(self) -> None:
         if importlib.util.find_spec("flint") is None:
             raise OptionError(
-                "exact proofs with entropies need the ball arithmetic of python-flint; it is not installed. "
-                "Install it: pip install python-flint, or verify without exact."
+                "exact proofs with logarithms, exponentials or roots need the ball arithmetic of python-flint; it is "
+                "not installed. Install it: pip install python-flint, or verify without exact."
             )
         import flint
 

@@ -44,6 +44,10 @@ class Rejected(Exception):
         super().__init__("".join(letter if letter.isprintable() else "?" for letter in reason))
 
 
+class SizeLimit(Rejected):
+    """A number or a text is larger than a file holds, or a number that must be positive is smaller."""
+
+
 def fail(reason: str) -> NoReturn:
     """Reject the file."""
     raise Rejected(reason)
@@ -89,8 +93,13 @@ def is_nested_deeper(raw: bytes, most: int) -> bool:
 
 def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest:
-        fail(f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200])
+    reason = f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200]
+    if value in ("inf", "-inf"):
+        raise SizeLimit(reason)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        fail(reason)
+    if not abs(value) <= largest:
+        raise SizeLimit(reason)
     return float(value)
 
 
@@ -130,8 +139,11 @@ def listed(value: Any, what: str) -> list[Any]:
 
 def text(value: Any, what: str) -> str:
     """Return a text that is not too long and can be printed."""
-    if not isinstance(value, str) or len(value) > 1000 or not value.isprintable():
-        fail(f"{what} must be a text of at most 1000 printable characters")
+    reason = f"{what} must be a text of at most 1000 printable characters"
+    if not isinstance(value, str) or not value.isprintable():
+        fail(reason)
+    if len(value) > 1000:
+        raise SizeLimit(f"{reason}; it has {len(value)}")
     return value
 
 

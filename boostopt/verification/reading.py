@@ -21,6 +21,7 @@ import numpy as np
 from boostopt.verification.parsing import (
     LARGEST_NUMBER,
     Rejected,
+    SizeLimit,
     claimed,
     content,
     count,
@@ -258,10 +259,11 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
         if array.shape != ((t,) if name == "w" else (N,)):
             fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
         if not (np.abs(array) <= LARGEST_ENTRY).all():
-            fail(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
+            raise SizeLimit(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
     for name in {"c", "d0", "caps"} & set(arrays):
         if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
-            fail(f"{name} must be {'positive' if name == 'c' else 'non-negative'} numbers of at most 1e100")
+            sign = "numbers of at least 1e-100 and" if name == "c" else "non-negative numbers of"
+            raise SizeLimit(f"{name} must be {sign} at most 1e100")
     if "d0" in arrays and not abs(math.fsum(arrays["d0"].tolist()) - 1.0) <= 1e-8:
         fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
 
@@ -364,7 +366,7 @@ def _numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> 
         endless = name in ENDLESS and stated[name] == "inf"
         read[name] = math.inf if endless else number(stated[name], name, largest)
         if name in POSITIVE and not read[name] >= (least_p if name == "p" else 1.0 / LARGEST_NUMBER):
-            fail(f"{name} must be positive, p at least {least_p:g}; it is {read[name]!r}")
+            raise SizeLimit(f"{name} must be at least 1e-100, p at least {least_p:g}; it is {read[name]!r}")
     return read
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -15,8 +16,8 @@ from boostopt.arrays import as_array
 from boostopt.errors import OptionError, ProblemError
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification import looks
-from boostopt.verification.arithmetic import Floats, Numbers
-from boostopt.verification.checking import check_shape, recompute
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.checking import ProvedBounds, check_shape, recompute
 from boostopt.verification.classes import verified
 from boostopt.verification.looks import SUBJECT as LOOKS
 from boostopt.verification.parsing import Rejected, fail
@@ -72,7 +73,8 @@ def verify(
     ProblemError
         The data are not a matrix of finite numbers, or c or d0 is not a vector of numbers.
     OptionError
-        python-flint is needed but not installed; or you asked for an exact proof of a class.
+        python-flint is needed but not installed; or you asked for an exact proof of a class, or of a certificate that
+        holds by the bounded recomputation but that exact arithmetic does not decide.
     """
     exact = flag("exact", exact)
     return CertificateFile.of(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
@@ -172,9 +174,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
     _check_vectors(document, {"c": c, "d0": d0})
     agree(document, formulation, program)
-    A = arithmetic(document, exact)
-    with A.working():
-        bounds = recompute(document, rows, A)
+    bounds = _proved(document, rows) if exact else recompute(document, rows, Floats())
     compare(document, bounds)
     what = f"proved in exact arithmetic{_computed(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
@@ -183,6 +183,40 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     were = "were" if ends == BOTH else "was"
     more = "" if ends == BOTH else NO_MORE
     return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+
+
+def _proved(document: Document, rows: Any) -> ProvedBounds:
+    """Return the bounds in exact arithmetic.
+
+    Raises
+    ------
+    Rejected
+        The proof is bad.
+    OptionError
+        The proof is good by the bounded recomputation, but exact arithmetic does not decide it, or needs a package.
+    """
+    from boostopt.verification.exact import prove
+
+    try:
+        bounds = prove(document, rows)
+        if _is_decided(document, bounds):
+            return bounds
+        why = "an end is not finite there"
+    except Rejected as undecided:
+        why = str(undecided)
+    compare(document, recompute(document, rows, Floats()))
+    raise OptionError(
+        f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {why}. The proof holds "
+        "by the bounded recomputation: leave out exact=True."
+    )
+
+
+def _is_decided(document: Document, bounds: ProvedBounds) -> bool:
+    """Whether every end that a document claims is finite where it was proved."""
+    ends = ((document.lower, bounds.lower), (document.upper, bounds.upper))
+    return document.outcome == "infeasible" or not any(
+        math.isfinite(claimed) and not math.isfinite(proved) for claimed, proved in ends
+    )
 
 
 def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
@@ -227,12 +261,3 @@ def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]
         if values is not None and (len(values) != document.N or not np.array_equal(getattr(document, name), values)):
             what = "multiplicities c" if name == "c" else "reference weights d0"
             fail(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")
-
-
-def arithmetic(document: Document, exact: bool) -> Numbers:
-    """Return the number type to compute in."""
-    if not exact:
-        return Floats()
-    from boostopt.verification.exact import exact_numbers
-
-    return exact_numbers(document)

@@ -26,7 +26,7 @@ from boostopt.solving.solution import Solution
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge
-from boostopt.verification.parsing import Rejected, parse
+from boostopt.verification.parsing import Rejected, SizeLimit, parse
 from boostopt.verification.reading import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
 from boostopt.verification.reading import document as as_document
 
@@ -238,10 +238,20 @@ def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program
     try:
         with np.errstate(all="ignore"):
             return recompute(read_back(document, arrays), program.margins.for_modelling(), Floats())
+    except SizeLimit as limit:
+        raise too_large(limit) from limit
     except Rejected as rejected:
         raise ProblemError(
             f"expected a certificate that can be proved from its weights; {rejected}. Please report this bug."
         ) from rejected
+
+
+def too_large(limit: SizeLimit) -> ProblemError:
+    """Return the error for a program or an answer that a file has no room for."""
+    return ProblemError(
+        f"a certificate file has limits on numbers and texts: {limit}. This certificate is too large for a file: keep "
+        "the program and its certificate in Python, or scale F."
+    )
 
 
 def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,8 @@ from certificate_files import CASES, document, judged, program, text
 from false_claims import tried
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 
-from boostopt import OptionError, get_formulation
+from boostopt import OptionError, ProblemError, get_formulation
+from boostopt.authoring import Cap, CappedSimplex, Formulation, edge_formula, formula, prototype
 from boostopt.verification import save, verify
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.exact import Arbs, Rationals, exact_numbers
@@ -161,3 +163,71 @@ def test_the_three_number_types_agree(p: float) -> None:
             assert (rough.low(a) <= fine.low(b)).all() and (fine.high(b) <= rough.high(a)).all()
             assert np.allclose(fine.low(b), fine.high(b), rtol=1e-14, atol=1e-15)
     assert program("cap").margins.t == 4
+
+
+def of_edges(text: str, **numbers: float) -> Formulation[Any]:
+    """The page of a cap and a formula of the edges."""
+    return prototype(
+        "of edges",
+        lambda p, examples: Cap(CappedSimplex(examples.c, 2.0)),
+        lambda p: edge_formula(text, **numbers),
+    )
+
+
+U_OF_EDGES = np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, -0.25]])
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "rational"),
+    [
+        ("exp(a*e)/a", {"a": 2.0}, False),
+        ("(e + 2)**1.5", {}, False),
+        ("e**2/3 + e/7", {}, False),
+        ("e**2", {}, True),
+        ("huber(e, 0.25)", {}, True),
+    ],
+)
+def test_formulas_of_edges_are_proved_in_balls_where_they_have_no_rational_value(
+    text: str, numbers: dict[str, float], rational: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, path = of_edges(text, **numbers), tmp_path / "certificate.json"
+    save(page.bind(U_OF_EDGES).solve(), path)
+    rough = verify(path, U_OF_EDGES, formulation=page)
+    proved = verify(path, U_OF_EDGES, formulation=page, exact=True)
+    assert proved.verdict == "proved" and rough.lower <= proved.lower <= proved.upper <= rough.upper
+    assert (proved.fractions != (None, None)) == rational
+    false = json.loads(path.read_text())
+    false["claim"]["lower"] = proved.lower + 1e-9
+    (tmp_path / "false.json").write_text(json.dumps(false))
+    assert not verify(tmp_path / "false.json", U_OF_EDGES, formulation=page, exact=True)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType]
+    if rational:
+        assert verify(path, U_OF_EDGES, formulation=page, exact=True).verdict == "proved"
+    else:
+        with pytest.raises(OptionError, match="pip install python-flint"):
+            verify(path, U_OF_EDGES, formulation=page, exact=True)
+
+
+def test_what_exact_arithmetic_does_not_decide_is_not_rejected(tmp_path: Path) -> None:
+    """The float next to 1 / sqrt(3) may be too small for any distribution to lie in the ball."""
+    path = tmp_path / "certificate.json"
+    save(get_formulation("norm_ball").bind(U_OF_EDGES, r=3.0**-0.5).solve(), path)
+    assert verify(path, U_OF_EDGES)
+    with pytest.raises(OptionError, match="exact"):
+        verify(path, U_OF_EDGES, exact=True)
+    false = json.loads(path.read_text())
+    false["claim"]["upper"] -= 0.1
+    path.write_text(json.dumps(false))
+    assert not verify(path, U_OF_EDGES, exact=True)
+
+
+def test_what_is_too_large_for_a_file_is_no_bug(tmp_path: Path) -> None:
+    """A reference weight of 1e-300 makes F, and so beta, larger than 1e250."""
+    d0 = np.array([2e-300, 0.5, 0.25, 0.25])
+    page = prototype(
+        "steep", lambda p, examples: formula("(d - 0.5)**2/d0", CappedSimplex(examples.c, 2.0), examples.d0)
+    )
+    solution = page.bind(np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, -0.25], [1.0, 1.0]]), d0=d0).solve()
+    with pytest.raises(ProblemError, match="too large for a file") as raised:
+        save(solution, tmp_path / "certificate.json")
+    assert "bug" not in str(raised.value)
