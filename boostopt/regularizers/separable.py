@@ -82,6 +82,13 @@ class Separable(Regularizer):
         risen = self.derivatives(d + step) - self.derivatives(d - step)
         return np.divide(np.maximum(risen, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
 
+    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+        """Return `magnitude` on a part of the domain: weights up to `upper`, on the simplex or not.
+
+        The default is that of the whole domain.
+        """
+        return self.magnitude
+
     @property
     def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.upper if self.is_indicator and not self.lower.any() else None
@@ -266,7 +273,8 @@ class SeparableSum(Separable):
 
     @property
     def magnitude(self) -> float:
-        return sum(piece.magnitude for piece in self.pieces)
+        # A piece may be large where the other ones allow no weight.
+        return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.pieces)
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:

@@ -49,6 +49,12 @@ class Squares(Separable):
     def magnitude(self) -> float:
         return self.value_bound
 
+    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+        # Where sum d = 1, F is a mean of the slopes (mu/2) d_n / c_n. No term is negative, and each is rounded thrice.
+        largest = np.minimum(upper, 1.0)
+        slopes = (0.5 * self.mu) * largest / self.c
+        return float(slopes.max()) if on_simplex else float((slopes * largest).sum())
+
     @property
     def weight_scale(self) -> Float[Array, " N"]:
         return self.c / self.c.sum()

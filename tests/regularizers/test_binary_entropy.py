@@ -308,3 +308,23 @@ def in_high_precision(F: BinaryEntropy, d: np.ndarray, y: np.ndarray) -> list[fl
             shares = ((x / u, -argument), (1 - x / u, argument))
             gap += u * sum(p * (mpmath.log(p) + mpmath.log1p(mpmath.exp(a))) for p, a in shares if p > 0)
         return [float(total / eta) for total in (value, conjugate, gap)]
+
+
+def test_large_caps_make_no_magnitude() -> None:
+    """No weight exceeds 1: what is left of a cap is large, and its logarithm small."""
+    D0 = np.full(12, 1 / 12)
+    few, many = (BinaryEntropy.capped(np.full(12, c), 1.0, 1.0, D0) for c in (1.0, 1e8))
+    assert few.magnitude <= 50.0 and many.magnitude <= 200.0
+    d = np.random.default_rng(0).dirichlet(np.ones(12))
+    exact = in_high_precision(many, d, np.zeros(12))[0]
+    assert abs(many.value(d) - exact) <= 1e-14  # the terms themselves are of size 1
+
+
+def test_the_magnitude_without_the_simplex_does_not_grow_with_the_logarithm_of_the_examples() -> None:
+    F = LogarithmicLoss.of(np.full(10, 1e8), 1.0)
+    assert 2e9 * np.log(2.0) <= F.magnitude <= 2e9
+    rng, eps = np.random.default_rng(1), float(np.finfo(np.float64).eps)
+    d, y = F.upper * rng.uniform(size=10), rng.normal(size=10)
+    value, conjugate, _ = in_high_precision(F, d, y)
+    assert abs(F.value(d) - value) <= 2.0 * eps * F.magnitude
+    assert abs(F.conjugate_terms(y).sum() - conjugate) <= 2.0 * eps * (F.magnitude + F.mass * np.abs(y).max())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import typechecker
 
+from boostopt import get_formulation
 from boostopt.authoring import Cap, CappedSimplex, PowerDivergence, Regularizer, RelativeEntropy, Squares
 from boostopt.checks import check_regularizer
 from boostopt.errors import ProblemError
@@ -110,3 +112,56 @@ def test_the_bound_of_the_values_is_that_of_a_vertex() -> None:
 def test_bad_arguments_are_named(arguments: tuple[Any, ...], words: str) -> None:
     with typechecker.unchecked(), pytest.raises(ProblemError, match=words):
         PowerDivergence(*arguments)
+
+
+def in_high_precision(F: PowerDivergence, d: np.ndarray) -> Any:
+    """F(d) by the textbook formula, with 60 digits."""
+    q, total = mpmath.mpf(F.q), mpmath.mpf(0)
+    for a, x in zip(F.share.tolist(), d.tolist(), strict=True):
+        a, r = mpmath.mpf(a), mpmath.mpf(x) / mpmath.mpf(a)
+        if q == 0:
+            phi = r - 1 - mpmath.log(r)
+        elif q == 1:
+            phi = (r * mpmath.log(r) if r > 0 else mpmath.mpf(0)) - r + 1
+        else:
+            phi = (r**q - 1 - q * (r - 1)) / (q * (q - 1))
+        total += a * phi
+    return total / mpmath.mpf(F.eta)
+
+
+@pytest.mark.parametrize("q", [4.0, 2.0, 1.0001, 1.0, 0.9999, 0.5, 0.3, 1e-3, 0.0, -1e-3, -1.0])
+def test_the_rounding_of_f_and_of_its_conjugate_is_within_the_magnitude(q: float) -> None:
+    """A certificate allows 11 epsilon of it at least; caps of any size, multiplicities over sixteen orders."""
+    rng, eps = np.random.default_rng(int(1e3 * (q + 2.0))), float(np.finfo(np.float64).eps)
+    with mpmath.workdps(60):
+        for _ in range(12):
+            N = int(rng.integers(1, 8))
+            c = 10.0 ** rng.uniform(-rng.choice([0, 8]), rng.choice([0.01, 8]), N)
+            nu = float(c.sum()) * 10.0 ** rng.uniform(-rng.choice([0.1, 9]), 0)
+            F = PowerDivergence(CappedSimplex(c, nu), q, 10.0 ** rng.uniform(-2, 5))
+            d = F.project(rng.dirichlet(np.full(N, rng.choice([0.1, 1.0, 10.0]))))
+            value, allowed = in_high_precision(F, d), 11.0 * eps * F.magnitude
+            if q > 0.0 or value <= 4.0:  # above, an F without bound proves nothing, whatever its rounding
+                assert abs(mpmath.mpf(F.value(d)) - value) <= allowed
+            z = rng.uniform(-1.0, 1.0, N)
+            at = F.conjugate_at(z)
+            pairs = zip(z.tolist(), at.d.tolist(), strict=True)
+            reached = sum((mpmath.mpf(x) * mpmath.mpf(y) for x, y in pairs), mpmath.mpf(0)) - in_high_precision(F, at.d)
+            assert mpmath.mpf(at.value) >= reached - allowed - 22.0 * eps
+
+
+@pytest.mark.parametrize("q", ORDERS)
+def test_caps_above_1_make_no_magnitude(q: float) -> None:
+    """No weight exceeds 1: a hundred million copies of each example leave the same weights."""
+    many = PowerDivergence(CappedSimplex(np.full(12, 1e8), 1.0), q, 1.0).magnitude
+    none = PowerDivergence(CappedSimplex(np.ones(12), 1.0), q, 1.0).magnitude
+    assert many <= none * (1.0 + 1e-12) and none <= 1e4
+
+
+def test_intervals_of_many_copies_are_as_narrow_as_those_of_one() -> None:
+    """With slacks of the size of phi at the cap this was [-17, 15]."""
+    U = np.array([[1.0, -0.5], [-0.25, 1.0], [0.5, -1.0]])
+    page = get_formulation("qrlp_boost")
+    for c in (1.0, 1e8):
+        certificate = page.bind(U, c=np.full(3, c), nu=1.0, eta=5.0).solve("interior", tol=1e-9).certificate
+        assert certificate.slack <= 1e-12 and certificate.gap <= 1e-8
