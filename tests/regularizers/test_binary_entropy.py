@@ -296,14 +296,17 @@ def test_rounding_is_within_two_epsilons_of_the_magnitude(seed: int) -> None:
 
 
 def in_high_precision(F: BinaryEntropy, d: np.ndarray, y: np.ndarray) -> list[float]:
-    """F(d), F*(y) and the sum of both less y d over the free weights, each term as in the formula."""
+    """F(d), F*(y) and the sum of both less y d over the free weights, each term as in the formula.
+
+    Of a large cap u the distance u - d0 has been rounded: the cap is what it and d0 sum to.
+    """
     with mpmath.workprec(200):
         eta, value, conjugate, gap = mpmath.mpf(F.eta), mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0)
         for n in np.flatnonzero(F.free):
             u, x, x0, rest = (mpmath.mpf(float(array[n])) for array in (F.upper, d, F.d0, F.rest))
             logit = mpmath.mpf(float(F.logit[n]))
             argument = logit + eta * mpmath.mpf(float(y[n]))
-            value += sum(a * mpmath.log(a / b) for a, b in ((x, x0), (u - x, rest)) if a > 0)
+            value += sum(a * mpmath.log(a / b) for a, b in ((x, x0), (rest + x0 - x, rest)) if a > 0)
             conjugate += u * (mpmath.log1p(mpmath.exp(argument)) - mpmath.log1p(mpmath.exp(logit)))
             shares = ((x / u, -argument), (1 - x / u, argument))
             gap += u * sum(p * (mpmath.log(p) + mpmath.log1p(mpmath.exp(a))) for p, a in shares if p > 0)
