@@ -203,7 +203,11 @@ class BinaryEntropy(Entropy):
         ones = np.where(p > 0, p * (np.log(p, where=p > 0, out=np.zeros(len(p))) - log_expit(x)), 0.0)
         log_rest = np.log(rest, where=rest > 0, out=np.zeros(len(p)))
         zeros = np.where(rest > 0, rest * (log_rest - log_expit(-x)), 0.0)
-        gaps[self.free] = u * np.maximum(ones + zeros, 0.0) / self.eta
+        # Of a large cap nearly all is left at both weights: from their difference, or its digits are lost.
+        left, less = u * expit(-x), u * expit(x) - d[self.free]
+        near = (left > 0.0) & (np.abs(less) <= 0.5 * left)
+        moved = (left + less) * np.log1p(np.divide(less, left, out=np.zeros(len(u)), where=near))
+        gaps[self.free] = np.maximum(u * ones + np.where(near, moved, u * zeros), 0.0) / self.eta
         return gaps
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
