@@ -79,7 +79,7 @@ class NewName(Separable, DescribedRegularizer):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F without what smooths it: the soft margin that boosting is after."""
+        """F without what only smooths it: what boosting is after, here the soft margin."""
         return Cap(self.domain)
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:

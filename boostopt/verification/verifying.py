@@ -61,8 +61,8 @@ def verify(
     formulation
         The page of your own formulation. The formulations of boostopt are known by their names.
     exact
-        Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic, which needs
-        python-flint. The interval is then proved.
+        Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic (entropies, norms,
+        formulas), which needs python-flint. The interval is then proved.
 
     Returns
     -------
