@@ -37,7 +37,7 @@ from boostopt.authoring import (
     simplex,
 )
 from boostopt.boosting.run import Run
-from boostopt.boosting.soft_margin import Goal
+from boostopt.boosting.soft_margin import MEASURES, Goal
 from boostopt.oracles import GivenMargins
 from boostopt.regularizers.statements import states_itself
 from boostopt.regularizers.tilted import Tilted
@@ -300,7 +300,7 @@ def boosted(what: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
 def test_what_is_bounded_follows_from_f_alone(what: str, way: str) -> None:
     F = WRITTEN[what][3][way]()
     goal = Goal.of(F, MaximumEdge(), Examples(C, D0))
-    assert goal is not None and Goal.measure_of(goal) == WRITTEN[what][0]
+    assert goal is not None and Goal.measure_of(goal) == WRITTEN[what][0] and WRITTEN[what][0] in MEASURES
     assert (goal.nu is None) == (WRITTEN[what][0] != SOFT or what == "a ball")
 
 
@@ -358,7 +358,7 @@ def test_a_bound_of_the_edges_is_not_what_is_bounded_over_a_class(F: Callable[[]
     made = F()
     page = prototype("bounded", lambda p, examples: made, lambda p: BoundedEdges(0.5))
     run = boost(page, GivenMargins(U, c=C), epsilon=0.05, max_rounds=20)
-    assert run.class_certificate.what == what
+    assert run.class_certificate.what == what and what in MEASURES
     assert run.class_certificate.lower - 1e-8 <= bounded_truth(made) <= run.class_certificate.upper + 1e-8
 
 
@@ -369,3 +369,29 @@ def bounded_truth(F: Regularizer) -> float:
     problem = cp.Problem(cp.Minimize(gamma + value), [*conditions, U.T @ d <= gamma])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     return float(problem.value)  # pyright: ignore[reportArgumentType]
+
+
+ALL_RIGHT = np.array([[0.3, 0.5], [0.3, 0.1], [0.3, 0.2]])
+"""Every distribution has an edge of 0.3 at least."""
+
+
+def shifted(by: float) -> Formulation[Any]:
+    """Edges held below 0, which no distribution can, and an entropy with a constant in F."""
+    return prototype(
+        "shifted",
+        lambda p, examples: Tilted(RelativeEntropy.capped(examples.c, 1.5, 1.0, examples.d0), np.full(3, by)),
+        lambda p: BoundedEdges(0.0),
+    )
+
+
+def test_a_search_below_a_bound_of_the_edges_ends_at_margins_not_at_values() -> None:
+    """The value 0.3 - 0.5 never exceeds the bound; the smallest margin does at once."""
+    run = boost(shifted(-0.5), GivenMargins(ALL_RIGHT), update="line_search", max_rounds=40, epsilon=0.05)
+    assert np.isfinite(run.w).all() and run.class_certificate.lower <= -0.2 <= run.class_certificate.upper
+
+
+@pytest.mark.parametrize("by", [-0.5, 0.5])
+@pytest.mark.parametrize("rule", ["boundary", "infeasible"])
+def test_rules_about_distributions_speak_of_edges(rule: str, by: float) -> None:
+    run = boost(shifted(by), GivenMargins(ALL_RIGHT), update="step", rules=rule, max_rounds=40, epsilon=0.05)
+    assert run.reason.startswith(f"{rule}: no distribution has all edges below 0.3 - 0.05")

@@ -59,3 +59,13 @@ def test_estimators_are_kept_by_pickle_alone(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(found))
     np.testing.assert_array_equal(again.predict(X), found.predict(X))
     assert repr(again) == repr(found) and again.score(X, y) == found.score(X, y)
+
+
+def test_a_value_that_is_no_soft_margin_keeps_its_name(tmp_path: Path) -> None:
+    """A penalty of the norm of the example weights is a term of F: its values hold it."""
+    penalized = reweight(MarginBoostClassifier(epsilon=0.3).fit(X, y), X, y, "norm_penalty", r=0.3)
+    assert penalized.goal.measure == "value of the program" and "; value of the program " in repr(penalized)
+    assert "soft margin" not in repr(penalized)
+    penalized.save(tmp_path / "model.npz")
+    loaded: Any = MarginBoostClassifier.load(tmp_path / "model.npz")
+    assert loaded.certificate_.what == "value of the program"
