@@ -131,7 +131,8 @@ def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
     (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
     least = 0.5 / np.sqrt(20)
     assert (
-        f"a soft margin above {least:.3g}, that of f(x) = 0, which predicts nothing" in words and "at nu" not in words
+        f"a value of the program above {least:.3g}, that of f(x) = 0, which predicts nothing" in words
+        and "at nu" not in words
     )
 
 
