@@ -117,9 +117,13 @@ def run_record(run: Run) -> dict[str, Any]:
     problem, over_class, apart = run.problem, None, on_cluster(run)
     if problem.bounds_class:
         certificate = run.class_certificate
-        over_class = {"lower": certificate.lower, "upper": certificate.upper, "gap": certificate.gap}
-        over_class["bounded"] = certificate.exact
-        over_class["what"] = certificate.what
+        over_class = {
+            "lower": certificate.lower,
+            "upper": certificate.upper,
+            "gap": certificate.gap,
+            "bounded": certificate.exact,
+            "what": certificate.what,
+        }
     return {
         "formulation": problem.page.name,
         "parameters": asdict(parameters_of(run)),

@@ -182,11 +182,13 @@ class DescribedRegularizer(Regularizer):
     def N(self) -> int:
         return len(self.domain.c)
 
-    @cached_property
-    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    @property
+    def value_bound(self) -> float:
         """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
+        if not self._f.is_affine():
+            return np.nan
         slopes = needed(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(np.ones(1))
-        return np.nan if slopes.any() or not self._f.is_affine() else self.value(self.inside)
+        return np.nan if slopes.any() else self.value(self.inside)
 
     @property
     def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -44,14 +44,16 @@ def prove(document: Document, rows: Any) -> ProvedBounds:
     OptionError
         Balls are needed, and python-flint is not installed.
     """
-    A = exact_numbers(document)
     try:
-        with A.working():
-            return recompute(document, rows, A)
+        return _proved(document, rows, exact_numbers(document))
     except Irrational:
-        A = Arbs()
-        with A.working():
-            return recompute(document, rows, A)
+        return _proved(document, rows, Arbs())
+
+
+def _proved(document: Document, rows: Any, A: Numbers) -> ProvedBounds:
+    """Return the bounds of a document in a number type."""
+    with A.working():
+        return recompute(document, rows, A)
 
 
 def exact_numbers(document: Document) -> Numbers:

@@ -329,6 +329,10 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
             (tmp_path / "other.json").write_text(json.dumps(text))
             refused = verify(tmp_path / "other.json", oracle, formulation=page)
             assert not refused and f"means the best {name}" in refused.reason
+        older = json.loads(path.read_text())
+        del older["claim"]["what"]
+        (tmp_path / "older.json").write_text(json.dumps(older))
+        assert verify(tmp_path / "older.json", oracle, formulation=page).what == name
 
 
 def test_a_tilted_cap_is_not_called_a_soft_margin() -> None:

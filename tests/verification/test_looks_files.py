@@ -88,6 +88,8 @@ FORGED = {
     "a higher lower end": put("claim", "lower", value=lambda x: x + 1e-9),
     "a lower upper end": put("claim", "upper", value=lambda x: x - 1e-9),
     "an end that is no number": put("claim", "upper", value="nan"),
+    "another value": put("claim", "what", value="value of the program"),
+    "a value that is no text": put("claim", "what", value=["soft margin"]),
     "another nu": put("nu", value=59.0),
     "another nu of the page": put("formulation", "parameters", "nu", value=59.0),
     "another formulation": put("formulation", "name", value="softboost"),
@@ -214,6 +216,7 @@ def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -
     path = tmp_path / "class.json"
     run().save_certificate(path, oracle())
     said = json.loads(path.read_text())
+    assert said["claim"].pop("what") == "soft margin"
     del said["data"]["digest"], said["formulation"]["F"], said["formulation"]["G"]
     path.write_text(json.dumps(said))
     verification = verify(path, oracle())
