@@ -74,8 +74,9 @@ def check_measure(stated: str | None, measure: str) -> None:
     """
     if stated is not None and stated != measure:
         fail(
-            f"it says that it bounds the best {stated}; its formulation with these parameters means the best "
-            f"{measure}"[:400]
+            f"it says that it bounds the best {stated}; its formulation with these parameters means the best {measure}"[
+                :400
+            ]
         )
 
 

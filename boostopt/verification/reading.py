@@ -366,7 +366,7 @@ def _numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> 
         endless = name in ENDLESS and stated[name] == "inf"
         read[name] = math.inf if endless else number(stated[name], name, largest)
         if name in POSITIVE and not read[name] >= (least_p if name == "p" else 1.0 / LARGEST_NUMBER):
-            raise SizeLimit(f"{name} must be at least 1e-100, p at least {least_p:g}; it is {read[name]!r}")
+            raise SizeLimit(f"{name} must be positive, at least 1e-100, p at least {least_p:g}; it is {read[name]!r}")
     return read
 
 
