@@ -226,6 +226,18 @@ def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
         soft_margin(rows, [(ONE, 0, 0, 1)], nu if nu <= 0 else Fraction(rows.total + 1))
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"), [(0, "capped simplex"), (-1, "between 0 and c"), (LARGEST + 1, "between 0 and c")]
+)
+def test_weights_of_buckets_that_are_none_are_rejected(entry: int, words: str) -> None:
+    """In a bucket without examples, too: 0 is the weight of all others."""
+    rows = rows_of(np.random.default_rng(0))[0]
+    table = np.zeros((1 << 14) + 2, np.int64)
+    table[0] = entry
+    with pytest.raises(Rejected, match=words):
+        data_passes.soft_margin_upper(rows, [(ONE, 0, 0, 1)], (-ONE, 17, 1 << 14), table, True, Fraction(1))
+
+
 def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
     monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.total - 1)
