@@ -161,7 +161,9 @@ def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[Rows, np.ndarray,
     codes = np.vstack([np.arange(n) % int(rng.integers(2, 5)) for _ in range(3)]).astype(np.uint8)
     for row in codes:
         rng.shuffle(row)
-    y, c = rng.choice([-1, 1], n).astype(np.int8), rng.integers(1, 4, n).astype(float)
+    # Where nearly all labels are equal no hypothesis comes near to a constant, which is none of the class.
+    y = rng.choice([-1, 1], n, p=[0.5, 0.5] if parts == 1 else [0.02, 0.98]).astype(np.int8)
+    c = rng.integers(1, 4, n).astype(float)
     sizes = codes.max(axis=1).astype(int)
     coded = Coded.of(codes, [np.zeros(size) for size in sizes.tolist()])
     return Rows.of(coded, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
