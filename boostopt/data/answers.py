@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path
+from boostopt.data.contents import SMALL, SPARSEST
 from boostopt.data.solution_files import LAYOUTS, WEIGHT, Entry, read_entries
 from boostopt.data.tables import SEPARATORS, is_number, number_columns, read_table, to_number
 from boostopt.errors import DataError
@@ -159,4 +160,11 @@ def _in_order(source: str, letter: str, values: dict[int, float], leaves_zeros_o
             f"{source}: expected {letter}_1 to {letter}_{last}; {letter}_{missing} is missing, "
             f"{last - len(values)} in all. Have the solver write values that are 0 too."
         )
-    return np.array([values.get(index, 0.0) for index in range(1, last + 1)])
+    if 8 * last > SMALL and last > SPARSEST * len(values):
+        raise DataError(
+            f"{source}: expected at least one of {SPARSEST} weights; got {len(values)} up to {letter}_{last}. Correct "
+            "the largest index."
+        )
+    weights = np.zeros(last)
+    weights[np.array(list(values)) - 1] = list(values.values())
+    return weights

@@ -261,6 +261,13 @@ def test_values_that_are_left_out_are_0(tmp_path: Path, solver: str) -> None:
     assert len(answer.fill(3, 3).d) == 5  # which the program refuses
 
 
+@pytest.mark.parametrize("text", [SCIP, HIGHS_SPARSE, CBC])
+def test_an_index_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str) -> None:
+    refused(
+        "expected at least one of 1000 weights; got 5 up to d_", write(tmp_path, text.replace("d_5", f"d_{10**11}"))
+    )
+
+
 def test_the_values_of_the_other_side_are_read(tmp_path: Path) -> None:
     answer = load_answer(write(tmp_path, SCIP_DUAL))
     assert answer.d is None and answer.w.tolist() == [0.320754716981132, 0.377358490566038, 0.30188679245283]
