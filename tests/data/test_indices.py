@@ -117,8 +117,11 @@ def test_guesses_that_differ_are_refused(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "the first feature must have the index 1; got the index 0" in result.stderr
     result = run("predict", model, "--data", new, "--zero-based")
     assert result.exit_code == 2 and "expected --one-based, as in the data that" in result.stderr
-    model = fit(tmp_path, str(tmp_path / "train.svm"), "--zero-based")
-    assert run("predict", model, "--data", new).exit_code == 0
+
+
+def test_a_model_that_is_fitted_with_the_right_beginning_reads_the_index_0(tmp_path: Path) -> None:
+    model = fit(tmp_path, write(tmp_path, "train.svm", "1 1:1 2:3\n-1 1:-1\n-1 1:-2 2:3\n"), "--zero-based")
+    assert run("predict", model, "--data", write(tmp_path, "new.svm", "1 0:1 1:2\n")).exit_code == 0
 
 
 def test_words_name_features_by_the_indices_of_the_file(tmp_path: Path) -> None:
