@@ -63,6 +63,7 @@ class AdaBoost(EntropyProjection):
         "Glocer 2009, sections 6.1, 6.4",
     )
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     added: ClassVar[tuple[str, ...]] = ("keep_faultless",)
     needs_all_examples = False

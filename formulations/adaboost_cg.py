@@ -60,6 +60,7 @@ class AdaBoostCG(Formulation[Parameters]):
         "Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590",
     )
     Parameters = Parameters
+    is_symmetric = True
     takes_reference = True
     final_weights = "program"
     needs_all_examples = False

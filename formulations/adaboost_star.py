@@ -47,6 +47,7 @@ class AdaBoostStar(EntropyProjection):
     title = "AdaBoost*"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch and Warmuth 2005", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 

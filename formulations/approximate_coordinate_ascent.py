@@ -49,6 +49,7 @@ class ApproximateCoordinateAscent(EntropyProjection):
     title = "Approximate coordinate ascent"
     sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004, (3)",)
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 

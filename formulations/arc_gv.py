@@ -43,6 +43,7 @@ class ArcGV(EntropyProjection):
     title = "arc-gv"
     sources: ClassVar[tuple[str, ...]] = ("Breiman 1999", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 

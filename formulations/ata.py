@@ -56,6 +56,7 @@ class ATA(EntropyProjection):
     title = "ATA"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     added: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
     needs_all_examples = False

@@ -43,6 +43,7 @@ class BinaryERLPBoost(ERLPBoost):
     title = "Binary ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21",)
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -37,6 +37,7 @@ class BinarySoftBoost(SoftBoost):
     title = "Binary SoftBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.1) with the entropy of (3.25)",)
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, 1.0, examples.d0)

@@ -40,6 +40,7 @@ class CGBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Bi, Zhang, Bennett 2004",)
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:
         return Hinge(examples.c, p.C)

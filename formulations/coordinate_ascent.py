@@ -53,6 +53,7 @@ class CoordinateAscent(EntropyProjection):
     title = "Coordinate ascent"
     sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004",)
     Parameters = Parameters
+    is_symmetric = True
     columns: ClassVar[int | None] = 1
     needs_all_examples = False
 

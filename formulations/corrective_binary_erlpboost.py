@@ -37,6 +37,7 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
     title = "Corrective Binary ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, algorithm 4.3, (4.12), (4.13)",)
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -76,6 +76,7 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
         "Shalev-Shwartz and Singer 2008, figure 1",
     )
     Parameters = Parameters
+    is_symmetric = True
     takes_reference = True
     columns: ClassVar[int | None] = 2
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")

@@ -75,6 +75,7 @@ class ERLPBoost(Formulation[Parameters]):
         "Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10",
     )
     Parameters = Parameters
+    is_symmetric = True
     takes_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"

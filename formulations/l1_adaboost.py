@@ -56,6 +56,7 @@ class L1AdaBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (22), note 8",)
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:
         return Hinge(examples.c, p.C)

@@ -59,6 +59,7 @@ class LogLoss(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, section 6",)
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogarithmicLoss:
         return LogarithmicLoss.of(examples.c, p.eta)

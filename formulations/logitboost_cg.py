@@ -37,6 +37,7 @@ class LogitBoostCG(Formulation[Parameters]):
     )
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> Logistic:
         return Logistic.priced(examples.c, 1.0)

@@ -56,6 +56,7 @@ class LPAdaBoost(Formulation[Parameters]):
     title = "LP-AdaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (20), (21)",)
     Parameters = Parameters
+    is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:

@@ -67,6 +67,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
     title = "LP_REG-AdaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, section 4.2, figure 12",)
     Parameters = Parameters
+    is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     needs_all_examples = False
 

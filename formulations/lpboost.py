@@ -68,6 +68,7 @@ class LPBoost(Formulation[Parameters]):
         "Shalev-Shwartz and Singer 2008, (2), (3)",
     )
     Parameters = Parameters
+    is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "optimum")
     final_weights = "program"
     smoothed_as = "erlpboost"

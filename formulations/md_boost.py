@@ -66,6 +66,7 @@ class MDBoost(Formulation[Parameters]):
     )
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> MarginVariance:
         return MarginVariance(examples.c, p.D)

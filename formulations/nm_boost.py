@@ -62,6 +62,7 @@ class NMBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost",)
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> Shortfall:
         return Shortfall(examples.c, p.C, p.theta)

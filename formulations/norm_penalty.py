@@ -70,6 +70,7 @@ class NormPenaltyBoost(Formulation[Parameters]):
     title = "Norm penalty"
     sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, example 2, theorems 7 and 9, figure 1",)
     Parameters = Parameters
+    is_symmetric = True
     takes_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     final_weights = "program"

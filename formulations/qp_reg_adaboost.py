@@ -52,6 +52,7 @@ class QPRegAdaBoost(Formulation[Parameters]):
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, figure 14",)
     Parameters = Parameters
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:
         return Hinge(examples.c, p.C)

@@ -67,6 +67,7 @@ class QRLPBoost(Formulation[Parameters]):
     title = "QRLP-Boost"
     sources: ClassVar[tuple[str, ...]] = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, QRLP-Boost",)
     Parameters = Parameters
+    is_symmetric = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
     needs_all_examples = False

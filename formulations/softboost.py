@@ -81,6 +81,7 @@ class SoftBoost(Formulation[Parameters]):
         "Glocer 2009, (3.1), algorithm 3.1, theorem 3.2",
     )
     Parameters = Parameters
+    is_symmetric = True
     takes_reference = True
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "infeasible")
     final_weights = "scaled"

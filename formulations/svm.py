@@ -32,6 +32,7 @@ class SVM(QPRegAdaBoost):
     title = "Support vector machine"
     sources: ClassVar[tuple[str, ...]] = ("Cortes and Vapnik 1995",)
     needs_all_examples = False
+    is_symmetric = True
 
     def edge_function(self, p: Parameters) -> SquaredEdges:
         return SquaredEdges()

@@ -38,6 +38,7 @@ class UnnormalizedERLPBoost(ERLPBoost):
     title = "Unnormalized ERLPBoost"
     sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.18), (3.19), (3.20)",)
     needs_all_examples = False
+    is_symmetric = True
 
     def regularizer(self, p: Parameters, examples: Examples) -> RelativeEntropy:
         return UnnormalizedRelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy.typing as npt
 
 from boostopt.arguments import listed, names, refused
+from boostopt.arrays import as_array
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
@@ -18,7 +19,7 @@ from boostopt.boosting.driver import Loop
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.problem import Problem, rows_left_out
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.projection import make
 from boostopt.boosting.resume import initial_record
@@ -29,6 +30,7 @@ from boostopt.boosting.serving import by_looks, preferred
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
 from boostopt.threads import one_thread
 
 EXPECTED = "a rule, the name of one, or a list of them"
@@ -55,12 +57,14 @@ def boost(
         A name from `list_formulations()`, the path of a page, or a formulation; or a booster that states no program:
         "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
     oracle
-        The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c.
+        The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c. The
+        examples of the program are those with a positive multiplicity, in the order of the oracle's rows.
     epsilon
         The accuracy of the soft margin for the stopping rules, positive; 0.01 by default. A booster that states no
         program has no default; without epsilon no rule stops it, and it continues to its own end.
     d0
-        Reference distribution, shape (N,); proportional to the multiplicities by default.
+        Reference distribution, one value for each row of the oracle or for each example that counts, with sum 1 over
+        these examples; proportional to the multiplicities by default.
     backend
         The backend that solves the programs, as in `solve`.
     update
@@ -82,7 +86,8 @@ def boost(
         takes precedence: `boost(..., max_rounds=100)`.
     **keywords
         Fields of `BoostOptions`, and parameters of the formulation, as in `bind`, except those that the formulation
-        sets in every round.
+        sets in every round. A parameter with one value an example has one for each row of the oracle, or for each
+        example that counts.
 
     Returns
     -------
@@ -109,6 +114,7 @@ def boost(
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST, page)
     options = replace(read_record("options", options), **own)
+    d0, parameters = select_examples(page, oracle, d0, parameters)
     named = isinstance(update, str) and update == "newton"
     newton = named or (update is None and preferred(page, oracle, epsilon, backend))
     after = None
@@ -116,9 +122,10 @@ def boost(
         run, after = by_looks(page, oracle, epsilon, parameters, options)
         if run is not None:
             return run
-    problem = Problem.of(page, oracle.c, d0, epsilon, None if after else update, parameters)
-    if after is not None and named and problem.edges.edge_bound is None:  # below a bound steps are the page's own
-        problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
+    with rows_left_out(page, oracle.N, oracle.n_rows):
+        problem = Problem.of(page, oracle.c, d0, epsilon, None if after else update, parameters)
+        if after is not None and named and problem.edges.edge_bound is None:  # below a bound steps are the page's own
+            problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     options = after or options
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
@@ -132,6 +139,19 @@ def boost(
     handed_over = after is not None and after.start is not None
     moves = make(problem, backend, options.stabilization.idle, options.corrective)
     return _run(problem, oracle, moves, stopping, options, handed_over)
+
+
+def select_examples(
+    page: Formulation[Any], oracle: Oracle, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
+) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
+    """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
+
+    What has one value for each row that the oracle was made of loses the values of the rows with multiplicity 0.
+    """
+    values = dict(parameters)
+    for name in page.example_parameters & {name for name, value in values.items() if value is not None}:
+        values[name] = oracle.select_examples(as_array(name, values[name]))
+    return None if d0 is None else oracle.select_examples(as_array("d0", d0)), values
 
 
 def _run(

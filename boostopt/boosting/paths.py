@@ -11,12 +11,12 @@ import numpy as np
 
 from boostopt.arguments import function, optional, refused
 from boostopt.arrays import as_array
-from boostopt.boosting.boosts import BOOST, boost
+from boostopt.boosting.boosts import BOOST, boost, select_examples
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.pages import page_of
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.problem import Problem, rows_left_out
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
@@ -201,6 +201,10 @@ def path(
     each = optional(function, "each", each)
     page = page_of(formulation)
     check_keywords("path", options, BOOST, page)
+    d0, own = select_examples(
+        page, oracle, options.get("d0"), {name: options[name] for name in page.example_parameters & options.keys()}
+    )
+    options = {**options, **own, **({} if d0 is None else {"d0": d0})}
     name, values, fixed = _values(page, options)
     record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
@@ -215,7 +219,8 @@ def path(
         )
     for value in values.tolist():  # before the first run: a bad value would lose what was made
         here = {**fixed, name: value}
-        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon"), options.get("update"), here)
+        with rows_left_out(page, oracle.N, oracle.n_rows):
+            Problem.of(page, oracle.c, d0, options.get("epsilon"), options.get("update"), here)
     order = np.argsort(-values if name in DOWNWARDS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -52,6 +53,29 @@ def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.
     N = len(np.asarray(c))
     examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
     return page.next_parameters(Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
+
+
+@contextmanager
+def rows_left_out(page: Formulation[Any], N: int, n_rows: int) -> Generator[None]:
+    """Say in a ProblemError that some rows are no examples of a program: a page may have arrays as long as all rows.
+
+    Parameters
+    ----------
+    page
+        The formulation.
+    N, n_rows
+        Number of examples, and of the rows that they were taken from.
+    """
+    try:
+        yield
+    except ProblemError as failure:
+        if page.is_symmetric or N == n_rows:
+            raise
+        raise ProblemError(
+            f"{failure} {page.name} is stated over {N} examples here, of {n_rows} rows: the others have the weight 0 "
+            "or are held out. If the page has arrays with one value for each row, make them parameters of the domain "
+            "PER_EXAMPLE, which follow the rows."
+        ) from failure
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +271,16 @@ class Problem:
         examples = self.examples
         bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon})
         return twin, bound.parameters
+
+    @cached_property
+    def least_value(self) -> float:
+        """The bound of the program and of the soft margin before the first hypothesis: -1, or less where F is negative.
+
+        On the simplex, margins of at least -1 weigh 1 in all.
+        """
+        goal = self.goal
+        smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if goal is None else goal.least
+        return min(smallest, 0.0) - 1.0
 
     @cached_property
     def affordable(self) -> bool:

@@ -49,11 +49,12 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, hand
     d = problem.F.project(None)
     m = np.zeros(N)
     # Off the simplex, and with weights of both signs, a program may be worth less than -1.
-    least = -1.0 if problem.F.on_simplex and not problem.F.signed else -math.inf
+    least = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
     # What an algorithm takes for granted is no bound: no rule may stop by it.
-    start = State(0, np.zeros(0), m, d, least, -1.0, _known(_oracles(oracle, options), problem))
+    bounds = _known(_oracles(oracle, options), problem)
+    start = State(0, np.zeros(0), m, d, least, problem.least_value, bounds)
     if problem.two_sided:
-        start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=0.0)
+        start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=problem.least_value + 1.0)
     record = Record(
         problem=problem,
         collected=Collected(N),

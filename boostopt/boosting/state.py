@@ -97,9 +97,9 @@ class State(ImmutableArrays):
     d
         The next query to the oracle, a distribution of shape (N,).
     value
-        D(w), a lower bound of the program; -1 before the first hypothesis.
+        D(w), a lower bound of the program; `Problem.least_value` before the first hypothesis.
     soft_margin
-        The soft margin, or other value, of w over its sum; -1 before the first hypothesis.
+        The soft margin, or other value, of w over its sum; `Problem.least_value` before the first hypothesis.
     bounds
         The bounds from the answers of the oracle.
     certificate

@@ -154,7 +154,7 @@ class Total(Update):
         # The bound of the edges is not known before the oracle has answered; these weights are where it will end.
         solution = solve(goal.program(collected.margins), "auto", tol, deadline.time_limit)
         w, d = solution.certificate.w, self.problem.F.project(solution.certificate.d)
-        return replace(state, w=w, m=collected.margins.margins(w), d=d, value=-1.0, start=None)
+        return replace(state, w=w, m=collected.margins.margins(w), d=d, value=self.problem.least_value, start=None)
 
     def __call__(self, move: Move) -> State:
         among = working(move.state, move.collected, self.idle) if self.problem.goal is not None else None

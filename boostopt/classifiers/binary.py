@@ -27,7 +27,7 @@ from boostopt.boosting.run import Run
 from boostopt.boosting.serving import looked_at, preferred
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
-from boostopt.classifiers.examples import merged
+from boostopt.classifiers.examples import Counted, Values
 from boostopt.classifiers.held_out import HeldOut
 from boostopt.classifiers.intercept import WithConstants
 from boostopt.classifiers.margin_warnings import LITTLE, Advice, Judged, against_rest, warn_of_margins
@@ -35,9 +35,9 @@ from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import scaling_advice
+from boostopt.programs.parameters import per_example, scaling_advice
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT
-from boostopt.shapes import Array, Bool, Float
+from boostopt.shapes import Array, Float
 from boostopt.text import interval
 
 ROUNDED = 1e-9
@@ -174,33 +174,54 @@ class Plan:
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
-    def class_and_parameters(
-        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], stored: bool = False
-    ) -> tuple[Oracle, dict[str, Any]]:
-        """Return the class of hypotheses over the different examples, and the parameters of the formulation.
+    def values_of(self, N: int) -> Values:
+        """Return the parameters that have one value an example, one for each of N rows.
+
+        Raises
+        ------
+        ProblemError
+            Values are no such numbers.
+        """
+        advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
+        given = {name: value for name, value in (self.parameters or {}).items() if name in self.page.example_parameters}
+        return {
+            name: per_example(name, values, N, "row of X", advice.format(name))
+            for name, values in given.items()
+            if values is not None
+        }
+
+    def examples(self, examples: Counted) -> Counted:
+        """Return examples as the formulation allows: the different ones in their own order, or as they are.
+
+        Only a symmetric program is the same program over these.
+        """
+        return examples.merged() if self.page.is_symmetric else examples
+
+    def class_and_parameters(self, examples: Counted, k: int, stored: bool = False) -> tuple[Oracle, dict[str, Any]]:
+        """Return the class of hypotheses over the examples, and the parameters of the formulation.
 
         Parameters
         ----------
-        X, y, c
+        examples, k
             As in `run`.
         stored
             Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
         """
-        points, codes, c = merged(X, y.astype(np.int64), c)
-        c, parameters = self._bound(c)
-        signs = np.where(codes == 1, 1, -1).astype(np.int8)
-        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, points, signs, c)
+        codes = (examples.codes == k).astype(np.int64)
+        examples = examples.merged(codes) if self.page.is_symmetric else replace(examples, codes=codes)
+        c, parameters = self.bound(examples.c)
+        signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, examples.X, signs, c)
         if stored:
             check_stored(oracle)
         if self.intercept and not callable(self.base):
-            oracle = WithConstants(oracle, points.shape[1], float(self.epsilon))
-        return oracle, parameters
+            oracle = WithConstants(oracle, examples.X.shape[1], float(self.epsilon))
+        return oracle, {**parameters, **examples.values}
 
     def run(
         self,
-        X: Any,
-        y: Bool[Array, " N"],
-        c: Float[Array, " N"],
+        examples: Counted,
+        k: int,
         before: Run | None,
         file: Any,
         label: Any = None,
@@ -210,8 +231,10 @@ class Plan:
 
         Parameters
         ----------
-        X, y, c
-            Features, whether an example is of the second class, multiplicities.
+        examples
+            The examples, as `examples` returns them.
+        k
+            The number of the class that is told from the rest.
         before
             An earlier run over the same examples and class to go on from, or None.
         file
@@ -221,7 +244,7 @@ class Plan:
         held
             Examples to stop by, or None.
         """
-        oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
+        oracle, parameters = self.class_and_parameters(examples, k, file is not None)
         return self._boosted(oracle, parameters, before, file, label, held)
 
     def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
@@ -392,8 +415,13 @@ class Plan:
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
     def _parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
-        """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded."""
-        values = dict(self.parameters or {})
+        """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded.
+
+        Those with one value an example belong to the examples.
+        """
+        values = {
+            name: value for name, value in (self.parameters or {}).items() if name not in self.page.example_parameters
+        }
         if self.eta is not None and "eta" in self.page.parameters:
             values["eta"] = float(self.eta)
         if "nu" not in self.page.parameters:
@@ -405,8 +433,8 @@ class Plan:
             )
         return {**values, "nu": float(self.nu) if _whole(self.nu) else max(float(self.nu) * total, 1.0)}
 
-    def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
-        """Return the multiplicities and the parameters of the formulation."""
+    def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+        """Return the multiplicities and the parameters of the formulation, where nu is a count of them."""
         total = float(c.sum())
         # N additions are wrong by N of the last digits of their sum at most.
         values = self._parameters(total, len(c), max(FULL_SUPPORT, len(c) * EPSILON))
@@ -414,8 +442,8 @@ class Plan:
             return c, values
         share = 1.0 if _whole(self.nu) else float(self.nu)
         # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
-        # caps of 1 and more, all as void as those of one. A power of 2 scales exactly.
-        if (least := float(c.min())) < 1.0:
+        # caps of 1 and more, all as void as those of one. A power of 2 scales exactly. Other terms of F may change.
+        if (least := float(c.min())) < 1.0 and share * total < 1.0:
             c = np.ldexp(c, 1 - math.frexp(least)[1])
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 

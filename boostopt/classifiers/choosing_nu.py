@@ -17,7 +17,7 @@ from boostopt.classifiers.examples import Counted
 from boostopt.classifiers.margin_warnings import OF_SEVERAL, OF_TWO
 from boostopt.classifiers.scorers import side_by_side
 from boostopt.errors import ProblemError
-from boostopt.shapes import Array, Bool, Float, Int
+from boostopt.shapes import Array, Float
 
 FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 """The values of nu, as shares of the largest that gives no class up: see `margin_warnings`."""
@@ -57,14 +57,15 @@ def nu_path(plan: Plan, examples: Counted) -> NuPath:
     plan
         The parameters of the classifier, but nu.
     examples
-        The different examples with their weights.
+        The examples with their weights.
 
     Raises
     ------
     ProblemError
         A class has one example only.
     """
-    smallest = int(np.bincount(examples.codes).min())
+    groups, codes = examples.groups
+    smallest = int(np.bincount(codes).min())
     if smallest < 2:
         raise ProblemError(
             'nu="auto" holds out examples of each class, so each class needs at least two different examples; got a '
@@ -76,39 +77,41 @@ def nu_path(plan: Plan, examples: Counted) -> NuPath:
     nus = np.array(FRACTIONS) * min(largest, 1.0)
     alone = replace(plan, checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(FOLDS, smallest), shuffle=True, random_state=plan.seed or 0)
-    parts = folds.split(np.zeros(len(examples.codes)), examples.codes)
-    tasks = [delayed(_right)(alone, examples, learnt, held, nus) for learnt, held in parts]
+    parts = folds.split(np.zeros(len(codes)), codes)
+    tasks = [
+        delayed(_right)(alone, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in both), nus)
+        for both in parts
+    ]
     right: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return NuPath(nus, np.sum(right, axis=0) / examples.c.sum())
 
 
-def _right(
-    plan: Plan, examples: Counted, learnt: Int[Array, " n"], held: Int[Array, " m"], nus: Float[Array, " k"]
-) -> Float[Array, " k"]:
+def _right(plan: Plan, learnt: Counted, held: Counted, nus: Float[Array, " k"]) -> Float[Array, " k"]:
     """Return the weight of the held-out examples that is predicted right at each nu."""
-    X, codes, c = examples.X[learnt], examples.codes[learnt], examples.c[learnt]
-    several = len(examples.classes) > 2
-    told = range(len(examples.classes)) if several else (1,)
+    several = len(learnt.classes) > 2
+    told = range(len(learnt.classes)) if several else (1,)
     # For each class the runs along the path, and their values side by side at each nu.
-    paths = [_along(plan, X, codes == k, c, nus) for k in told]
-    X_held = examples.X[held]
+    paths = [_along(plan, learnt, k, nus) for k in told]
     right = np.zeros(len(nus))
     for j in range(len(nus)):
-        f = side_by_side(runs[j].decision_function(X_held) for runs in paths)
+        f = side_by_side(runs[j].decision_function(held.X) for runs in paths)
         predicted = f.argmax(axis=1) if several else decided(f, "majority", paths[0][j].majority) > 0
-        right[j] = examples.c[held][predicted == examples.codes[held]].sum()
+        right[j] = held.c[predicted == held.codes].sum()
     return right
 
 
-def _along(plan: Plan, X: Any, y: Bool[Array, " n"], c: Float[Array, " n"], nus: Float[Array, " k"]) -> list[Run]:
-    """Return the runs at ascending nus; each begins where that of the next larger nu ended, as in `path`.
+def _along(plan: Plan, examples: Counted, k: int, nus: Float[Array, " k"]) -> list[Run]:
+    """Return the runs of class k at ascending nus; each begins where that of the next larger nu ended, as in `path`.
 
     Looks are faster than steps that begin elsewhere: where they serve each run is one by itself.
     """
     runs = list[Run]()
-    before: Run | None = None
+    before, total = None, 0.0
     for nu in reversed(nus.tolist()):
-        run = replace(plan, nu=nu).run(X, y, c, before, None)
+        here = replace(plan, nu=nu)
+        earlier, total = total, float(here.bound(examples.c)[0].sum())
+        # Where a share of the weights is less than one example they are scaled: then the examples are others.
+        run = here.run(examples, k, before if total == earlier else None, None)
         runs.append(run)
         before = None if isinstance(run, LookedRun) or run.problem.update == "reweighting" else run
     return runs[::-1]

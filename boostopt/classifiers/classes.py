@@ -23,14 +23,14 @@ def runs_of(
     plan: Plan, examples: Counted, before: Sequence[Run | None], held: HeldOut | None = None
 ) -> tuple[Run, ...]:
     """Return the run of two classes, or of each class against the rest, on from an earlier one where there is one."""
-    X, codes, c, classes = examples.X, examples.codes, examples.c, examples.classes
+    classes = examples.classes
     files = files_of(plan.checkpoint, len(before))
     if len(before) == 1:
-        return (plan.run(X, codes == 1, c, before[0], files[0], classes[1], held),)
+        return (plan.run(examples, 1, before[0], files[0], classes[1], held),)
     if plan.time_limit is not None:
         together: Any = effective_n_jobs(plan.n_jobs)
         plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
-    tasks = (delayed(plan.run)(X, codes == k, c, before[k], files[k], classes[k], held) for k in range(len(before)))
+    tasks = (delayed(plan.run)(examples, k, before[k], files[k], classes[k], held) for k in range(len(before)))
     runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return tuple(runs)
 

@@ -1,10 +1,10 @@
-"""The examples of classifiers: labels, weights as numbers of copies, equal examples merged."""
+"""The examples of classifiers: labels, weights as numbers of copies, values of parameters, equal examples merged."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, cast
 
@@ -26,9 +26,18 @@ BALANCED = "balanced"
 """The class weights that give each class the same total."""
 
 
+Values = Mapping[str, Float[Array, " N"]]
+"""The parameters of a formulation that have one value an example, by name, each of shape (N,)."""
+
+
+def no_values() -> dict[str, Any]:
+    """Return the values of no parameters."""
+    return {}
+
+
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The different examples that count.
+    """The examples that count.
 
     Attributes
     ----------
@@ -40,12 +49,44 @@ class Counted:
         Multiplicities, shape (N,), positive.
     classes
         The labels, ascending, shape (classes,).
+    values
+        Values of parameters, each of shape (N,).
     """
 
     X: Any
     codes: Int[Array, " N"]
     c: Float[Array, " N"]
     classes: npt.NDArray[Any]
+    values: Values = field(default_factory=no_values)
+
+    def take(self, rows: Int[Array, " n"]) -> Counted:
+        """Return some of them, with all that belongs to each."""
+        values = {name: each[rows] for name, each in self.values.items()}
+        return replace(self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], values=values)
+
+    def merged(self, codes: Int[Array, " N"] | None = None) -> Counted:
+        """Return the different examples in an order that is theirs, each with its whole weight.
+
+        So neither the order of the examples matters, nor whether one comes twice or has the weight 2: to the last
+        digit. Examples with equal features and codes but unequal values of parameters are different.
+
+        Parameters
+        ----------
+        codes
+            Other numbers of classes, shape (N,), for the examples that are returned.
+        """
+        examples = self if codes is None else replace(self, codes=codes)
+        examples = examples if scipy.sparse.issparse(self.X) else replace(examples, X=self.X + 0.0)  # -0 becomes 0
+        order, first = _sorted_by_equality(examples.X, examples.codes, examples.values)
+        return replace(examples.take(order[first]), c=np.add.reduceat(self.c[order], first))
+
+    @property
+    def groups(self) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
+        """The number of the group of each example, in which features and class are equal, and the class of each."""
+        order, first = _sorted_by_equality(self.X if scipy.sparse.issparse(self.X) else self.X + 0.0, self.codes, {})
+        group = np.empty(len(order), dtype=np.int64)
+        group[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        return group, self.codes[order[first]]
 
     def weighted(self, class_weight: Any) -> Counted:
         """Return them with multiplicities times those of their classes: a mapping from labels, "balanced" or None.
@@ -61,8 +102,16 @@ class Counted:
         return replace(self, c=_multiplied(self.c, factors[self.codes]))
 
 
-def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any) -> Counted:
-    """Return the different examples of positive weight, each with its whole weight.
+def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values | None = None) -> Counted:
+    """Return the examples of positive weight, in their order.
+
+    Parameters
+    ----------
+    X, labels, sample_weight
+        Features: a float64 array, or compressed rows in canonical format without explicit zeros. Labels, and weights or
+        None.
+    values
+        Values of parameters, one for each row of X.
 
     Raises
     ------
@@ -73,7 +122,8 @@ def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any) -> Counted:
     weights = _checked_weights(sample_weight, len(labels))
     counting = weights > 0
     classes, codes = _classes_of(labels[counting])
-    return Counted(*merged(X[counting], codes, weights[counting]), classes)
+    selected = {name: each[counting] for name, each in (values or {}).items()}
+    return Counted(X[counting], codes, weights[counting], classes, selected)
 
 
 def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
@@ -119,43 +169,31 @@ def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, 
     return classes, codes
 
 
-def merged(
-    X: Any, codes: Int[Array, " N"], weights: Float[Array, " N"]
-) -> tuple[Any, Int[Array, " n"], Float[Array, " n"]]:
-    """Return the different examples in an order that is theirs, each with its whole weight.
-
-    So neither the order of the examples matters, nor whether one comes twice or has the weight 2: to the last digit.
-
-    Parameters
-    ----------
-    X
-        Features, shape (N, features): a float64 array, or compressed rows in canonical format without explicit zeros.
-    codes
-        Numbers of the classes.
-    weights
-        Positive.
-    """
-    sparse = scipy.sparse.issparse(X)
-    rows: Any = X if sparse else X + 0.0  # -0 becomes 0
-    keys = _keys_of_sparse(rows, codes) if sparse else _keys(rows, codes)
+def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
+    """Return an order in which equal examples follow each other, and where in it each different example begins."""
+    of_rows = [codes, *(values[name] + 0.0 for name in sorted(values))]
+    keys = _keys_of_sparse(X, of_rows) if scipy.sparse.issparse(X) else _keys(X, of_rows)
     order = keys.argsort(kind="stable")
     keys = keys[order]
-    first = np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
-    kept = order[first]
-    return rows[kept], codes[kept], np.add.reduceat(weights[order], first)
+    return order, np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
 
 
-def _keys(rows: Float[Array, "N features"], codes: Int[Array, " N"]) -> npt.NDArray[Any]:
+def _keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example: any order will do, and sorting numbers would take a pass for each feature."""
-    table = np.column_stack([codes, rows])
+    table = np.column_stack([*of_rows, rows])
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
-def _keys_of_sparse(rows: Any, codes: Int[Array, " N"]) -> npt.NDArray[Any]:
+def _keys_of_sparse(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example, of different lengths."""
-    ends = zip(codes.tolist(), rows.indptr[:-1], rows.indptr[1:], strict=True)
+    codes, *values = of_rows
+    further = np.column_stack(values) if values else np.empty((len(codes), 0))
+    ends = zip(codes.tolist(), further, rows.indptr[:-1], rows.indptr[1:], strict=True)
     keys = np.empty(len(codes), dtype=object)
-    keys[:] = [b"%d:" % code + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes() for code, a, b in ends]
+    keys[:] = [
+        b"%d:" % code + own.tobytes() + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes()
+        for code, own, a, b in ends
+    ]
     return keys
 
 

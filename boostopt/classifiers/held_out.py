@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import train_test_split
 
-from boostopt.shapes import Array, Bool, Int8
+from boostopt.shapes import Array, Bool, Int, Int8
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +34,8 @@ class HeldOut:
 
 def parted(
     X: Any, labels: npt.NDArray[Any], sample_weight: Any, fraction: Any, seed: int | None
-) -> tuple[Any, npt.NDArray[Any], Any, HeldOut]:
-    """Return features, labels and weights to learn from, and the examples to stop by.
+) -> tuple[Int[Array, " n"], HeldOut]:
+    """Return the rows to learn from, ascending, and the examples to stop by.
 
     Parameters
     ----------
@@ -53,13 +53,11 @@ def parted(
         A class has too few examples, in scikit-learn's words.
     """
     if fraction is None:
-        return X, labels, sample_weight, HeldOut(X, labels)
+        return np.arange(len(labels)), HeldOut(X, labels)
     counting: Bool[Array, " N"] = np.ones(len(labels), dtype=bool)
     if sample_weight is not None:
         counting = np.asarray(sample_weight, dtype=np.float64) > 0
     learnt, held = train_test_split(
         np.flatnonzero(counting), test_size=fraction, stratify=labels[counting], random_state=seed or 0
     )
-    learnt = np.sort(learnt)
-    weights = None if sample_weight is None else np.asarray(sample_weight)[learnt]
-    return X[learnt], labels[learnt], weights, HeldOut(X[held], labels[held])
+    return np.sort(learnt), HeldOut(X[held], labels[held])

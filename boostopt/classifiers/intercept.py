@@ -58,6 +58,13 @@ class WithConstants(RowsOracle):
         return needed(self._oracle.y, "the classes of an oracle that was made of examples")
 
     @property
+    def n_rows(self) -> int:
+        return self._oracle.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return self._oracle.select_examples(values)
+
+    @property
     def total(self) -> float:
         return self._oracle.total
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from os import PathLike
@@ -17,6 +17,7 @@ from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.columns import AUTO
 from boostopt.boosting.pages import page_of
+from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.run import Run
 from boostopt.certificates.saving import named_features
 from boostopt.classifiers.binary import Plan
@@ -44,7 +45,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
 
     The decision function f(x) = sum_q w_q h_q(x) / sum |w| lies in [-1, 1]. With two classes, f is positive for the
     second class. With more than two classes, the classifier learns each class against the rest and predicts the class
-    with the largest f. The order of the examples does not matter.
+    with the largest f. The order of the examples does not matter if the program is symmetric in the examples, as those
+    of `list_formulations()` are. If it may not be (`is_symmetric` of the formulation), the fit keeps the rows as they
+    are; examples of weight 0 are left out, with their values of parameters.
 
     Parameters
     ----------
@@ -102,7 +105,8 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     n_iter_no_change
         Boosting stops after this number of rounds without a smaller error on the held-out examples, at least 1.
     parameters
-        Further parameters of the formulation by name, such as {"C": 0.1}.
+        Further parameters of the formulation by name, such as {"C": 0.1}. A parameter with one value an example has the
+        shape (N,), in the order of the rows of X; see also `fit`.
     base_options
         Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
     intercept
@@ -170,7 +174,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     probability: Any = False
     verbose: Any = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **per_example: Any) -> MarginBoostClassifier:
         """Fit the classifier.
 
         Parameters
@@ -184,6 +188,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         sample_weight
             Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster they must be
             whole numbers.
+        **per_example
+            Parameters of the formulation with one value an example, by name, each of shape (N,). `parameters` takes
+            them too; scikit-learn's searches and cross-validation split only those that are passed here.
 
         Warns
         -----
@@ -201,7 +208,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         KeyboardInterrupt
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
-        plan = self._plan()
+        plan = self._plan(per_example)
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_collection(X):
             return self._fit_on_cluster(plan, X, y, sample_weight)
@@ -209,11 +216,12 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
-        learnt, held = self._learnt(plan, features, labels, sample_weight)
         with one_thread():
-            examples = counted(*learnt).weighted(self.class_weight)
-            plan = self._chosen(plan, examples)
-            self._take(runs_of(plan, examples, self._before(examples.classes), held), examples.classes)
+            examples, held = self._learnt(plan, features, labels, sample_weight)
+            with rows_left_out(plan.page, len(examples.c), len(labels)):
+                plan = self._chosen(plan, examples)
+                runs = runs_of(plan, examples, self._before(examples.classes), held)
+            self._take(runs, examples.classes)
             f = self._values(features)
         vars(self).pop("validation_score_", None)
         if held is not None:
@@ -224,7 +232,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         vars(self).pop("sigmoids_", None)
         if plan.probability:
-            self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight)
+            self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight, plan.values_of(len(labels)))
         plan.warn_of_ends(self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -247,6 +255,11 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         return plan
 
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        for name in plan.page.example_parameters & (plan.parameters or {}).keys():
+            raise OptionError(
+                f"{name} has one value an example, which needs rows in memory; got rows on a cluster. Load the rows "
+                "into memory: X.compute(), y.compute()."
+            )
         if plan.chooses:
             raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
         self.nu_ = plan.nu
@@ -268,14 +281,16 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 
-    def _learnt(
-        self, plan: Plan, features: Any, labels: Any, sample_weight: Any
-    ) -> tuple[tuple[Any, Any, Any], HeldOut | None]:
+    def _learnt(self, plan: Plan, features: Any, labels: Any, sample_weight: Any) -> tuple[Counted, HeldOut | None]:
         """Return the examples to learn from, with their weights, and those to stop by, or None."""
-        if not plan.early_stopping:
-            return (features, labels, sample_weight), None
-        *learnt, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
-        return (learnt[0], learnt[1], learnt[2]), held
+        values, held = plan.values_of(len(labels)), None
+        if plan.early_stopping:
+            rows, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+            features, labels = features[rows], labels[rows]
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            values = {name: each[rows] for name, each in values.items()}
+        examples = counted(features, labels, sample_weight, values)
+        return plan.examples(examples).weighted(self.class_weight), held
 
     def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Take what runs have found."""
@@ -284,16 +299,17 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         self._scorers = tuple(map(Scorer.of, runs))
         self.n_iter_: int = max(run.rounds for run in runs)
 
-    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None) -> Oracle:
+    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Oracle:
         """Return the class of hypotheses that a fit to these examples uses, without fitting.
 
-        Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same base,
-        base_options, reflexive, intercept and class_weight as the fitted one. With `early_stopping`, it also needs the
-        same random_state, a number or None, and the same validation_fraction.
+        Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same
+        formulation, nu, base, base_options, reflexive, intercept and class_weight as the fitted one, and the same
+        parameters with one value an example. With `early_stopping`, it also needs the same random_state, a number or
+        None, and the same validation_fraction.
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, **per_example
             As in `fit`.
         label
             With more than two classes, the class that the run separates from the rest.
@@ -309,16 +325,20 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         labels: Any
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
-        plan = self._plan()
+        plan = self._plan(per_example)
         # The class is the same for all shares; only for less than one example c is scaled.
         plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses else plan
-        learnt, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
-        examples = counted(*learnt).weighted(self.class_weight)
-        second = examples.codes == told_apart(examples.classes, label)
-        return plan.class_and_parameters(examples.X, second, examples.c)[0]
+        examples, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
+        return plan.class_and_parameters(examples, told_apart(examples.classes, label))[0]
 
     def save_certificate(
-        self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None
+        self,
+        path: str | PathLike[str],
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        label: Any = None,
+        **per_example: Any,
     ) -> None:
         """Save the certificate of the soft margin over the whole class of hypotheses, with its proof.
 
@@ -326,8 +346,8 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         ----------
         path
             The file, JSON text. `boostopt.verify(path, classifier.class_of(X, y))` checks it.
-        X, y, sample_weight
-            The examples that the classifier was fitted to.
+        X, y, sample_weight, **per_example
+            The examples that the classifier was fitted to, as in `fit`.
         label
             With more than two classes, the class whose certificate is saved.
 
@@ -351,7 +371,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
         made = named_features(() if names is None else [str(name) for name in names])
-        run.save_certificate(path, self.class_of(X, y, sample_weight, label), made)
+        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), made)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the classifier to a model file of plain numbers, without pickle: see `load`.
@@ -391,12 +411,35 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         tags.input_tags.sparse = get_tags(self.base).input_tags.sparse if fits else True
         return tags
 
-    def _plan(self) -> Plan:
-        """Return the parameters, checked."""
+    def _plan(self, per_example: Mapping[str, Any]) -> Plan:
+        """Return the parameters, with those of the formulation that have one value an example, checked."""
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
         own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
-        return Plan(page=page_of(self.formulation), seed=_seed(self.random_state), **own)
+        plan = Plan(
+            page=page_of(self.formulation),
+            seed=_seed(self.random_state),
+            **{**own, **self._parameters_with(per_example)},
+        )
+        for name in per_example.keys() - plan.page.example_parameters:
+            raise OptionError(
+                f"fit takes parameters with one value an example; got {name}, which has one value. Pass "
+                f"parameters={{{name!r}: ...}}."
+            )
+        return plan
+
+    def _parameters_with(self, per_example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the formulation with those that were passed to `fit`."""
+        parameters: Any = self.parameters or {}
+        if not per_example or not isinstance(parameters, Mapping):  # what is no mapping is refused as such
+            return {}
+        own: Mapping[str, Any] = parameters
+        for name in per_example:
+            if own.get(name) is not None:
+                raise OptionError(
+                    f"{name} must be passed once; got it in parameters and in fit. Leave out one of both."
+                )
+        return {"parameters": {**own, **per_example}}
 
     def _before(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
         """Return the runs to go on from, None where there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ ALONE: dict[str, Any] = {"probability": False, "checkpoint": None, "verbose": Fa
 """What classifiers that are fitted for the sigmoid alone are without."""
 
 
-def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Float[Array, "k 2"]:
+def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[str, Any]) -> Float[Array, "k 2"]:
     """Return a and b of the sigmoids 1 / (1 + exp(a f + b)) that fit f on the held-out parts of five folds.
 
     There is one sigmoid, that of the second of two classes, or one of each class against the rest.
@@ -34,6 +35,8 @@ def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Float[Array, 
         A fitted classifier. Classifiers like it are fitted to four folds each.
     X, y, sample_weight
         The examples that it was fitted to.
+    values
+        Parameters of the formulation with one value an example, by name.
 
     Raises
     ------
@@ -48,13 +51,15 @@ def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Float[Array, 
         )
     alike: Any = clone(model)
     alike.set_params(**ALONE, nu=model.nu_)
+    if values and model.parameters:  # the folds have parts of them
+        alike.set_params(parameters={name: each for name, each in model.parameters.items() if name not in values})
     how: Any = {"method": "sigmoid", "cv": FOLDS, "ensemble": False}  # its annotations are wrong about the last
     search: Any = CalibratedClassifierCV(alike, **how)
     with warnings.catch_warnings():
         # The fit itself has said them.
         warnings.simplefilter("ignore", MarginWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(X, y, sample_weight=sample_weight)
+        search.fit(X, y, sample_weight=sample_weight, **values)
     calibrators: Any = search.calibrated_classifiers_[0].calibrators
     return np.array([[calibrator.a_, calibrator.b_] for calibrator in calibrators])
 

@@ -80,7 +80,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
-        examples = counted(features, labels, sample_weight)
+        examples = counted(features, labels, sample_weight).merged()
         self.classes_: npt.NDArray[Any] = examples.classes
         codes = examples.codes
         # Two classes need one output: the other would be its negation.

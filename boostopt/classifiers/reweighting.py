@@ -15,6 +15,7 @@ from boostopt.backends.base import Backend
 from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.pages import run_by_name
+from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.soft_margin import Goal, value_in_words
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
@@ -27,7 +28,7 @@ from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.margins import Margins
-from boostopt.oracles.examples import multiplicities
+from boostopt.oracles.examples import multiplicities, select_counting
 from boostopt.oracles.fitted import VALUES
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
@@ -150,12 +151,14 @@ def reweight(
     backend
         The backend that solves the program, as in `solve`. Any backend may compute the bound on the best soft margin.
     d0
-        Reference distribution, shape (N,); proportional to the multiplicities by default.
+        Reference distribution, shape (N,), with sum 1 over the rows of positive weight; proportional to the
+        multiplicities by default.
     options
         The values and the own weights of the members, and the accuracy. You can also pass each field by its name, which
         takes precedence: `reweight(..., values="predict_proba")`.
     **keywords
-        Fields of `ReweightOptions`, and parameters of the formulation, as in `bind`: nu is a count, not a fraction.
+        Fields of `ReweightOptions`, and parameters of the formulation, as in `bind`: nu is a count, not a fraction. A
+        parameter with one value an example has the shape (N,), in the order of the rows.
 
     Returns
     -------
@@ -285,7 +288,13 @@ class Asked:
                 "one class. Pass examples of the other class."
             )
         U = members.margins(X, signs, rows) if margins is None else margins
-        program = _bound(self.page, U, c, _of_rows(self.d0, rows, len(signs)), reflexive, self.parameters)
+        of_rows = {
+            name: _of_rows(name, value, rows, len(signs)) if name in self.page.example_parameters else value
+            for name, value in self.parameters.items()
+        }
+        d0 = _of_rows("d0", self.d0, rows, len(signs))
+        with rows_left_out(self.page, len(rows), len(signs)):
+            program = _bound(self.page, U, c, d0, reflexive, of_rows)
         solution = solve(program, self.backend, tol).raise_if_failed()
         goal = _goal(program, solution, reflexive)
         best = _best(goal, solution, U, tol)
@@ -342,12 +351,9 @@ def _read_record(options: object) -> ReweightOptions:
     return record or ReweightOptions()
 
 
-def _of_rows(d0: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
-    """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
-    if d0 is None:
-        return None
-    reference = as_array("d0", d0)
-    return reference[rows] if reference.shape == (N,) else reference
+def _of_rows(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
+    """Return one value for each example that counts, from one for each row; other shapes are refused by `bind`."""
+    return None if values is None else select_counting(as_array(name, values), rows, N)
 
 
 def _bound(

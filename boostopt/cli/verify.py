@@ -22,11 +22,16 @@ from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, listed_briefly
 from boostopt.files import lack_of
 from boostopt.oracles import Oracle
-from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import typical
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import interval
 from boostopt.verification import Verification
 from boostopt.verification.verifying import CertificateFile
+
+FEW = 1e-12
+"""A share nu that is less than one example: a fit scales weights below 1 then."""
 
 
 @command("verify")
@@ -39,7 +44,10 @@ def verify_command(
     hypotheses: ClassOptions,
     classifier: Annotated[
         bool,
-        typer.Option("--classifier", help="It is the proof of a fit: equal examples are one, constants belong to it."),
+        typer.Option(
+            "--classifier",
+            help="It is the proof of a fit: equal examples are one where the page allows it, constants belong to it.",
+        ),
     ] = False,
     class_weight: ClassWeight = None,
     page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
@@ -69,10 +77,14 @@ def verify_command(
         dataset = files.load(data).in_order(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
-            arguments = dataset, hypotheses, draw.random_state, weights
+            arguments = dataset, hypotheses, draw.random_state, weights, own
             oracle = _class_of(classifier, *arguments)
             total = oracle.total
             verification = file.verify(oracle, formulation=own, exact=exact)
+            if not verification and classifier:
+                scaled = _class_of_fit(dataset, hypotheses, weights, own, FEW)
+                if scaled.digest != oracle.digest:
+                    verification = file.verify(scaled, formulation=own, exact=exact) or verification
             if not verification and dataset.X is not None and hypotheses.oracle != TREE:
                 other = file.verify(_class_of(not classifier, *arguments), formulation=own)
                 verification = replace(verification, reason=verification.reason + _hint(other, classifier))
@@ -103,11 +115,16 @@ def _class_weight(text: str | None, dataset: Dataset) -> Any:
 
 
 def _class_of(
-    classifier: bool, dataset: Dataset, hypotheses: ClassOptions, random_state: int, class_weight: Any
+    classifier: bool,
+    dataset: Dataset,
+    hypotheses: ClassOptions,
+    random_state: int,
+    class_weight: Any,
+    page: Formulation[Any] | None,
 ) -> Oracle:
     """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
     if classifier:
-        return _class_of_fit(dataset, hypotheses, class_weight)
+        return _class_of_fit(dataset, hypotheses, class_weight, page)
     return hypotheses.over(dataset, random_state)[0]
 
 
@@ -131,19 +148,26 @@ def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
     )
 
 
-def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions, class_weight: Any) -> Oracle:
-    """Return the class of hypotheses of `boostopt fit`.
+def _class_of_fit(
+    dataset: Dataset, hypotheses: ClassOptions, class_weight: Any, page: Formulation[Any] | None, nu: float = 1.0
+) -> Oracle:
+    """Return the class of hypotheses of `boostopt fit`; of its parameters, only a tiny nu changes the multiplicities.
 
     Raises
     ------
     OptionError
         The data are margins instead of examples, or there is no such class or option.
     """
+    from boostopt.classifiers.binary import OWN
     from boostopt.estimators import MarginBoostClassifier
 
     if dataset.X is None:
         raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
+    N, required = int(dataset.X.shape[0]), {} if page is None else page.parameters
     model = MarginBoostClassifier(
+        default_formulation() if page is None else page,
+        nu=nu,
+        parameters={name: typical(its.domain, N) for name, its in required.items() if its.required and name not in OWN},
         base=hypotheses.oracle or "stump",
         base_options=hypotheses.options or None,
         reflexive=hypotheses.reflexive is not False,

@@ -170,6 +170,18 @@ class Oracle(ABC):
         return np.ones(self.N)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows that the oracle was made of: the examples, and what has the multiplicity 0."""
+        return self.N
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        """Return the values of the examples that count, from one value for each row that the oracle was made of.
+
+        An array of another shape is returned unchanged, as every array is if all rows count.
+        """
+        return values
+
+    @property
     @abstractmethod
     def y(self) -> Num[Array, " N"] | None:
         """Labels -1 and 1, None if only margins are known."""

@@ -28,14 +28,14 @@ from boostopt.oracles.binning import (
     step_of,
 )
 from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.examples import check_classes
+from boostopt.oracles.examples import check_classes, select_counting
 from boostopt.oracles.features import Features
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.stump import Stump
 from boostopt.rows.coding import Coded
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows, countable
-from boostopt.shapes import Array, Float, Int8
+from boostopt.shapes import Array, Float, Int, Int8, Num
 
 BYTE, MOST = 256, 65_536
 """The numbers of codes in one byte and in two bytes."""
@@ -95,6 +95,9 @@ class BinnedStumps(RowsOracle, Placeable):
     coded: Coded
     reflexive: bool
 
+    _selection: tuple[Int[Array, " N"], int] | None = None
+    """The rows that count, and the number of all rows; None if all count."""
+
     def __init__(
         self,
         X: Any,
@@ -113,7 +116,7 @@ class BinnedStumps(RowsOracle, Placeable):
         """Encode the rows, in a file if one is given."""
         rows = Given(X, y, c)
         check_classes(rows.y)
-        self._y, self._c, self._features = rows.y, rows.c, rows.features
+        self._y, self._c, self._features, self._selection = rows.y, rows.c, rows.features, rows.selection
         self._cuts, self.complete = cuts_of(rows, self._bins)
         made = codes_in_memory if path is None else partial(codes_in_file, path)
         self.coded = Coded.of(made(rows, self._cuts, self._dtype), self._cuts)
@@ -146,6 +149,13 @@ class BinnedStumps(RowsOracle, Placeable):
     @property
     def y(self) -> Int8[Array, " N"]:
         return self._y
+
+    @property
+    def n_rows(self) -> int:
+        return self.N if self._selection is None else self._selection[1]
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return values if self._selection is None else select_counting(values, *self._selection)
 
     def best(self, query: Query) -> Answer:
         """Return the stumps with the largest edges.

@@ -53,6 +53,12 @@ class Given:
         self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
         self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
 
+    @property
+    def selection(self) -> tuple[Int[Array, " N"], int] | None:
+        """The rows that count, and the number of all rows; None if all count."""
+        n_rows = int(self._X.shape[0])
+        return None if len(self._rows) == n_rows else (self._rows, n_rows)
+
     def blocks(self) -> Iterator[Float[Array, "_ features"]]:
         """Yield the features, checked.
 

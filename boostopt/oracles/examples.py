@@ -34,12 +34,15 @@ class Labelled(ImmutableArrays):
         Multiplicities, shape (N,), positive.
     rows
         The row of each example in the input, shape (N,); rows of multiplicity 0 are left out.
+    n_rows
+        Number of rows of the input.
     """
 
     X: Any
     y: Int8[Array, " N"]
     c: Float[Array, " N"]
     rows: Int[Array, " N"]
+    n_rows: int
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,9 +85,14 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     """
     features, labels = features_and_signs(X, y)
     rows, counts = multiplicities(c, len(labels))
-    all_rows, labels = len(rows) == len(labels), labels[rows]
+    n_rows, labels = len(labels), labels[rows]
     check_classes(labels)
-    return Labelled(features if all_rows else features[rows], labels, counts, rows)
+    return Labelled(features if len(rows) == n_rows else features[rows], labels, counts, rows, n_rows)
+
+
+def select_counting(values: Num[Array, " rows"], rows: Int[Array, " N"], n_rows: int) -> Num[Array, " N"]:
+    """Return values of the rows that count, from values of all rows; values of another shape unchanged."""
+    return values[rows] if values.shape == (n_rows,) else values
 
 
 def check_classes(labels: Int8[Array, " N"]) -> None:
@@ -180,6 +188,13 @@ class OracleOfExamples(Oracle):
     @property
     def y(self) -> Int8[Array, " N"]:
         return self._examples.y
+
+    @property
+    def n_rows(self) -> int:
+        return self._examples.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return select_counting(values, self._examples.rows, self._examples.n_rows)
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the number of features of the examples, all finite."""

@@ -18,7 +18,7 @@ from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.examples import multiplicities
+from boostopt.oracles.examples import multiplicities, select_counting
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.sign_columns import cut_at_zero, signs_part
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
@@ -137,6 +137,8 @@ class GivenMargins(Placeable):
 
     reflexive: bool
     guarantee: float | None
+    _selection: tuple[Int[Array, " N"], int] | None = None
+    """The rows that count, and the number of all rows; None if all count."""
 
     def __init__(
         self,
@@ -169,6 +171,7 @@ class GivenMargins(Placeable):
         """Set the margins of the examples that count."""
         margins = Margins(U)
         rows, self._c = multiplicities(c, margins.N)
+        self._selection = None if len(rows) == margins.N else (rows, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
         self._t = margins.t
 
@@ -183,6 +186,13 @@ class GivenMargins(Placeable):
     @property
     def y(self) -> None:
         return None
+
+    @property
+    def n_rows(self) -> int:
+        return self.N if self._selection is None else self._selection[1]
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return values if self._selection is None else select_counting(values, *self._selection)
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return the margins of a column, or of its negation if the class contains it.

@@ -383,6 +383,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
 class Combination(Formulation[Any]):
     """F the conjugate of a loss, G that of a penalty; the problems are the derived ones."""
 
+    is_symmetric = True
     of_margins: MarginLoss
     of_weights: WeightPenalty
     signed: bool

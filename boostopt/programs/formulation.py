@@ -24,6 +24,7 @@ from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.programs.parameters import (
     LARGEST,
+    OF_EXAMPLES,
     POSITIVE,
     SMALLEST,
     Parameter,
@@ -43,6 +44,9 @@ P = TypeVar("P")
 
 STATING = ("regularizer", "edge_function", "canonical", "Parameters", "smoothed_as")
 """What a class states its program by: a subclass that redefines one of them states another program."""
+
+PRINTED = ("primal", "dual", "text")
+"""Functions of a page that show its problems: what is solved does not depend on them."""
 
 
 class Formulation(ABC, Generic[P]):
@@ -69,6 +73,11 @@ class Formulation(ABC, Generic[P]):
     so anew."""
     added: ClassVar[tuple[str, ...]] = ()
     """Parameters that files written before the page had them do not state: there they have their defaults."""
+    is_symmetric: ClassVar[bool] = False
+    """Whether the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
+    parameters with one value an example, and by nothing else, and an example with c_n = k is k copies. Classifiers sort
+    the examples of such a program and merge equal ones. Those of another program keep the order and the rows of the
+    user. A subclass that defines functions, other than the problems as printed, is another program: it says it anew."""
     columns: ClassVar[int | None] = None
     """The number of columns that the margin matrix must have; None for any."""
     stopping_rules: ClassVar[tuple[str, ...]] = ()
@@ -98,6 +107,8 @@ class Formulation(ABC, Generic[P]):
         own = vars(cls)
         if "needs_all_examples" not in own and any(name in own for name in STATING):
             cls.needs_all_examples = True
+        if "is_symmetric" not in own and any(map(_may_change_program, own, own.values())):
+            cls.is_symmetric = False
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return what pickle makes the page again by."""
@@ -127,6 +138,11 @@ class Formulation(ABC, Generic[P]):
             field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
             for field in dataclasses.fields(self.Parameters)
         }
+
+    @property
+    def example_parameters(self) -> frozenset[str]:
+        """The names of the parameters that have one value an example."""
+        return frozenset(name for name, its in self.parameters.items() if its.domain.kind == OF_EXAMPLES)
 
     @abstractmethod
     def regularizer(self, p: P, examples: Examples) -> Regularizer:
@@ -251,6 +267,12 @@ class Formulation(ABC, Generic[P]):
         G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
         G.settle(margins.t)
         return Program(self, p, examples, margins, F, G)
+
+
+def _may_change_program(name: str, value: object) -> bool:
+    """Return whether F, G or the parameters may depend on what the class of a page defines under a name."""
+    hidden = name.startswith("__") and name != "__init__"
+    return not hidden and name not in PRINTED and (callable(value) or hasattr(value, "__get__"))
 
 
 def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:

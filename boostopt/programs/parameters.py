@@ -47,7 +47,10 @@ class Domain:
         number("typical", self.typical, "a number", lambda value: not math.isnan(value))
 
 
-KINDS = ("number", "flag", "per example")
+OF_EXAMPLES = "per example"
+"""The kind of a parameter with one value an example."""
+
+KINDS = ("number", "flag", OF_EXAMPLES)
 """Kinds of a parameter: see `Domain.kind`."""
 
 
@@ -185,11 +188,13 @@ def _with_total(domain: Domain, examples: Examples) -> str:
     return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
 
 
-def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
-    """Return one finite number for each example."""
-    expected = f"one number for each example, shape ({N},)"
-    array = real_numbers(name, values, expected, "Pass an array of them.", lambda shape: shape == (N,))
+def per_example(
+    name: str, values: npt.ArrayLike, N: int, each: str = "example", advice: str = "Pass an array of them."
+) -> Float[Array, " N"]:
+    """Return one finite number for each example, or for each of what else there are N of."""
+    expected = f"one number for each {each}, shape ({N},)"
+    array = real_numbers(name, values, expected, advice, lambda shape: shape == (N,))
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this example.")
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this {each}.")
     return as_immutable(array)

@@ -10,6 +10,9 @@ Multipliers are named after the colon. `U[n, q] = y_n h_q(x_n)` lies in [-1, 1],
 
 State F and G in `regularizer` and `edge_function`: they are what is solved and certified. `primal` and `dual` are the
 problems as a paper prints them; `boostopt check` holds them against F and G, and without them it derives its own.
+
+Classifiers keep the rows as they are. If F knows an example by c, d0 and its values of parameters alone, write
+`is_symmetric = True` below `name`: then they merge equal examples, and the order of the rows does not matter.
 """
 
 from __future__ import annotations

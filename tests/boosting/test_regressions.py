@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,20 @@ from problems import noisy_stumps
 from scipy.optimize import linprog
 
 from boostopt import boost, get_formulation, load_dataset
+from boostopt.authoring import (
+    COUNT,
+    PER_EXAMPLE,
+    AbsoluteEdge,
+    BoundedEdges,
+    Cap,
+    CappedSimplex,
+    MaximumEdge,
+    parameter,
+    prototype,
+)
 from boostopt.boosting import Run, Schedule
 from boostopt.oracles import DecisionStumps, GivenMargins, Query, Stump
+from boostopt.regularizers.tilted import Tilted
 from boostopt.shapes import Array, Float
 
 CAPPED: dict[str, dict[str, Any]] = {
@@ -246,3 +259,22 @@ def test_nobody_elses_logging_is_touched() -> None:
     boosted("erlpboost", GivenMargins(U))
     boosted("lpboost", GivenMargins(U), backend="cvxpy:clarabel")
     assert (list(root.handlers), root.level) == before
+
+
+@pytest.mark.parametrize("page", ["largest edge", "without a sign", "bounded edges"])
+def test_a_program_below_minus_one_is_boosted_like_any_other(page: str) -> None:
+    """Costs that are less by 5 lower everything by 5: before the first hypothesis nothing is known to be above -6."""
+    rng = np.random.default_rng(3)
+    X, y, z = rng.integers(0, 4, size=(24, 2)).astype(float), rng.integers(0, 2, 24), rng.normal(size=24)
+    G: Any = {"largest edge": MaximumEdge, "without a sign": AbsoluteEdge, "bounded edges": partial(BoundedEdges, 0.9)}
+    costs = prototype(
+        "costs",
+        lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), p.z),
+        lambda p: G[page](),
+        nu=parameter("the count", COUNT),
+        z=parameter("the costs", PER_EXAMPLE),
+    )
+    one, low = (boost(costs, DecisionStumps(X, y), nu=7, z=z - k, epsilon=1e-6, max_rounds=40) for k in (0.0, 5.0))
+    assert one.rounds == low.rounds and one.class_certificate.gap == pytest.approx(low.class_certificate.gap, abs=1e-7)
+    assert low.class_certificate.lower == pytest.approx(one.class_certificate.lower - 5.0, abs=1e-6)
+    assert page == "bounded edges" or low.class_certificate.gap <= 1e-6

@@ -30,7 +30,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     # By hand: the folds are those of the examples in the classifier's own order.
     from boostopt.classifiers.examples import counted
 
-    its = counted(X, y, None)
+    its = counted(X, y, None).merged()
     assert isinstance(model.run_, LookedRun)  # each run is one by itself
     for nu, score in zip(model.nus_[::2], model.nu_scores_[::2], strict=True):
         right = 0.0

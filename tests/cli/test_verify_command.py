@@ -237,3 +237,31 @@ def test_a_proof_of_random_stumps_is_found_without_being_told(tmp_path: Path) ->
     same = ("verify", tmp_path / "proof.json", "--data", "breast_cancer", "--columns", 6)
     assert run(*same, "--random-state", 2).exit_code == 0
     assert run(*same, "--random-state", 3).exit_code == 1
+
+
+OWN_PAGE = """
+import numpy as np
+from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, formula, parameter, prototype
+
+page = prototype(
+    "by_order",
+    lambda p, x: formula("a*z*d", CappedSimplex(x.c, p.nu), z=np.linspace(-1, 1, x.N), a=p.a),
+    nu=parameter("the count", COUNT),
+    a=parameter("the price", POSITIVE),
+)
+"""
+
+
+@pytest.mark.parametrize("weights", [(1.0, 2.0), (0.25, 0.5), (0.001, 0.002)], ids=str)
+def test_the_proof_of_a_fit_is_about_the_rows_as_the_page_has_them(folder: Path, weights: tuple[float, float]) -> None:
+    """A page that may depend on the order has the rows in their order; a tiny share of weights is scaled."""
+    page, data, proof = folder / "by_order.py", folder / "rows.npz", folder / "proof.json"
+    page.write_text(OWN_PAGE, encoding="utf-8")
+    X = np.repeat(np.random.default_rng(3).integers(0, 4, size=(12, 2)), 2, axis=0).astype(float)
+    np.savez(data, X=X, y=np.repeat(np.arange(12) % 5 > 1, 2), c=np.tile(weights, 12))
+    fit = ("--formulation", page, "--set", "a=0.5", "--nu", "0.3", "--epsilon", "0.3", "--certificate", proof)
+    assert run("fit", "--data", data, "--out", folder / "m.npz", *fit).exit_code in (0, 1)
+    result = run("verify", proof, "--data", data, "--classifier", "--page", page)
+    assert result.exit_code == 0, result.stdout
+    np.savez(data, X=X[::-1], y=np.repeat(np.arange(12) % 5 > 1, 2)[::-1], c=np.tile(weights, 12)[::-1])
+    assert run("verify", proof, "--data", data, "--classifier", "--page", page).exit_code == 1

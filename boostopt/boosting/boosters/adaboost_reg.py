@@ -79,6 +79,7 @@ class AdaBoostREG(Booster):
     title = "AdaBoost_REG"
     sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
     Parameters = Parameters
+    is_symmetric = True
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return Penalizing(problem)

@@ -83,6 +83,7 @@ class BrownBoost(Booster):
     sources: ClassVar[tuple[str, ...]] = ("Freund 2001",)
     ends: ClassVar[tuple[str, ...]] = (UP,)
     Parameters = Parameters
+    is_symmetric = True
 
     def canonical(self, p: Any, examples: Examples) -> Any:
         if math.isnan(p.time) == math.isnan(p.kappa):

@@ -60,6 +60,7 @@ class MadaBoost(Booster):
     sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
     ends: ClassVar[tuple[str, ...]] = (ALONE, BELOW)
     Parameters = Parameters
+    is_symmetric = True
 
     def respected(self, p: Any, examples: Examples) -> float:
         return count_or_hard(p.kappa * examples.total, examples)

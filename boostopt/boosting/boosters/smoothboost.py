@@ -67,6 +67,7 @@ class SmoothBoost(Booster):
     sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
     ends: ClassVar[tuple[str, ...]] = (FEWER,)
     Parameters = Parameters
+    is_symmetric = True
 
     def canonical(self, p: Any, examples: Examples) -> Any:
         if p.theta > p.gamma:
