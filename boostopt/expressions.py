@@ -54,6 +54,26 @@ def substituted(stated: Any, variable: Any, argument: Any) -> Any:
     return stated.tree_copy({id(variable): argument})
 
 
+def exactly(node: Any) -> Any:
+    """Return a CVXPY expression or constraint with the exponents that were written.
+
+    CVXPY replaces the exponents of `power` and `pnorm` by ratios unless `approx=False`. A power then has the value of
+    the exponent but the gradient of the ratio, so that a tangent may lie above the function; and a solver gets the
+    function of the ratio, whose optimum is another one.
+    """
+    args = [exactly(arg) for arg in node.args]
+    if getattr(node, "approx_error", 0.0) > 0.0:
+        if isinstance(node, cp.Power):
+            return cp.power(args[0], node.p, approx=False)
+        if isinstance(node, cp.Pnorm):
+            kept: dict[str, Any] = {"axis": node.axis, "keepdims": node.keepdims}
+            return cp.pnorm(args[0], node.original_p, approx=False, **kept)
+    if all(mine is theirs for mine, theirs in zip(args, node.args, strict=True)):
+        return node
+    copied = node.copy(args)
+    return copied.set_label(node.label) if isinstance(node, cp.Constraint) else copied
+
+
 def check_variables(name: str, made: Any, variable: Any) -> None:
     """Raise ProblemError where an expression or a constraint has a variable or a parameter besides one variable."""
     others = [other for other in (*made.variables(), *made.parameters()) if other.id != variable.id]

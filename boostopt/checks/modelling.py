@@ -8,28 +8,11 @@ from typing import Any
 import numpy as np
 
 from boostopt.checks.measuring import Measured, ask, held, optimum
+from boostopt.expressions import exactly
 from boostopt.shapes import Array, Float
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
 """Returns (expression, constraints) for an affine CVXPY expression."""
-
-
-def exactly(expression: Any) -> Any:
-    """Return an expression with the exponents that were written.
-
-    CVXPY replaces the exponents of `power` and `pnorm` by ratios unless `approx=False`. Values would be off by more
-    than a solver's accuracy, and the check would blame the author.
-    """
-    import cvxpy as cp
-
-    args = _exact_args(expression)
-    if getattr(expression, "approx_error", 0.0) > 0.0:
-        if isinstance(expression, cp.Power):
-            return cp.power(args[0], expression.p, approx=False)
-        if isinstance(expression, cp.Pnorm):
-            kept: dict[str, Any] = {"axis": expression.axis, "keepdims": expression.keepdims}
-            return cp.pnorm(args[0], expression.original_p, approx=False, **kept)
-    return expression if _same(args, expression) else expression.copy(args)
 
 
 def exact_problem(problem: Any) -> Any:
@@ -37,20 +20,7 @@ def exact_problem(problem: Any) -> Any:
     import cvxpy as cp
 
     objective = type(problem.objective)(exactly(problem.objective.expr))
-    return cp.Problem(objective, [*map(_exact_constraint, problem.constraints)])
-
-
-def _exact_constraint(constraint: Any) -> Any:
-    args = _exact_args(constraint)
-    return constraint if _same(args, constraint) else constraint.copy(args).set_label(constraint.label)
-
-
-def _exact_args(node: Any) -> list[Any]:
-    return [exactly(arg) for arg in node.args]
-
-
-def _same(args: list[Any], node: Any) -> bool:
-    return all(mine is theirs for mine, theirs in zip(args, node.args, strict=True))
+    return cp.Problem(objective, [*map(exactly, problem.constraints)])
 
 
 def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
@@ -69,7 +39,7 @@ def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
 def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the same with the exponents that were written."""
     expression, constraints = as_written(model, x)
-    return exactly(expression), [*map(_exact_constraint, constraints)]
+    return exactly(expression), [*map(exactly, constraints)]
 
 
 def minimum(model: Model, x: Float[Array, " n"]) -> float | None:

@@ -20,7 +20,7 @@ import numpy as np
 from boostopt.arguments import maker
 from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, cp, made_of, solve_roughly, substituted
+from boostopt.expressions import cones_of, cp, exactly, made_of, solve_roughly, substituted
 from boostopt.minorants.choosing import Minorant, Minorants, check_below
 from boostopt.minorants.linearized import in_words
 from boostopt.minorants.trees import Tree, tree_of
@@ -108,7 +108,7 @@ class DescribedEdges(EdgeFunction):
         """Return (e, G(e)) as CVXPY has them, and G as a tree."""
         if t not in self._models:
             e = cp.Variable(t, name="e")
-            G = made_of("the edge function", self.G, e)
+            G = exactly(made_of("the edge function", self.G, e))
             if G.size != 1 or not G.is_convex():
                 raise ProblemError(
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "

@@ -24,7 +24,16 @@ import numpy as np
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, about, needed, shown
-from boostopt.expressions import called_with, check_variables, cones_of, cp, made_of, solve_roughly, substituted
+from boostopt.expressions import (
+    called_with,
+    check_variables,
+    cones_of,
+    cp,
+    exactly,
+    made_of,
+    solve_roughly,
+    substituted,
+)
 from boostopt.minorants.choosing import Choices, Minorant, Minorants, check_below
 from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
@@ -102,9 +111,9 @@ class DescribedRegularizer(Regularizer):
     def __post_init__(self) -> None:
         self._read()
         d = cp.Variable(len(self.domain.c), name="d")
-        f = made_of("f", self.f, d)
+        f = exactly(made_of("f", self.f, d))
         constraints = [*self._constraints_on(d)]
-        stated = [left_side(constraint) for constraint in constraints]
+        stated = [exactly(left_side(constraint)) for constraint in constraints]
         for h in stated:
             check_variables("constraints", h, d)
         if f.size != 1:
@@ -123,7 +132,7 @@ class DescribedRegularizer(Regularizer):
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
-        object.__setattr__(self, "_stated", constraints)
+        object.__setattr__(self, "_stated", [*map(exactly, constraints)])
         object.__setattr__(self, "_tree", tree_of(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
