@@ -25,6 +25,7 @@ from boostopt.programs.parameters import (
     POSITIVE_OR_INFINITE,
     REAL,
     Domain,
+    interval,
     parameter,
 )
 from boostopt.programs.printed import maximize, minimize
@@ -120,6 +121,7 @@ __all__ = [
     "WarmStart",
     "edge_formula",
     "formula",
+    "interval",
     "maximize",
     "minimize",
     "parameter",

@@ -19,12 +19,13 @@ from boostopt.checks.measuring import (
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import violation
-from boostopt.checks.points import FAR, RegularizerProbe
+from boostopt.checks.modelling import minimum, violation
+from boostopt.checks.points import FAR, MOVED, RegularizerProbe
 from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
 
-MOVED = 3
-"""Number of moves out of the domain; there are twice as many moves within it."""
+SEEN = 1e-3
+"""Two measures of how far a point lies outside may differ by this factor; nearer points are not compared."""
 
 
 def domain(probe: RegularizerProbe) -> Measurements:
@@ -49,23 +50,38 @@ def domain(probe: RegularizerProbe) -> Measurements:
 
 def residuals(probe: RegularizerProbe) -> Measurements:
     """The residuals are 0 in the domain and measure how far a point lies outside."""
-    F, rng = probe.F, probe.rng(3)
+    F = probe.F
     for d in probe.weights:
         yield Measured(probe.outside(d), FEASIBLE, "residuals at a point of the domain", {"d": d})
-    for d in probe.weights[:MOVED]:
-        # The last two keep the sum, so that other conditions are violated alone.
-        here, there = np.eye(F.N)[rng.permutation(F.N)[:2]]
-        shifted = (2.0 * d + probe.size, d - probe.size, d + probe.size * rng.normal(size=F.N))
-        for off in (*shifted, d.sum() * here, d + d.sum() * (here - there)):
-            beyond = violation(probe.model, off)
-            sizes = ask(F.residuals, off)
-            if beyond > FEASIBLE and min(sizes.values(), default=0.0) < 0.0:
-                yield Measured(-min(sizes.values()), FEASIBLE, "a residual is negative", {"d": off})
-            if beyond > 1e-3 * probe.size:
-                missing = beyond - 1e3 * max(sizes.values(), default=0.0)
-                yield Measured(missing, FEASIBLE, "residuals do not see how far d lies outside", {"d": off})
+    for off in probe.moved:
+        beyond = violation(probe.model, off)
+        sizes = ask(F.residuals, off)
+        if beyond > FEASIBLE and min(sizes.values(), default=0.0) < 0.0:
+            yield Measured(-min(sizes.values()), FEASIBLE, "a residual is negative", {"d": off})
+        if beyond > SEEN * probe.size:
+            missing = beyond - max(sizes.values(), default=0.0) / SEEN
+            yield Measured(missing, FEASIBLE, "residuals do not see how far d lies outside", {"d": off})
     not_finite = max(ask(F.residuals, np.full(F.N, np.nan)).values(), default=0.0)
     yield held(not_finite == np.inf, "residuals of nan must be inf")
+
+
+def forbidden(probe: RegularizerProbe) -> Measurements:
+    """The constraints of `cvxpy_value` hold in the domain and fail outside."""
+    for d in probe.weights:
+        what = "a point of the domain violates the constraints of cvxpy_value"
+        yield Measured(violation(probe.model, d), FEASIBLE * scale_of(probe.size), what, {"d": d})
+    for off in probe.moved:
+        beyond = probe.outside(off)
+        missing = beyond - violation(probe.model, off) / SEEN
+        if beyond <= SEEN * probe.size or (missing > FEASIBLE and _is_forbidden_by_variables(probe, off)):
+            continue
+        what = f"a point outside the domain by {beyond:.3g} satisfies the constraints of cvxpy_value"
+        yield Measured(missing, FEASIBLE, what, {"d": off})
+
+
+def _is_forbidden_by_variables(probe: RegularizerProbe, d: Float[Array, " N"]) -> bool:
+    """Return whether no values of its own variables satisfy the constraints of `cvxpy_value` at d."""
+    return minimum(probe.model, d) == np.inf
 
 
 def value_bound(probe: RegularizerProbe) -> Measurements:

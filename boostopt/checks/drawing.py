@@ -35,6 +35,9 @@ ROOM = 1e-3
 COLUMNS = (3, 2, 1)
 """Numbers of hypotheses, used in turn, if the page leaves this number open."""
 
+FAR_APART = 10.0
+"""Ratio of positive bounds from which on values between them are drawn evenly by their logarithms."""
+
 EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
 """Ratios of small integers: CVXPY represents norms with these exponents exactly, others only approximately."""
 
@@ -187,6 +190,11 @@ def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
     if domain.kind == "per example":
         kinds = (rng.normal(size=examples.N), rng.random(examples.N), 1.0 * (rng.random(examples.N) < 0.5))
         return kinds[rng.integers(len(kinds))]
+    if domain.bounds is not None:
+        lower, upper = domain.bounds
+        far = lower > 0.0 and upper > FAR_APART * lower
+        value = math.exp(rng.uniform(math.log(lower), math.log(upper))) if far else float(rng.uniform(lower, upper))
+        return min(max(float(f"{value:.3g}"), lower), upper)
     total = examples.total
     # Two digits: if it becomes an exponent, CVXPY can represent it exactly.
     positive = float(f"{rng.choice([rng.uniform(0.2, 1), math.exp(rng.uniform(math.log(0.5), math.log(30)))]):.2g}")

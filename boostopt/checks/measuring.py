@@ -34,6 +34,9 @@ OFF = 0.05
 SHOWN = 12
 """Number of entries of an array that messages show."""
 
+ADVICE = "if the numbers are too large for a solver, bound the parameters, interval(lower, upper)"
+"""Advice where no solver found anything."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -136,7 +139,8 @@ def made(name: str, measurements: Measurements) -> Check:
     if worst is None:
         if skipped:
             return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
-        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *counted]))
+        unsolved = [*counted, ADVICE] if counted else []
+        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *unsolved]))
     words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
     return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
 
@@ -171,10 +175,24 @@ def optimum(problem: Any) -> float | None:
 
     None if the solver finds no answer. PieceFailed if CVXPY refuses the problem.
     """
-    import cvxpy as cp
+    return best_of(problem)[0]
+
+
+def best_of(problem: Any) -> tuple[float | None, float]:
+    """Return the optimal value of a problem as `optimum` does, and the accuracy that the solver was asked for.
+
+    A solver's word that a problem is unbounded or infeasible is no proof of it, so other problems must confirm it.
+    """
+    value, accuracy = _answer(problem)
+    if value is None or np.isfinite(value):
+        return value, accuracy
+    return _unbounded(problem) if value == _sign(problem) * -np.inf else _infeasible(problem)
+
+
+def _answer(problem: Any) -> tuple[float | None, float]:
+    """Return what the solver says."""
     from cvxpy.error import SolverError
 
-    sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
     for options in _OPTIONS:
         with warnings.catch_warnings():
             # The tolerance judges inaccurate answers, so their warnings, and those of approximated norms, are dropped.
@@ -186,16 +204,61 @@ def optimum(problem: Any) -> float | None:
             except Exception as failure:
                 raise PieceFailed(f"CVXPY refuses the problem with {in_words(failure)}") from failure
         if problem.status in ("optimal", "optimal_inaccurate"):
-            return float(problem.solution.opt_val)
-        if problem.status == "infeasible":
-            return sign * np.inf
-        if problem.status == "unbounded":
-            return -sign * np.inf
-    return None
+            inaccurate = problem.status == "optimal_inaccurate"
+            return float(problem.solution.opt_val), options["reduced_tol_gap_abs" if inaccurate else "tol_gap_abs"]
+        if problem.status in ("infeasible", "unbounded"):
+            return _sign(problem) * (np.inf if problem.status == "infeasible" else -np.inf), 0.0
+    return None, np.inf
 
+
+def _sign(problem: Any) -> float:
+    import cvxpy as cp
+
+    return 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
+
+
+def _unbounded(problem: Any) -> tuple[float | None, float]:
+    """Return the optimum of a problem that the solver calls unbounded, from the optima within two boxes.
+
+    An optimum inside of a box is that of the whole problem, because the problem is convex.
+    """
+    import cvxpy as cp
+
+    values = list[float]()
+    for size in BOXES:
+        box = [cp.abs(x) <= size for x in problem.variables()]
+        value, accuracy = _answer(cp.Problem(problem.objective, [*problem.constraints, *box]))
+        if value is None or not np.isfinite(value):
+            return None, np.inf
+        if all(float(np.abs(x.value).max()) < 0.5 * size for x in problem.variables()):
+            return value, accuracy
+        values.append(value)
+    grown = apart(*values) > SOLVED * scale_of(*values)
+    return (-_sign(problem) * np.inf, 0.0) if grown else (values[-1], SOLVED)
+
+
+def _infeasible(problem: Any) -> tuple[float | None, float]:
+    """Return the optimum of a problem that the solver calls infeasible, None if the constraints can be satisfied."""
+    import cvxpy as cp
+    from cvxpy.constraints.nonpos import Inequality
+    from cvxpy.constraints.zero import Equality
+
+    missing = cp.Variable(nonneg=True)
+    relaxed = list[Any]()
+    for constraint in problem.constraints:
+        loose = constraint.expr if isinstance(constraint, Inequality) else None
+        loose = cp.abs(constraint.expr) if isinstance(constraint, Equality) else loose
+        relaxed.append(constraint if loose is None else loose <= missing)
+    value, _ = _answer(cp.Problem(cp.Minimize(missing), relaxed))
+    satisfied = value is None or value <= SOLVED
+    return (None, np.inf) if satisfied else (_sign(problem) * np.inf, 0.0)
+
+
+BOXES = (1e3, 1e5)
+"""Sizes of variables within which a problem that a solver calls unbounded is solved again."""
 
 _REDUCED = {"reduced_tol_gap_abs": 1e-7, "reduced_tol_gap_rel": 1e-7, "reduced_tol_feas": 1e-7}
-_OPTIONS = (
+_OPTIONS: tuple[dict[str, Any], ...] = (
     {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, **_REDUCED},
     {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, **_REDUCED, "equilibrate_enable": False},
 )

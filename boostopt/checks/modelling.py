@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.checks.measuring import Measured, ask, held, optimum
+from boostopt.checks.measuring import Measured, ask, best_of, held, optimum
 from boostopt.expressions import exactly
 from boostopt.shapes import Array, Float
 
@@ -51,7 +51,7 @@ def minimum(model: Model, x: Float[Array, " n"]) -> float | None:
 
     expression, constraints = modelled(model, cp.Constant(x))
     own = [constraint for constraint in constraints if constraint.variables()]
-    if expression.variables():
+    if own or expression.variables():
         return optimum(cp.Problem(cp.Minimize(expression), own))
     return float(ask(lambda: expression.value))
 
@@ -60,7 +60,14 @@ class Supremum:
     """The supremum of <y, x> - value over all feasible x, as a function of y.
 
     The problem is compiled once; x keeps the last maximizer.
+
+    Attributes
+    ----------
+    accuracy
+        The accuracy that the solver was asked for when it found the last supremum.
     """
+
+    accuracy: float = np.inf
 
     def __init__(self, x: Any, value: Any, constraints: list[Any]) -> None:
         import cvxpy as cp
@@ -71,7 +78,8 @@ class Supremum:
     def at(self, y: Float[Array, " n"]) -> float | None:
         """Return the supremum, None if no solver finds it."""
         self._y.value = y
-        return optimum(self._problem)
+        value, self.accuracy = best_of(self._problem)
+        return value
 
 
 def violation(model: Model, x: Float[Array, " n"]) -> float:

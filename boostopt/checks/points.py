@@ -24,6 +24,9 @@ BOX = 100.0
 SOLVES = 5
 """Number of arguments of each kind for which a solver is called."""
 
+MOVED = 3
+"""Number of points that are moved out of the domain; there are twice as many moves within it."""
+
 
 class Probe:
     """An F or a G of n arguments, with the points at which it is evaluated, drawn once."""
@@ -126,6 +129,18 @@ class RegularizerProbe(Probe):
             self.size * np.eye(N)[rng.integers(N)],
         ]
         return [self.project(q) for q in raw]
+
+    @cached_property
+    def moved(self) -> list[Float[Array, " N"]]:
+        """Points of the domain after moves that leave it, most of them by one condition alone."""
+        N, rng, moved = self.F.N, self.rng(3), list[Float[Array, " N"]]()
+        for d in self.weights[:MOVED]:
+            here, there = np.eye(N)[rng.permutation(N)[:2]]
+            moved += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
+            moved += [0.5 * d, d.sum() * here, d + d.sum() * (here - there)]
+            taken = d @ here + 0.1 * self.size / N  # one weight becomes negative, and the sum stays
+            moved.append(d - taken * here + taken * (1.0 - here) / max(N - 1, 1))
+        return moved
 
     @cached_property
     def directions(self) -> list[Float[Array, " N"]]:

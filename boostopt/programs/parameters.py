@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, flag, instance, maker, number, text
+from boostopt.arguments import choice, flag, instance, maker, number, numbers, refused, text
 from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
 from boostopt.immutable import as_immutable
@@ -33,18 +33,48 @@ class Domain:
         "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
     typical
         A value that lies in the set for any examples. It is used to try out a formulation.
+    bounds
+        The interval from which the checks draw values; None for values of a usual size that the set contains.
     """
 
     text: str
     contains: Callable[[Any, Examples], bool]
     kind: Literal["number", "flag", "per example"] = "number"
     typical: float = 1.0
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         text("text", self.text, "the values in words")
         maker("contains", self.contains, "a function of a value and the examples")
         choice("kind of parameter", self.kind, KINDS)
         number("typical", self.typical, "a number", lambda value: not math.isnan(value))
+        if self.bounds is not None:
+            expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
+            bounds = numbers("bounds", self.bounds, expected, advice=advice)
+            if len(bounds) != 2 or not bounds[0] <= self.typical <= bounds[1] or bounds[0] == bounds[1]:
+                raise refused("bounds", expected, self.bounds, advice)
+
+
+def interval(lower: float, upper: float) -> Domain:
+    """Return the domain of the numbers from `lower` to `upper`: parameter("the order", interval(1.1, 8.0)).
+
+    The checks draw values from it: evenly, or evenly by their logarithms if both bounds are positive and far apart.
+
+    Parameters
+    ----------
+    lower, upper
+        The bounds, which belong to the domain; lower < upper.
+
+    Raises
+    ------
+    OptionError
+        The bounds are not finite numbers, or lower >= upper.
+    """
+    low = number("lower", lower)
+    high = number("upper", upper, f"a finite number above lower = {low:g}", lambda value: low < value < math.inf)
+    typical = math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
+    text = f"[{low:.10g}, {high:.10g}]"
+    return Domain(text, lambda value, examples: low <= value <= high, typical=typical, bounds=(low, high))
 
 
 OF_EXAMPLES = "per example"
@@ -117,7 +147,7 @@ def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) 
     text("meaning", meaning, "a text that says what the parameter does")
     words = (
         "a Domain",
-        "Use one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: Domain(text, contains).",
+        "Use one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: interval(lower, upper).",
     )
     instance("domain", domain, Domain, *words)
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})

@@ -157,6 +157,22 @@ class NumericalSupremum(DescribedRegularizer):
         return replace(super().conjugate_at(z, near), value=float(z @ d) - self.value(d))
 
 
+@caught_by("cvxpy-value", "residuals")
+class ExpressionWithoutTheEquation(DescribedRegularizer):
+    """A solver would leave the simplex. Without caps on the sum the supremum is larger too."""
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return self.f(d), [d >= 0, d <= self.domain.upper]
+
+
+@caught_by("cvxpy-value")
+class ExpressionThatAllowsNegativeWeights(Cap):
+    """The value of negative weights is too large to be a supremum, so that only such weights themselves show it."""
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return 1e3 * cp.sum(cp.neg(d)), [cp.sum(d) == 1, d <= self.domain.upper]
+
+
 @caught_by("maximizer")
 class CapNuForOneOverNu(RelativeEntropy):
     """Glocer 2009, algorithm 4.2 as printed: the cap nu where 1 / nu belongs."""

@@ -1,0 +1,151 @@
+"""What a solver says of a supremum is compared only as far as it is known: its inf is none, its maximizer is rough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from test_wrong_pieces import MAKERS, ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation
+
+from boostopt import OptionError
+from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Domain, Examples, Regularizer, interval
+from boostopt.checks import drawing, measuring
+from boostopt.checks.domains import forbidden
+from boostopt.checks.measuring import made, optimum
+from boostopt.checks.points import RegularizerProbe
+from boostopt.checks.regularizers import REGULARIZER_CHECKS
+
+x: Any = cp.Variable(2, name="x")
+SUM_IS_ONE: Any = cp.sum(x) == 1.0
+SUM_IS_NEGATIVE: Any = cp.sum(x) == -1.0
+
+
+def alpha_divergence(a: float) -> DescribedRegularizer:
+    """The divergence of order a from equal shares of six examples."""
+    s = np.full(6, 1.0 / 6.0)
+    return DescribedRegularizer(
+        CappedSimplex(np.ones(6), 3.0),
+        lambda d: (s ** (1 - a) @ cp.power(d, a, approx=False) - 1) / (a * (a - 1) * 0.7),
+        inside=s,
+    )
+
+
+def test_an_infinite_supremum_that_is_none_is_not_compared() -> None:
+    """The solver calls the problem unbounded; the domain is bounded."""
+    probe = RegularizerProbe(alpha_divergence(23.0), 3, 1)
+    words = made("conjugate", REGULARIZER_CHECKS["conjugate"](probe)).words
+    assert "inf" not in words
+    assert "interval(lower, upper)" in words  # what to do
+
+
+def claims(monkeypatch: pytest.MonkeyPatch, claim: float) -> None:
+    """Let the solver's first answer be a claim; the others are its own."""
+    answer, first = measuring._answer, [claim]  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(measuring, "_answer", lambda problem: (first.pop(), 0.0) if first else answer(problem))
+
+
+@pytest.mark.parametrize(
+    ("problem", "claim", "right"),
+    [
+        (cp.Problem(cp.Maximize(-cp.sum_squares(x - 3.0) + 1.0)), np.inf, 1.0),
+        (cp.Problem(cp.Minimize(cp.sum_squares(x - 3.0) - 1.0)), -np.inf, -1.0),
+        (cp.Problem(cp.Maximize(x[0]), [x[0] <= 2.0]), np.inf, 2.0),  # x[1] is free: the box holds it
+        (cp.Problem(cp.Maximize(cp.sum(x))), np.inf, np.inf),
+        (cp.Problem(cp.Minimize(x[0]), [x[1] <= 0.0, SUM_IS_ONE]), -np.inf, 1.0),
+        (cp.Problem(cp.Minimize(x[0]), [x >= 0.0, SUM_IS_ONE]), np.inf, None),
+        (cp.Problem(cp.Maximize(x[0]), [x >= 0.0, SUM_IS_ONE]), -np.inf, None),
+        (cp.Problem(cp.Minimize(x[0]), [x >= 0.0, SUM_IS_NEGATIVE]), np.inf, np.inf),
+        (cp.Problem(cp.Maximize(x[0]), [cp.norm2(x) <= 1.0, x[0] >= 1.5]), -np.inf, -np.inf),
+    ],
+)
+def test_a_claim_is_taken_only_where_other_problems_confirm_it(
+    problem: Any, claim: float, right: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims(monkeypatch, claim)
+    found = optimum(problem)
+    assert found == right or (found is not None and right is not None and abs(found - right) <= 1e-6)
+
+
+def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Q = np.array([[2.0, -1.0, 1.0], [-1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # not diagonal: no polishing ends at once
+    F = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.quad_form(d, Q), np.full(3, 1.0 / 3.0))
+    probe = RegularizerProbe(F, 0, 1)
+    at = probe.supremum.at
+
+    def rough(z: np.ndarray) -> float | None:
+        value = at(z)
+        # The objective misses its supremum by about 1e-8 where the weights are off by 1e-4 of themselves.
+        probe.variable.value = probe.variable.value * (1.0 + 1e-4 * (-1.0) ** np.arange(3))
+        return value
+
+    monkeypatch.setattr(probe.supremum, "at", rough)
+    check = made("conjugate", REGULARIZER_CHECKS["conjugate"](probe))
+    assert check.passed, check.words
+
+
+class LooseByAThousandth(DescribedRegularizer):
+    """A bound that is valid and needlessly loose."""
+
+    def conjugate_at(self, z: Any, near: Any = None) -> Any:
+        at = super().conjugate_at(z, near)
+        object.__setattr__(at, "value", at.value + 1e-3)
+        return at
+
+
+def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
+    F = LooseByAThousandth(CappedSimplex(np.ones(4), 1.0), cp.sum_squares, np.full(4, 0.25))
+    check = made("conjugate", REGULARIZER_CHECKS["conjugate"](RegularizerProbe(F, 0, 1)))
+    assert not check.passed and "exceeds the supremum" in check.words
+
+
+@pytest.mark.parametrize("kind", (ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation))
+def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regularizer]) -> None:
+    make = next(make for family, make in MAKERS.items() if issubclass(kind, family))
+    right, wrong = make(kind.__mro__[1]), make(kind)
+    assert made("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed
+    check = made("cvxpy-value", forbidden(RegularizerProbe(wrong, 0, 1)))
+    assert not check.passed and "satisfies the constraints of cvxpy_value" in check.words
+
+
+class OwnVariables(Cap):
+    """The caps hold of a variable of the expression's own."""
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        s = cp.Variable(self.N, nonneg=True)
+        return cp.Constant(0.0), [d + s == self.domain.upper, cp.sum(d) == 1, d >= 0]
+
+
+def test_an_expression_may_forbid_by_variables_of_its_own() -> None:
+    F = OwnVariables(CappedSimplex(np.ones(4), 2.0))
+    assert made("cvxpy-value", forbidden(RegularizerProbe(F, 0, 1))).passed
+
+
+class TestInterval:
+    """The range of a parameter, as its author bounds it."""
+
+    EXAMPLES = Examples(np.ones(3), np.full(3, 1.0 / 3.0))
+
+    @pytest.mark.parametrize(("lower", "upper"), [(50.0, 60.0), (1.1, 4.0), (-3.0, -2.0), (1e-6, 1e6)])
+    def test_the_checks_draw_from_all_of_it(self, lower: float, upper: float) -> None:
+        domain, rng = interval(lower, upper), np.random.default_rng(0)
+        drawn = [drawing._value(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
+        assert all(domain.contains(value, self.EXAMPLES) for value in (*drawn, lower, upper, domain.typical))
+        assert not any(domain.contains(value, self.EXAMPLES) for value in (lower - 1e-9, upper + 1e-3, np.nan))
+        middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)
+        assert 50 < sum(value < middle for value in drawn) < 150
+
+    @pytest.mark.parametrize(
+        ("lower", "upper", "name"), [(2.0, 1.0, "upper"), (1.0, 1.0, "upper"), ("1", 2, "lower"), (0, np.inf, "upper")]
+    )
+    def test_what_is_no_interval_is_refused(self, lower: Any, upper: Any, name: str) -> None:
+        with pytest.raises(OptionError, match=f"^{name} must be a finite number"):
+            interval(lower, upper)
+
+    @pytest.mark.parametrize("bounds", [(1.0,), (2.0, 1.0), (1.0, 1.0), (2.0, 3.0), "ab", (0.0, np.inf)])
+    def test_bounds_of_a_domain_hold_its_typical_value(self, bounds: Any) -> None:
+        with pytest.raises(OptionError, match=r"^bounds must be"):
+            Domain("a range", lambda value, examples: True, bounds=bounds)
