@@ -104,7 +104,8 @@ class Attempt(ImmutableArrays):
     d, w
         The iterate, shapes (N,) and (t,), also after a failure if the solver left one; otherwise None.
     iterations
-        The number of iterations as the solver counts them; None if it does not report it.
+        The number of iterations as the solver counts them, from the beginning of its run; None if it does not report
+        it.
     statistics
         What else the solver reports.
     times
@@ -116,6 +117,9 @@ class Attempt(ImmutableArrays):
         has checked it. None if the solver reports no gap.
     state
         A state from which the same backend can start on a related program; None without one.
+    is_continuation
+        Whether the run of the attempt before goes on, as between checkpoints of one run. The iterations of such a run
+        are those of its last attempt. An attempt that follows no other one of the backend begins a run in any case.
     """
 
     form: str
@@ -130,6 +134,7 @@ class Attempt(ImmutableArrays):
     error: str | None = None
     claimed_gap: float | None = None
     state: Any = field(default=None, repr=False)
+    is_continuation: bool = False
 
     @property
     def answered(self) -> bool:
@@ -299,7 +304,9 @@ class Backend(ABC):
         """Yield one attempt after another at `task.program`, the most promising first.
 
         The caller certifies each attempt and stops when the interval is narrow enough. An iterative solver can ask
-        `task.gap(d, w)` for its scaled gap. If a solver fails, yield an attempt with its status and raise no exception.
+        `task.gap(d, w)` for its scaled gap. With a profile, `task.profile`, it makes one run and ends it by an estimate
+        of its own. It may yield checkpoints of a run, each a continuation of the one before. If a solver fails, yield
+        an attempt with its status and raise no exception.
         All arrays of the task are read-only: copy an array before you write to it. An attempt copies your arrays.
         """
 

@@ -139,8 +139,12 @@ class Solution:
 
     @property
     def iterations(self) -> int | None:
-        """The number of iterations over all attempts; None if no solver counts them."""
-        counts = [attempt.iterations for attempt in self.attempts if attempt.iterations is not None]
+        """The number of iterations over all runs of the solvers; None if no solver counts them."""
+        counts = list[int]()
+        for attempt in self.attempts:
+            if attempt.is_continuation and attempt.iterations is not None and counts:
+                counts.pop()  # the attempt before, whose iterations are part of these
+            counts += [] if attempt.iterations is None else [attempt.iterations]
         return sum(counts) if counts else None
 
     def polish(self, tol: float = 1e-9, time_limit: float | None = None) -> Solution:

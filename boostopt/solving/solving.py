@@ -142,8 +142,8 @@ def solve(
         safe = _safely(candidate, alone(candidate, program, isolate, time_limit))
         for name, way in _ways(safe, candidate.name, together, best):
             path.append(name)
-            for attempt in way.attempts(task):
-                best.take(candidate, attempt)
+            for k, attempt in enumerate(way.attempts(task)):
+                best.take(candidate, attempt if k else replace(attempt, is_continuation=False))
                 if best.enough:
                     break
             if best.enough:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt import Program, check_backend
-from boostopt.authoring import Attempt, Backend, Cap, Capability, MaximumEdge, Task
+from boostopt.authoring import Attempt, Backend, Cap, Capability, MaximumEdge, Profile, Task
 
 
 class NewName(Backend):
@@ -32,6 +32,10 @@ class NewName(Backend):
         able = isinstance(program.regularizer, Cap) and isinstance(program.edge_function, MaximumEdge)
         return Capability(able, "" if able else "new_name needs the largest edge beside a cap alone")
 
+    def takes_profile(self, profile: Profile) -> Capability:
+        """Return whether one run can end by an accuracy of the solver's own, `task.profile.accuracy`."""
+        return Capability(True)
+
     def keeps_limit(self, program: Program) -> bool:
         """Return whether `task.deadline` is kept; where it is not, a limit makes it run in a process of its own."""
         return True
@@ -42,6 +46,9 @@ class NewName(Backend):
 
         U, F = task.program.margins.to_array(), cast(Cap, task.program.regularizer)
         N, t = U.shape
+        accuracy = None if task.profile is None else task.profile.accuracy  # None: the solver's defaults
+        names = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
+        options: dict[str, float] = {} if accuracy is None else dict.fromkeys(names, accuracy)
         answer: Any = linprog(
             c=np.concatenate([np.zeros(t), [-1.0], F.upper]),
             A_ub=np.hstack([-U, np.ones((N, 1)), -np.eye(N)]),
@@ -49,14 +56,14 @@ class NewName(Backend):
             A_eq=np.concatenate([np.ones(t), np.zeros(N + 1)])[None],
             b_eq=[1.0],
             bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * N,
-            options={"time_limit": task.deadline.time_limit},
+            options={"time_limit": task.deadline.time_limit, **options},
         )
         solved = answer.status == 0
         yield Attempt(
             form="dual",
-            options={},
+            options=options,
             status=str(answer.message),
-            claims=solved,
+            claims=solved,  # never because the time is over
             d=-answer.ineqlin.marginals if solved else None,
             w=answer.x[:t] if solved else None,
             iterations=int(answer.nit),

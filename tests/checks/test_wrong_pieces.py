@@ -157,7 +157,7 @@ class NumericalSupremum(DescribedRegularizer):
         return replace(super().conjugate_at(z, near), value=float(z @ d) - self.value(d))
 
 
-@caught_by("cvxpy-value", "residuals")
+@caught_by("cvxpy-value", "conjugate")
 class ExpressionWithoutTheEquation(DescribedRegularizer):
     """A solver would leave the simplex. Without caps on the sum the supremum is larger too."""
 

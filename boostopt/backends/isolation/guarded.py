@@ -87,6 +87,7 @@ def sound(attempt: Any, program: Program) -> Attempt:
         iterations=int(foreign.iterations) if isinstance(foreign.iterations, int | np.integer) else None,
         error=None if foreign.error is None else str(foreign.error),
         claimed_gap=_claimed(foreign.claimed_gap),
+        is_continuation=bool(foreign.is_continuation),
         times={phase: float(timed[phase]) for phase in PHASES if isinstance(timed.get(phase), int | float)},
     )
     if not checked.answered and (d is not None or w is not None):

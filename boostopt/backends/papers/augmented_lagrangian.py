@@ -93,9 +93,9 @@ class AugmentedLagrangian(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Best(task)
         for dual in duals(task.program.regularizer):
-            run = _OuterSteps(task, dual, best, w)
+            run, is_begun = _OuterSteps(task, dual, best, w), False
             while not task.deadline.passed:
-                began, before = time.perf_counter(), run.evaluations
+                began = time.perf_counter()
                 status = run.to_the_end()
                 yield Attempt(
                     form=dual.form,
@@ -104,10 +104,12 @@ class AugmentedLagrangian(Backend):
                     claims=best.reached,
                     d=best.d,
                     w=best.w,
-                    iterations=run.evaluations - before,
+                    iterations=run.evaluations,
                     statistics={"outer steps": run.outer, "violation": run.violation},
                     times={"solve": time.perf_counter() - began},
+                    is_continuation=is_begun,
                 )
+                is_begun = True
                 if not best.reached:
                     break
                 if not best.again():

@@ -178,7 +178,7 @@ class SequentialQuadratic(Backend):
             return
         run = _Steps(task, SOLVERS[self.solver].solve)
         while True:
-            began, before = time.perf_counter(), run.steps
+            began = time.perf_counter()
             status = run.to_the_end()
             yield Attempt(
                 form="primal",
@@ -187,8 +187,9 @@ class SequentialQuadratic(Backend):
                 claims=run.best.reached,
                 d=run.best.d,
                 w=run.best.w,
-                iterations=run.steps - before,
+                iterations=run.steps,
                 times={"solve": time.perf_counter() - began},
+                is_continuation=True,
             )
             if not run.best.again():
                 return
