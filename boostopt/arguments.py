@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from boostopt.errors import BoostoptError, OptionError, shown, unknown_name
+from boostopt.errors import BoostoptError, OptionError, ProblemError, shown, unknown_name
 
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
@@ -192,6 +192,27 @@ def flag_or_function(name: str, value: object) -> bool | Callable[..., Any]:
         return flag(name, value)
     except OptionError:
         raise refused(name, "True, False or a function", value, "Pass True for a line on stderr.") from None
+
+
+def read_fields(record: object, **readers: Callable[[str, Any], Any]) -> None:
+    """Replace fields of a frozen record by what a reader of each, in this order, makes of its name and value."""
+    for name, reader in readers.items():
+        object.__setattr__(record, name, reader(name, getattr(record, name)))
+
+
+def real_parameter(name: str, value: object) -> float:
+    """Return a finite number that a problem is stated with."""
+    return number(name, value, error=ProblemError)
+
+
+def positive_parameter(name: str, value: object) -> float:
+    """Return a positive number that a problem is stated with."""
+    return positive(name, value, error=ProblemError)
+
+
+def flag_parameter(name: str, value: object) -> bool:
+    """Return a flag that a problem is stated with."""
+    return flag(name, value, error=ProblemError)
 
 
 def optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T | None:

@@ -42,6 +42,41 @@ def real_numbers(name: str, values: Any, expected: str, advice: str, fits: Calla
         return array.astype(np.float64)
 
 
+def finite_weights(name: str, values: Any, N: int | None = None) -> Array:
+    """Return one finite number for each of N examples, or of any number of them, as float64; else ProblemError."""
+    return _weights(name, values, N, "finite", np.isfinite)
+
+
+def non_negative_weights(name: str, values: Any, N: int | None = None) -> Array:
+    """Return one finite number of at least 0 for each example, as float64; ProblemError for anything else."""
+    return _weights(name, values, N, "finite and non-negative", lambda array: np.isfinite(array) & (array >= 0.0))
+
+
+def positive_weights(name: str, values: Any, N: int | None = None) -> Array:
+    """Return one finite positive number for each of one or more examples, as float64; else ProblemError."""
+    weights = _weights(name, values, N, "finite and positive", lambda array: np.isfinite(array) & (array > 0.0))
+    if not len(weights):
+        raise ProblemError(
+            f"{name} must be positive numbers of shape (N,), N >= 1; got none. Pass one for each example."
+        )
+    return weights
+
+
+def _weights(name: str, values: Any, N: int | None, expected: str, holds: Callable[[Array], Any]) -> Array:
+    """Return one number for each example that satisfies a condition."""
+    shape = "(N,)" if N is None else f"({N},)"
+
+    def fits(shape: tuple[int, ...]) -> bool:
+        return len(shape) == 1 and N in (None, *shape)
+
+    array = real_numbers(name, values, f"real numbers of shape {shape}", "Pass such an array.", fits)
+    bad = ~holds(array)
+    if bad.any():
+        n = int(np.argmax(bad))
+        raise ProblemError(f"{name} must be {expected}; got {array[n]:.6g} at {n}. Correct it.")
+    return array
+
+
 def compressed_rows(name: str, matrix: Any) -> Any:
     """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
 

@@ -6,12 +6,14 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import optional, read_fields, text
+from boostopt.arrays import real_numbers
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.immutable import ImmutableArrays, immutable_value
@@ -182,6 +184,12 @@ class Deadline:
         return self.left == 0.0
 
 
+def _iterate(name: str, values: Any) -> Float[Array, " n"]:
+    """Return the weights of an answer of any quality."""
+    expected, advice = "a vector of weights", "Pass those of an earlier answer, or None."
+    return real_numbers(name, values, expected, advice, lambda shape: len(shape) == 1)
+
+
 @dataclass(frozen=True)
 class WarmStart(ImmutableArrays):
     """An answer to a related program, of any quality, from which a solver may start.
@@ -198,6 +206,9 @@ class WarmStart(ImmutableArrays):
     w: Float[Array, " k"] | None = None
     backend: str = ""
     state: Any = None
+
+    def __post_init__(self) -> None:
+        read_fields(self, d=partial(optional, _iterate), w=partial(optional, _iterate), backend=text)
 
     def weights(self, t: int) -> Float[Array, " t"] | None:
         """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import read_fields, real_parameter
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.expressions import cp
@@ -76,6 +77,9 @@ class BoundedEdges(_HeldEdges):
     level_name: ClassVar[str] = "gamma"
     kind: ClassVar[str] = "bounded"
 
+    def __post_init__(self) -> None:
+        read_fields(self, gamma=real_parameter)
+
     @property
     def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.gamma
@@ -129,6 +133,9 @@ class FixedEdges(_HeldEdges):
 
     level_name: ClassVar[str] = "rho"
     kind: ClassVar[str] = "fixed"
+
+    def __post_init__(self) -> None:
+        read_fields(self, rho=real_parameter)
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)

@@ -25,7 +25,7 @@ from boostopt.formulas.compiled import Compiler, Function
 from boostopt.formulas.convexity import Formula, Range, convex
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.parsing import parsed
-from boostopt.formulas.reading import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, text_of
+from boostopt.formulas.reading import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, read_text, text_of
 from boostopt.formulas.rounding import Rounding
 from boostopt.formulas.solving import Slope
 from boostopt.shapes import Array, Float
@@ -65,7 +65,7 @@ class FormulaEdges(EdgeFunction):
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", as_numbers(self.parameters))
         try:
-            read = parsed(self.text, self.parameters, (), ("e",), "e")
+            read = parsed(read_text(self.text), self.parameters, (), ("e",), "e")
             formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
         except FormulaFault as fault:
             why = str(fault).rstrip(".")

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import instance
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
@@ -29,6 +31,9 @@ class InterceptEdges(EdgeFunction):
     """
 
     rest: EdgeFunction
+
+    def __post_init__(self) -> None:
+        instance("rest", self.rest, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError)
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import read_fields, real_parameter
 from boostopt.edges.base import Epigraph, SupportFunction, violations
 from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
@@ -29,6 +30,9 @@ class LinearEdges(SupportFunction):
     slope: float
 
     kind: ClassVar[str] = "linear"
+
+    def __post_init__(self) -> None:
+        read_fields(self, slope=real_parameter)
 
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "slope": self.slope}

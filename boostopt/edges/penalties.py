@@ -21,7 +21,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import flag_parameter, number, positive_parameter, read_fields
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
@@ -33,6 +35,9 @@ class AbsolutePenalty(EdgeFunction):
     """A convex function of |e| or of max(0, e), increasing in each; G* depends on |w|."""
 
     signed: bool
+
+    def __post_init__(self) -> None:
+        read_fields(self, signed=flag_parameter)
 
     @property
     def even(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -109,6 +114,10 @@ class BallEdges(AbsolutePenalty):
     r: float
 
     kind: ClassVar[str] = "ball"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, p=_exponent, r=positive_parameter)
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -237,6 +246,10 @@ class ElasticEdges(AbsolutePenalty):
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "elastic"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, l1=_price, l2=positive_parameter)
+
     def statement(self) -> dict[str, Any]:
         return {**super().statement(), "l1": self.l1, "l2": self.l2}
 
@@ -299,6 +312,10 @@ class OneNormEdges(AbsolutePenalty):
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "1-norm"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, l1=positive_parameter)
+
     def statement(self) -> dict[str, Any]:
         return {**super().statement(), "l1": self.l1}
 
@@ -351,6 +368,16 @@ class OneNormEdges(AbsolutePenalty):
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         return self.l1 * cp.norm1(w), self.weights_domain(w)
+
+
+def _exponent(name: str, value: object) -> float:
+    """Return the exponent of a norm of hypothesis weights."""
+    return number(name, value, "1, 2 or inf", lambda p: p in (1.0, 2.0, np.inf), error=ProblemError)
+
+
+def _price(name: str, value: object) -> float:
+    """Return a finite number of at least 0."""
+    return number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
 
 
 def _norm(a: Float[Array, " t"], p: float) -> float:

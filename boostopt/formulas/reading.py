@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from boostopt.arguments import number
+from boostopt.arguments import instance, number
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.formulas.typeset import latex
 
@@ -47,16 +47,29 @@ def text_of(formula: object) -> str:
     return str(floats.xreplace(digits)).replace("Max(", "max(").replace("Min(", "min(")
 
 
-def check_name(name: str) -> None:
+def check_name(name: object) -> None:
     """Refuse a parameter that has the name of something else."""
-    if name in RESERVED or not name.isidentifier() or keyword.iskeyword(name):
+    if not isinstance(name, str) or name in RESERVED or not name.isidentifier() or keyword.iskeyword(name):
         raise ProblemError(f"a parameter must have a name of its own; got {shown(name)}. Call it otherwise.")
+
+
+def read_text(text: object) -> str:
+    """Return the text of a formula; ProblemError for anything else."""
+    if not isinstance(text, str):
+        raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
+    return text
+
+
+def check_parameters(parameters: object) -> None:
+    """Raise ProblemError unless they are values by names that are free for parameters."""
+    expected, advice = "values of parameters by their names", 'Pass a mapping such as {"eta": 2.0}.'
+    for name in instance("parameters", parameters, Mapping, expected, advice, ProblemError):
+        check_name(name)
 
 
 def as_numbers(parameters: Mapping[str, object]) -> dict[str, float]:
     """Return parameters that are numbers."""
-    for name in parameters:
-        check_name(name)
+    check_parameters(parameters)
     return {name: number(name, value, error=ProblemError) for name, value in parameters.items()}
 
 

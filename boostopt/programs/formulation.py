@@ -266,7 +266,26 @@ class Formulation(ABC, Generic[P]):
         F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
         G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
         G.settle(margins.t)
+        self._try_out(F, G, margins.N, margins.t)
         return Program(self, p, examples, margins, F, G)
+
+    def _try_out(self, F: Regularizer, G: EdgeFunction, N: int, t: int) -> None:
+        """Raise ProblemError where F has other examples, or a function of the author's does not take such arrays."""
+        size = made_by_page(self.name, "regularizer", lambda: int(F.N), int)
+        if size != N:
+            raise ProblemError(
+                f"{self.name} must make its regularizer for {N} examples; got one for {size}. Use examples.c and "
+                "arrays with one entry for each example."
+            )
+        if _is_of_the_author(F):
+            made_by_page(self.name, "regularizer", lambda: float(F.value(F.project(None))), float)
+        if _is_of_the_author(G):
+            made_by_page(self.name, "edge function", lambda: float(G.value(np.zeros(t))), float)
+
+
+def _is_of_the_author(piece: Regularizer | EdgeFunction) -> bool:
+    """Whether a class or a function of the author's computes it."""
+    return not type(piece).__module__.startswith("boostopt.") or (isinstance(piece, EdgeFunction) and not piece.exact)
 
 
 def _may_change_program(name: str, value: object) -> bool:

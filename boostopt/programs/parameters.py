@@ -50,7 +50,9 @@ class Domain:
         number("typical", self.typical, "a number", lambda value: not math.isnan(value))
         if self.bounds is not None:
             expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
-            bounds = numbers("bounds", self.bounds, expected, advice=advice)
+            bounds = numbers(
+                "bounds", instance("bounds", self.bounds, tuple, expected, advice), expected, advice=advice
+            )
             if len(bounds) != 2 or not bounds[0] <= self.typical <= bounds[1] or bounds[0] == bounds[1]:
                 raise refused("bounds", expected, self.bounds, advice)
 

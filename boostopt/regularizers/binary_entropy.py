@@ -23,6 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
+from boostopt.arguments import positive_parameter, read_fields
+from boostopt.arrays import finite_weights, non_negative_weights, positive_weights
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.base import Regularizer, Stationarity
@@ -56,7 +58,8 @@ class BinaryEntropy(Entropy):
     Raises
     ------
     ProblemError
-        d0 exceeds a cap, where the binary entropy is not defined.
+        The caps or eta are not positive, the caps sum to less than 1, or d0 does not fit the caps or exceeds one, where
+        the binary entropy is not defined.
     """
 
     caps: Float[Array, " N"]
@@ -69,9 +72,15 @@ class BinaryEntropy(Entropy):
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
         """Return the binary entropy with the caps c / nu, without the rounding of the caps in c / nu - d0."""
+        c, nu = positive_weights("c", c), positive_parameter("nu", nu)
+        d0 = non_negative_weights("d0", d0, len(c))
         return cls(c / nu, eta, d0, exact_difference(c, nu, d0) / nu)
 
     def __post_init__(self) -> None:
+        read_fields(self, caps=positive_weights, eta=positive_parameter)
+        read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.caps)))
+        if self.below is not None:
+            read_fields(self, below=lambda name, below: finite_weights(name, below, len(self.caps)))
         over = self.d0 - self.caps * (1 + FULL_SUPPORT)
         if over.max() > 0:
             n = int(np.argmax(over))
@@ -81,6 +90,8 @@ class BinaryEntropy(Entropy):
             )
         # Caps that sum to less than 1 by rounding leave no point: raised, with the references that stand at them.
         total, at_cap = float(self.caps.sum()), self.d0 >= self.caps
+        if self.on_simplex and total < 1.0 - FULL_SUPPORT:
+            raise ProblemError(f"caps must sum to at least 1; got {total:.10g}. Pass larger caps, c / nu.")
         if self.on_simplex and total < 1.0:
             object.__setattr__(self, "caps", self.caps / total)
         object.__setattr__(self, "d0", np.where(at_cap, self.caps, self.d0))
@@ -279,6 +290,7 @@ class LogarithmicLoss(BinaryEntropy):
     @classmethod
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
         """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
+        c = positive_weights("c", c)
         return cls(c, eta, 0.5 * c)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import instance
-from boostopt.errors import ProblemError
+from boostopt.arguments import read_fields
 from boostopt.expressions import cp
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
@@ -30,9 +29,7 @@ class Cap(Separable):
     kind: ClassVar[str] = "cap"
 
     def __post_init__(self) -> None:
-        instance(
-            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
-        )
+        read_fields(self, domain=read_domain)
 
     @property
     def N(self) -> int:

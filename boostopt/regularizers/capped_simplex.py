@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, number, positive
-from boostopt.arrays import real_numbers
+from boostopt.arguments import choice, instance, number, positive
+from boostopt.arrays import non_negative_weights
 from boostopt.errors import ProblemError
 from boostopt.immutable import ImmutableArrays
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
@@ -49,7 +49,7 @@ class CappedSimplex(ImmutableArrays):
     """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
 
     def __post_init__(self) -> None:
-        c = _weights("c", self.c)
+        c = non_negative_weights("c", self.c)
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
@@ -182,8 +182,8 @@ def project_capped_simplex(
     figure 2 (where nu stands for the cap itself).
     """
     method = choice("method", method, ("auto", "select", "sort"))
-    q = _weights("q", q)
-    c = np.ones(len(q)) if c is None else _weights("c", c)
+    q = non_negative_weights("q", q)
+    c = np.ones(len(q)) if c is None else non_negative_weights("c", c)
     if len(q) == 0 or c.shape != q.shape:
         raise ProblemError(
             f"q and c must have the same shape (N,) with N >= 1; got {q.shape} and {c.shape}. Pass one entry of each "
@@ -201,12 +201,6 @@ def project_capped_simplex(
     return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
 
 
-def _weights(name: str, values: npt.ArrayLike) -> Float[Array, " n"]:
-    """Return finite non-negative weights."""
-    expected = "real numbers of shape (N,)"
-    weights = real_numbers(name, values, expected, "Pass such an array.", lambda shape: len(shape) == 1)
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        n = int(np.argmax(bad))
-        raise ProblemError(f"{name} must be finite and non-negative; got {weights[n]:.6g} at {n}. Correct it.")
-    return weights
+def read_domain(name: str, value: object) -> CappedSimplex:
+    """Return a capped simplex; ProblemError for anything else."""
+    return instance(name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from boostopt.arguments import instance
+from boostopt.errors import ProblemError
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 
@@ -19,6 +21,9 @@ class Composite(Regularizer):
     """
 
     base: Regularizer
+
+    def __post_init__(self) -> None:
+        instance("base", self.base, Regularizer, "a regularizer", "Make one, such as Cap(domain).", ProblemError)
 
     @property
     def N(self) -> int:

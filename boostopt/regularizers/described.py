@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import instance, maker, positive
+from boostopt.arguments import maker, positive_parameter, read_fields
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, about, needed, shown
 from boostopt.expressions import (
@@ -39,7 +39,7 @@ from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.regularizers.inequalities import MIXING, Inequalities, certain, left_side, may_fail
 from boostopt.shapes import Array, Float
 
@@ -140,13 +140,9 @@ class DescribedRegularizer(Regularizer):
 
     def _read(self) -> None:
         """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
-        instance(
-            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
-        )
+        read_fields(self, domain=read_domain, objective_scale=positive_parameter)
         for name in ("f", "constraints"):
             maker(name, getattr(self, name), "a function of d", ProblemError)
-        scale = positive("objective_scale", self.objective_scale, error=ProblemError)
-        object.__setattr__(self, "objective_scale", scale)
         inside = as_array("inside", self.inside)
         if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
             raise ProblemError(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import flag, instance
+from boostopt.arguments import flag, read_fields
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, cp
 from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base
@@ -31,7 +31,7 @@ from boostopt.formulas.sizes import Bends, largest_total
 from boostopt.formulas.solving import Slope
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
 from boostopt.regularizers.formula_reading import copies_fault, read_formula, read_parameters, read_reference
 from boostopt.regularizers.separable import Separable, mixed
 from boostopt.regularizers.statements import Statement, with_caps
@@ -81,9 +81,7 @@ class FormulaRegularizer(Separable):
     _counts: Float[Array, " N"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        instance(
-            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
-        )
+        read_fields(self, domain=read_domain)
         advice = "Pass True if the formula only smooths the soft margin, as an entropy does."
         object.__setattr__(self, "is_smoothing", flag("is_smoothing", self.is_smoothing, advice, ProblemError))
         object.__setattr__(self, "_counts", self.domain.c)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import is_number, number
-from boostopt.arrays import real_numbers
+from boostopt.arrays import non_negative_weights, real_numbers
 from boostopt.errors import ProblemError, shown
 from boostopt.formulas.algebra import FormulaFault, Sum
 from boostopt.formulas.calculus import replaced
 from boostopt.formulas.compiled import Compiler
 from boostopt.formulas.parsing import parsed
-from boostopt.formulas.reading import check_name
+from boostopt.formulas.reading import check_parameters, read_text
 from boostopt.shapes import Array, Float
 
 COPIED = 1e-9
@@ -26,9 +26,9 @@ SHARES = (0.137, 0.411, 0.73, 0.94)
 
 def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
     """Return the parameters: finite floats, or finite arrays of one number for each example."""
+    check_parameters(parameters)
     read = dict[str, float | Array]()
     for name, value in parameters.items():
-        check_name(name)
         if is_number(value):
             read[name] = number(name, value, error=ProblemError)
             continue
@@ -44,10 +44,9 @@ def read_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the reference distribution, c / sum c where none is given."""
     if d0 is None:
         return c / c.sum()
-    expected = f"{len(c)} non-negative numbers with sum 1, shape (N,)"
-    read = real_numbers("d0", d0, expected, "Pass a distribution.", lambda shape: shape == c.shape)
-    if not (np.isfinite(read).all() and (read >= 0).all() and abs(float(read.sum()) - 1.0) <= 1e-8):
-        raise ProblemError(f"d0 must be {expected}; its sum is {float(read.sum()):.6g}. Pass a distribution.")
+    read = non_negative_weights("d0", d0, len(c))
+    if abs(float(read.sum()) - 1.0) > 1e-8:
+        raise ProblemError(f"d0 must have the sum 1; got {float(read.sum()):.10g}. Divide it by its sum.")
     return read
 
 
@@ -59,8 +58,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
     ProblemError
         It is no formula in d, d0, c, u and the parameters.
     """
-    if not isinstance(text, str):
-        raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
+    text = read_text(text)
     numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
     arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
     try:

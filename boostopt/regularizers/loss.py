@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from boostopt.arguments import positive_parameter, read_fields
+from boostopt.arrays import positive_weights
 from boostopt.errors import ProblemError
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement
@@ -40,6 +42,7 @@ class Loss(Separable):
     on_simplex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, C=positive_parameter)
         if not self.mass <= LARGEST_MASS:
             most = LARGEST_MASS * (float(self.priced.sum()) / self.mass)
             raise ProblemError(

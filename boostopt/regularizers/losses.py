@@ -23,12 +23,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr, log_expit, rel_entr
 
+from boostopt.arguments import optional, positive_parameter, read_fields
+from boostopt.arrays import positive_weights
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.regularizers.loss import Loss
@@ -66,6 +69,12 @@ class QuadraticHinge(Loss):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "quadratic hinge"
+
+    def __post_init__(self) -> None:
+        read_fields(self, mu=positive_parameter, B=partial(optional, positive_parameter))
+        if self.B is None and self.mu != 0.5:
+            raise ProblemError(f"mu must be 1/2 where B is None; got {self.mu:g}. Pass mu=0.5, or a steepest slope B.")
+        super().__post_init__()
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         plain = super().statement(c, d0, nus)
@@ -201,7 +210,9 @@ class Logistic(LogarithmicLoss):
     @classmethod
     def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
         """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
-        return cls(C * c, 1.0, 0.5 * (C * c), C=C)
+        price = positive_parameter("C", C)
+        caps = price * positive_weights("c", c)
+        return cls(caps, 1.0, 0.5 * caps, C=price)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None

@@ -23,6 +23,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import positive_parameter, read_fields, real_parameter
+from boostopt.arrays import positive_weights
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.capped_simplex import normalized
@@ -59,6 +61,7 @@ class MarginVariance(Separable):
     signed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, D=positive_parameter)
         if not self.freedom > 0.0:
             raise ProblemError(
                 f"for a variance of the margins, the multiplicities must sum to more than 1; got {self.total:.6g}. "
@@ -191,6 +194,9 @@ class Shortfall(Separable):
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "shortfall"
     on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, C=positive_parameter, theta=real_parameter)
 
     @property
     def N(self) -> int:

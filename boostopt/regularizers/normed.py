@@ -20,10 +20,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from boostopt.arguments import instance, number, positive_parameter, read_fields
+from boostopt.arrays import positive_weights
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.regularizers.composite import Composite
 from boostopt.regularizers.powers import Curve
 from boostopt.regularizers.relative_entropy import RelativeEntropy
@@ -55,6 +59,18 @@ class Normed(Composite):
     c: Float[Array, " N"]
     p: float
     r: float
+
+    def __post_init__(self) -> None:
+        kinds, advice = (Cap, RelativeEntropy), "Pass simplex(c)."
+        instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
+        read_fields(self, c=lambda name, c: positive_weights(name, c, self.N), p=self._exponent, r=positive_parameter)
+        if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - FULL_SUPPORT:
+            raise ProblemError(f"base must have no caps below 1; got {self.base.upper.min():.6g}. {advice}")
+
+    @staticmethod
+    def _exponent(name: str, value: object) -> float:
+        """Return the exponent of a norm."""
+        return number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

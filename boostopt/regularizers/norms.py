@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import number
+from boostopt.arrays import positive_weights
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Stationarity
@@ -46,7 +48,8 @@ CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
 
 def simplex(c: Float[Array, " N"]) -> Cap:
     """Return the indicator of the simplex, without a cap; tied examples share weight in proportion to c."""
-    return Cap(CappedSimplex(c, float(c.min())))
+    c = positive_weights("c", c)
+    return Cap(CappedSimplex(c, float(c.min(initial=np.inf))))
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class NormBall(Normed):
     kind: ClassVar[str] = "norm ball"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         smallest = self.norm(self.center)
         if self.beyond < -self.rounding:
             raise ProblemError(
@@ -210,6 +214,10 @@ class NormPenalty(Normed):
     """The base regularizer plus r ||d||_p; p may be infinite."""
 
     kind: ClassVar[str] = "norm penalty"
+
+    @staticmethod
+    def _exponent(name: str, value: object) -> float:
+        return number(name, value, "a number above 1, or inf", lambda p: p > 1.0, error=ProblemError)
 
     @property
     def value_bound(self) -> float:

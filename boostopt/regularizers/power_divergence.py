@@ -28,11 +28,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from boostopt.arguments import instance, number, positive
+from boostopt.arguments import positive_parameter, read_fields, real_parameter
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.regularizers.capped_softmax import logarithm
 from boostopt.regularizers.roots import root
 from boostopt.regularizers.separable import Separable
@@ -70,15 +70,11 @@ class PowerDivergence(Separable):
     kind: ClassVar[str] = "power divergence"
 
     def __post_init__(self) -> None:
-        instance(
-            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
-        )
+        read_fields(self, domain=read_domain, q=real_parameter, eta=positive_parameter)
         if not (self.domain.c > 0).all():
             raise ProblemError(
                 f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples that do not count."
             )
-        number("q", self.q, error=ProblemError)
-        positive("eta", self.eta, error=ProblemError)
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

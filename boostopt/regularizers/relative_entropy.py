@@ -14,10 +14,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from scipy.special import rel_entr
 
+from boostopt.arguments import positive_parameter, read_fields
+from boostopt.arrays import non_negative_weights
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
 from boostopt.regularizers.entropy import Entropy
 from boostopt.regularizers.statements import Statement, with_caps
@@ -38,6 +41,11 @@ class RelativeEntropy(Entropy):
         The inverse strength, positive; a larger eta regularizes less.
     d0
         The reference distribution, shape (N,), non-negative, sum 1. It need not lie in the domain.
+
+    Raises
+    ------
+    ProblemError
+        The domain is not a capped simplex, eta is not positive, or d0 does not fit the domain.
     """
 
     domain: CappedSimplex
@@ -46,9 +54,22 @@ class RelativeEntropy(Entropy):
 
     kind: ClassVar[str] = "relative entropy"
 
+    def __post_init__(self) -> None:
+        read_fields(self, domain=read_domain, eta=positive_parameter)
+        read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.domain.c)))
+        without = (self.d0 == 0.0) & (self.domain.c > 0.0)
+        if without.any():
+            n = int(np.argmax(without))
+            raise ProblemError(
+                f"d0 must be positive where c is; got d0 = 0 and c = {self.domain.c[n]:.6g} at {n}. Call "
+                f"{type(self).__name__}.capped(c, nu, eta, d0), which gives this example no weight."
+            )
+
     @classmethod
     def capped(cls: type[E], c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> E:
         """Return the relative entropy to d0 on C_nu, without the examples that have no weight in d0."""
+        c = non_negative_weights("c", c)
+        d0 = non_negative_weights("d0", d0, len(c))
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from boostopt.arguments import instance, listed
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
@@ -226,6 +227,12 @@ class SeparableSum(Separable):
     pieces: tuple[Separable, ...]
 
     def __post_init__(self) -> None:
+        expected = "sums over the examples in closed form (Separable)"
+        advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
+        pieces = listed("pieces", self.pieces, expected, advice)
+        for piece in pieces:
+            instance("pieces", piece, Separable, expected, advice, ProblemError)
+        object.__setattr__(self, "pieces", tuple(pieces))
         sizes = {piece.N for piece in self.pieces}
         if len(sizes) != 1:
             raise ProblemError(

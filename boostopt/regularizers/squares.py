@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import positive_parameter, read_fields
+from boostopt.arrays import positive_weights
 from boostopt.expressions import cp
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
@@ -25,6 +27,11 @@ class Squares(Separable):
         The multiplicities, shape (N,), positive.
     mu
         The strength, positive.
+
+    Raises
+    ------
+    ProblemError
+        c or mu is not positive.
     """
 
     c: Float[Array, " N"]
@@ -32,6 +39,9 @@ class Squares(Separable):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     on_simplex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, mu=positive_parameter)
 
     @property
     def N(self) -> int:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import read_fields
+from boostopt.arrays import finite_weights
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Stationarity
 from boostopt.regularizers.composite import Composite
 from boostopt.regularizers.statements import Statement, stated
@@ -31,6 +33,10 @@ class Tilted(Composite):
     tilt: Float[Array, " N"]
 
     kind: ClassVar[str] = "tilted"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, tilt=lambda name, tilt: finite_weights(name, tilt, self.N))
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         base = stated(self.base, c, d0, nus)

@@ -3,23 +3,56 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from wrong_values import EMPTY, FUNCTION, NOTHING, NUMBER, NUMBERS, TEXT, Attack
+from wrong_values import EMPTY, FLAG, FUNCTION, MAPPING, NONE, NOTHING, NUMBER, NUMBERS, TEXT, Attack
 
 from boostopt.authoring import (
     POSITIVE,
+    BallEdges,
+    BinaryEntropy,
+    BoundedEdges,
     Cap,
     CappedSimplex,
     DescribedEdges,
     DescribedRegularizer,
     Domain,
+    ElasticEdges,
+    Exponential,
+    FixedEdges,
+    FormulaEdges,
+    FormulaRegularizer,
+    Hinge,
+    InterceptEdges,
+    LinearEdges,
+    LogarithmicLoss,
+    LogExponentialLoss,
+    Logistic,
+    MarginVariance,
     MaximumEdge,
+    NormBall,
+    NormPenalty,
+    OneNormEdges,
     PowerDivergence,
+    QuadraticHinge,
+    RelativeEntropy,
+    SeparableSum,
+    Shortfall,
+    Squares,
+    Tilted,
+    UnnormalizedRelativeEntropy,
+    WarmStart,
+    edge_formula,
+    formula,
+    interval,
+    maximize,
+    minimize,
     parameter,
     prototype,
+    simplex,
 )
 
 DOMAIN = CappedSimplex(np.ones(3), 2.0)
@@ -66,7 +99,185 @@ def edges(**given: Any) -> float:
     return DescribedEdges(**given).value(np.zeros(2))
 
 
+C = np.array([1.0, 2.0, 1.0])
+D0 = C / 4.0
+WHOLE_ARRAY = NOTHING
+"""No value of the table has one number for each of three examples."""
+ANY_ARRAY = frozenset({"[1.0]", "series"})
+"""Positive numbers for any number of examples."""
+POSITIVE_NUMBER = NUMBER - {"inf", "10**400"}
+
+
+def with_array(name: str) -> dict[str, Callable[[], Any]]:
+    """Return wrong arrays in place of one with a number for each of three examples, and neighbours."""
+    return {
+        "a shape more": lambda: np.ones(4),
+        "a column": lambda: np.ones((3, 1)),
+        "with nan": lambda: np.array([1.0, np.nan, 1.0]),
+        "negative": lambda: np.array([1.0, -1.0, 1.0]),
+        "a domain": lambda: DOMAIN,
+    }
+
+
+def entropies(kind: Any) -> tuple[Attack, Attack]:
+    """Return the attacks of an entropy, made as it is and by `capped`."""
+    arrays = with_array("d0")
+    swapped = {"the reference": lambda: D0}
+    return (
+        Attack(
+            kind.__name__,
+            kind,
+            lambda: {"domain": DOMAIN, "eta": 2.0, "d0": INSIDE},
+            {"domain": NOTHING, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY},
+            {"d0": arrays | {"with a zero": lambda: np.array([0.0, 0.5, 0.5])}, "eta": swapped, "domain": swapped},
+        ),
+        Attack(
+            f"{kind.__name__}.capped",
+            kind.capped,
+            lambda: {"c": C, "nu": 2.0, "eta": 2.0, "d0": D0},
+            {"c": WHOLE_ARRAY, "nu": POSITIVE_NUMBER, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY},
+            {"d0": arrays, "c": with_array("c"), "nu": swapped, "eta": swapped},
+        ),
+    )
+
+
+def priced(kind: Any, **numbers: float) -> Attack:
+    """Return the attack of a regularizer of c and further numbers."""
+    wrong = with_array("c") | {"a number": lambda: 2.0}
+    del wrong["a shape more"]
+    return Attack(
+        getattr(kind, "__qualname__", kind.__name__),
+        kind,
+        lambda: {"c": C, **numbers},
+        {"c": ANY_ARRAY, **dict.fromkeys(numbers, POSITIVE_NUMBER)},
+        {"c": wrong, **{name: {"the multiplicities": lambda: C} for name in numbers}},
+    )
+
+
+def normed(kind: Any, *exponents: str) -> Attack:
+    return Attack(
+        kind.__name__,
+        kind,
+        lambda: {"base": simplex(C), "c": C, "p": 2.0, "r": 0.9},
+        {"base": NOTHING, "c": WHOLE_ARRAY, "p": POSITIVE_NUMBER | set(exponents), "r": POSITIVE_NUMBER},
+        {"base": {"caps": lambda: Cap(DOMAIN), "squares": lambda: Squares(C, 2.0)}, "c": with_array("c")},
+    )
+
+
+def edges_of(kind: Any, kinds: dict[str, Any], **valid: Any) -> Attack:
+    """Return the attack of an edge function."""
+    return Attack(kind.__name__, kind, lambda: valid, kinds)
+
+
+def printed(make: Any) -> Attack:
+    x = cp.Variable(2)
+    return Attack(
+        make.__name__,
+        make,
+        lambda: {"objective": cp.sum(x), "subject_to": {"w": x <= 1}},
+        {"objective": NUMBER | {"nan"}, "subject_to": MAPPING},
+        {
+            "objective": {"a vector": lambda: x, "a constraint": lambda: x <= 1},
+            "subject_to": {"a list": lambda: [x <= 1], "a flag": lambda: {"w": True}, "a number": lambda: {1: x <= 1}},
+        },
+    )
+
+
+def started(**given: Any) -> Any:
+    """A solve from a start."""
+    page = prototype("cap", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
+    return page.bind(U).solve("highs", start=WarmStart(**given))
+
+
 AUTHORING = (
+    *entropies(RelativeEntropy),
+    *entropies(UnnormalizedRelativeEntropy),
+    *entropies(LogExponentialLoss),
+    Attack(
+        "BinaryEntropy",
+        BinaryEntropy,
+        lambda: {"caps": C / 2.0, "eta": 2.0, "d0": D0, "below": C / 2.0 - D0},
+        {"caps": WHOLE_ARRAY, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY, "below": NONE},
+        {
+            "caps": with_array("caps") | {"that sum to less": lambda: np.full(3, 0.3)},
+            "d0": with_array("d0"),
+            "eta": {"the reference": lambda: D0},
+        },
+    ),
+    Attack(
+        "BinaryEntropy.capped",
+        BinaryEntropy.capped,
+        lambda: {"c": C, "nu": 2.0, "eta": 2.0, "d0": D0},
+        {"c": WHOLE_ARRAY, "nu": POSITIVE_NUMBER, "eta": POSITIVE_NUMBER, "d0": WHOLE_ARRAY},
+        {"c": with_array("c"), "d0": with_array("d0"), "nu": {"the reference": lambda: D0}},
+    ),
+    priced(Hinge, C=2.0),
+    priced(Squares, mu=2.0),
+    priced(Exponential, C=2.0),
+    priced(QuadraticHinge, C=2.0, mu=0.3, B=1.0),
+    priced(MarginVariance, D=2.0),
+    priced(Shortfall, C=2.0, theta=0.1),
+    priced(LogarithmicLoss.of, eta=2.0),
+    priced(Logistic.priced, C=2.0),
+    Attack("simplex", simplex, lambda: {"c": C}, {"c": ANY_ARRAY}, {"c": {"a domain": lambda: DOMAIN}}),
+    Attack(
+        "Tilted",
+        Tilted,
+        lambda: {"base": Cap(DOMAIN), "tilt": C},
+        {"base": NOTHING, "tilt": WHOLE_ARRAY},
+        {"base": {"the class": lambda: Cap, "a domain": lambda: DOMAIN}, "tilt": {"longer": lambda: np.ones(4)}},
+    ),
+    normed(NormBall),
+    normed(NormPenalty, "inf", "10**400"),
+    Attack(
+        "SeparableSum",
+        SeparableSum,
+        lambda: {"pieces": (Cap(DOMAIN), Squares(C, 2.0))},
+        {"pieces": NOTHING},
+        {"pieces": {"one": lambda: Cap(DOMAIN), "another N": lambda: (Cap(DOMAIN), Squares(np.ones(2), 2.0))}},
+    ),
+    Attack(
+        "formula",
+        formula,
+        lambda: {"text": "d*log(d/d0) + (eta + z)*d", "domain": DOMAIN, "d0": INSIDE, "eta": 2.0, "z": C},
+        {"text": {"'0.1'"}, "domain": NOTHING, "d0": NONE, "eta": NUMBER, "z": NUMBER},
+        {"d0": with_array("d0"), "eta": {"longer": lambda: np.ones(4)}, "z": {"longer": lambda: np.ones(4)}},
+    ),
+    Attack(
+        "FormulaRegularizer",
+        FormulaRegularizer,
+        lambda: {"text": "d**2/c", "domain": DOMAIN, "d0": None, "parameters": {}},
+        {"text": {"'0.1'"}, "domain": NOTHING, "d0": NONE, "parameters": MAPPING | {"{'x': 1}"}},
+    ),
+    Attack("edge_formula", edge_formula, lambda: {"text": "e**2 + a*e", "a": 2.0}, {"text": {"'0.1'"}, "a": NUMBER}),
+    Attack(
+        "FormulaEdges",
+        FormulaEdges,
+        lambda: {"text": "e**2", "parameters": {}},
+        {"text": {"'0.1'"}, "parameters": MAPPING | {"{'x': 1}"}},
+    ),
+    edges_of(BoundedEdges, {"gamma": NUMBER}, gamma=0.1),
+    edges_of(FixedEdges, {"rho": NUMBER}, rho=0.1),
+    edges_of(LinearEdges, {"slope": NUMBER}, slope=0.1),
+    edges_of(
+        BallEdges, {"signed": FLAG, "p": {"1", "2", "2.0", "array 2.0", "inf"}, "r": NUMBER}, signed=True, p=1.0, r=0.3
+    ),
+    edges_of(ElasticEdges, {"signed": FLAG, "l1": NUMBER, "l2": NUMBER}, signed=True, l1=0.1, l2=2.0),
+    edges_of(OneNormEdges, {"signed": FLAG, "l1": NUMBER}, signed=True, l1=0.1),
+    edges_of(InterceptEdges, {"rest": NOTHING}, rest=MaximumEdge()),
+    printed(minimize),
+    printed(maximize),
+    Attack("interval", interval, lambda: {"lower": 0.5, "upper": 3.0}, {"lower": NUMBER, "upper": NUMBER}),
+    Attack(
+        "WarmStart",
+        started,
+        lambda: {"d": INSIDE, "w": INSIDE},
+        {"d": NONE, "w": NONE | EMPTY | {"[1.0]", "[0.5, nan]", "series"}, "backend": TEXT},
+        {
+            "d": {"longer": lambda: np.ones(4), "a column": lambda: np.ones((3, 1))},
+            "w": {"too many": lambda: np.ones(4), "a column": lambda: np.ones((3, 1))},
+        },
+    ),
     Attack("CappedSimplex", CappedSimplex, lambda: {"c": np.ones(3), "nu": 2.0}, {"c": NUMBERS, "nu": NUMBER}),
     Attack("Cap", Cap, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
     Attack(
@@ -86,7 +297,13 @@ AUTHORING = (
         "Domain",
         Domain,
         lambda: {"text": "[0, 1]", "contains": lambda value, examples: True},
-        {"text": TEXT, "contains": FUNCTION | {"class"}, "kind": TEXT, "typical": NUMBER},
+        {
+            "text": TEXT,
+            "contains": FUNCTION | {"class"},
+            "kind": TEXT,
+            "typical": NUMBER,
+            "bounds": NONE | {"series", "masked array"},
+        },
     ),
     Attack(
         "prototype",

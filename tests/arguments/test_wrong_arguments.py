@@ -10,6 +10,7 @@ import random
 import sys
 import tempfile
 import warnings
+from inspect import isabstract, signature
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from attacks_tools import TOOLS
 from wrong_values import VALUES, Attack
 
 import boostopt
+from boostopt import authoring
 
 ATTACKS: tuple[Attack, ...] = (*ENTRANCES, *TOOLS, *AUTHORING)
 SHARE = 20
@@ -65,6 +67,25 @@ def test_every_public_function_is_attacked() -> None:
     attacked = {attack.name for attack in ATTACKS}
     assert functions - attacked == {"list_backends", "list_formulations"}  # which take no argument
     assert len(VALUES) >= 30
+
+
+RECORDS = {
+    *("Active", "Attempt", "Capability", "ConjugatePoint", "Deadline", "Epigraph"),
+    *("Examples", "Pointwise", "Polyhedron", "Profile", "Progress", "Task"),
+}
+"""Records that boostopt makes, or that a method returns: what is read of them is looked at there."""
+
+
+def test_every_constructor_for_authors_is_attacked() -> None:
+    makers = {name for name in authoring.__all__ if callable(getattr(authoring, name)) and _has_parameters(name)}
+    attacked = {attack.name.partition(".")[0] for attack in ATTACKS}
+    assert makers - attacked == RECORDS
+
+
+def _has_parameters(name: str) -> bool:
+    """Whether something concrete is made with arguments."""
+    made = getattr(authoring, name)
+    return made.__module__.startswith("boostopt.") and not isabstract(made) and bool(signature(made).parameters)
 
 
 def main() -> None:

@@ -55,8 +55,8 @@ UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
         ("d/eta", {"eta": np.ones(5)}, "6 of them"),
         ("d/eta", {"eta": np.full(6, np.nan)}, "is not finite"),
         ("d*e", {"e": 2.0}, "must have a name of its own; got 'e'"),
-        ("d*log(d/d0)", {"d0": np.ones(5) / 5}, "6 non-negative numbers with sum 1"),
-        ("d*log(d/d0)", {"d0": np.ones(6)}, "its sum is 6"),
+        ("d*log(d/d0)", {"d0": np.ones(5) / 5}, r"d0 must be real numbers of shape \(6,\)"),
+        ("d*log(d/d0)", {"d0": np.ones(6)}, "d0 must have the sum 1; got 6"),
         ("d/eta", {"eta": 1e-320}, "too many digits, or are too large or too small"),
     ],
 )

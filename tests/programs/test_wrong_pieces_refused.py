@@ -1,0 +1,86 @@
+"""Pieces that a page makes of wrong arguments or over arrays of a wrong shape are refused when the page is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import typechecker
+
+from boostopt import ProblemError
+from boostopt.authoring import (
+    POSITIVE,
+    Cap,
+    CappedSimplex,
+    DescribedEdges,
+    DescribedRegularizer,
+    EdgeFunction,
+    MaximumEdge,
+    RelativeEntropy,
+    SquaredEdges,
+    Squares,
+    parameter,
+    prototype,
+)
+
+U = np.array([[1.0, -0.5], [-0.5, 1.0], [0.2, 0.3]])
+LONG = np.ones(5)
+
+
+class OverAnArray(Squares):
+    """It closes over an array of the examples of something else."""
+
+    def values(self, d: Any) -> Any:
+        return super().values(d) * LONG
+
+
+class OverOtherEdges(SquaredEdges):
+    """Likewise of edges."""
+
+    def value(self, e: Any) -> float:
+        return float(e @ LONG)
+
+
+def swapped(p: Any, examples: Any) -> Any:
+    numbers: Any = 2.0
+    return RelativeEntropy(CappedSimplex(examples.c, 1.0), examples.d0, numbers)
+
+
+def capped(p: Any, examples: Any) -> Any:
+    return Cap(CappedSimplex(examples.c, 1.0))
+
+
+def largest(p: Any) -> EdgeFunction:
+    return MaximumEdge()
+
+
+@pytest.mark.parametrize(
+    ("F", "G", "message"),
+    [
+        (
+            swapped,
+            largest,
+            "^eta must be a positive number",
+        ),
+        (lambda p, ex: Squares(p.mu, ex.c), largest, "^c must be real numbers of shape"),
+        (lambda p, ex: OverAnArray(ex.c, 2.0), largest, "regularizer; it raises ValueError"),
+        (lambda p, ex: capped(p, ex) + Squares(LONG, 2.0), largest, "expected regularizers of the same examples"),
+        (lambda p, ex: Cap(CappedSimplex(LONG, 1.0)), largest, "regularizer for 3 examples; got one for 5"),
+        (
+            lambda p, ex: DescribedRegularizer(CappedSimplex(ex.c, 1.0), lambda d: LONG @ d, ex.c / 3),
+            largest,
+            "^f must make a CVXPY expression",
+        ),
+        (capped, lambda p: OverOtherEdges(), "edge function; it raises ValueError"),
+        (capped, lambda p: DescribedEdges(lambda e: LONG @ e), "^the edge function must make a CVXPY expression"),
+        (capped, lambda p: DescribedEdges(lambda e: cp.sum(e) + LONG), "must be a convex scalar expression"),
+    ],
+    ids=str,
+)
+def test_it_is_refused_when_the_page_is_bound(F: Callable[..., Any], G: Callable[..., Any], message: str) -> None:
+    page = prototype("mine", F, G, mu=parameter("the strength", POSITIVE, 2.0))
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
+        page.bind(U)
