@@ -149,3 +149,18 @@ def test_looks_take_what_they_take_without_it() -> None:
     plain, auto = (boost("erlpboost", oracle, nu=900, epsilon=0.05, **how) for how in (dict[str, Any](), given))
     assert isinstance(plain, LookedRun) and isinstance(auto, LookedRun)
     np.testing.assert_array_equal(plain.w, auto.w)
+
+
+def test_no_more_columns_are_of_use_than_were_asked_for() -> None:
+    few = Chosen()
+    few.saw(4, 0.0, 1.0)  # 4 of 5: of 4 columns all would be of use, and of one column no more than that one
+    assert few.number == 4
+
+
+def test_more_weights_than_columns_are_a_share_of_all() -> None:
+    """A column that came in an earlier round may get its first weight now."""
+    every, beyond = Chosen(), Chosen()
+    for oracle in (1.0, 1.0, 0.0):
+        every.saw(every.number, oracle, 1.0)
+        beyond.saw(4 * beyond.number, oracle, 1.0)
+        assert beyond.number == every.number

@@ -324,3 +324,15 @@ def test_everything_is_finite_at_large_N(p: float, eta: float | None) -> None:
     if math.isfinite(p):
         ball = NormBall(B, c, p, 2.0 * N ** (1 / p - 1))
         assert_stable(ball, z, ball.project(rng.random(N)))
+
+
+@pytest.mark.parametrize("kind", [NormBall, NormPenalty])
+@pytest.mark.parametrize("eta", [None, 4.0])
+def test_the_magnitude_is_no_smaller_than_the_numbers_that_are_added(kind: Any, eta: float | None) -> None:
+    """At arguments as large as margins: F*, <z, d> and the part of the base, each of which is rounded."""
+    rng = np.random.default_rng(0)
+    below = base(rng, np.ones(6), eta)
+    F = kind(below, np.ones(6), 2.0, 0.6)
+    arguments = [np.ones(6), -np.ones(6), *rng.uniform(-1.0, 1.0, (4, 6))]
+    sizes = [abs(F.conjugate_at(z).value) + abs(float(z @ F.conjugate_at(z).d)) for z in arguments]
+    assert F.magnitude >= below.magnitude + max(sizes)
