@@ -399,9 +399,8 @@ PIECES: dict[str, Any] = {
 @pytest.mark.parametrize("whose", PIECES)
 def test_a_function_that_writes_to_its_argument_is_refused_by_name(whose: str) -> None:
     own = U.copy()
-    program = PIECES[whose].bind(own)
-    with pytest.raises(ProblemError, match=whose):
-        program.certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T))
+    with pytest.raises(ProblemError, match=whose):  # where it is tried out, or where it is used
+        PIECES[whose].bind(own).certify(np.full(N, 1.0 / N), np.full(T, 1.0 / T))
     assert (own == U).all()
 
 
