@@ -201,5 +201,5 @@ def formula_of(name: str, c: Array, nu: float, eta: float, d0: Array) -> Formula
     text, numbers = TWINS[name][1], {"eta": eta, **TWINS[name][2]}
     if name == "Huber":
         numbers["M"] = M / len(c)
-    used = {key: value for key, value in numbers.items() if key in text}
+    used: dict[str, Any] = {key: value for key, value in numbers.items() if key in text}
     return formula(text, CappedSimplex(c, nu), d0, **used)

@@ -269,6 +269,12 @@ ENTRANCES = (
         {"X": frozenset({"sparse"}), "y": NOTHING, "t": WHOLE, "random_state": WHOLE | NONE},
     ),
     Attack(
+        "boosted_stump_matrix",
+        boostopt.boosted_stump_matrix,
+        lambda: {"X": X, "y": y, "t": 2},
+        {"X": frozenset({"sparse"}), "y": NOTHING, "t": WHOLE, "random_state": WHOLE | NONE, "c": NONE},
+    ),
+    Attack(
         "bind",
         boostopt.get_formulation("erlpboost").bind,
         lambda: {"U": U, "nu": 2},

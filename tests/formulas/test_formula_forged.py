@@ -27,8 +27,9 @@ TILT = np.linspace(-1.0, 1.0, 12)
 
 def page(text: str = TEXT) -> Formulation[Any]:
     def make(p: Any, e: Any) -> Any:
-        used = {"eta": p.eta, "tilt": TILT}
-        return formula(text, CappedSimplex(e.c, 3.0), e.d0, **{k: v for k, v in used.items() if k in text})
+        numbers = {"eta": p.eta, "tilt": TILT}
+        used: dict[str, Any] = {k: v for k, v in numbers.items() if k in text}
+        return formula(text, CappedSimplex(e.c, 3.0), e.d0, **used)
 
     return prototype("stated", make, eta=parameter("the inverse strength", POSITIVE))
 
