@@ -265,7 +265,14 @@ def in_buckets(rows: Rows, kept: Kept, window: Window) -> Buckets:
 
 def rounding(F: Regularizer) -> float:
     """Bound the rounding error of F(d), or of F* at margins in [-1, 1]: the length of its sums times their terms."""
-    return float((F.N + STEPS) * EPS * (2.0 * F.mass + F.magnitude + 1.0))
+    unit, of_margins = summation(F)
+    return of_margins + unit * float(F.magnitude)
+
+
+def summation(F: Regularizer) -> tuple[float, float]:
+    """Return the length of the sums of F in roundings, and what margins in [-1, 1] and weights lose in them."""
+    unit = (F.N + STEPS) * EPS
+    return unit, float(unit * (2.0 * F.mass + 1.0))
 
 
 def aim_of(problem: Problem, total: float) -> Aim | None:

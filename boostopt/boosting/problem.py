@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from boostopt.arguments import choice, names, positive
 from boostopt.boosting.pages import run_by_name
-from boostopt.boosting.soft_margin import EPS, Goal, rounding_of
+from boostopt.boosting.soft_margin import EPS, Goal, value_slack
+from boostopt.certificates.bounds import as_bound
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import OptionError, ProblemError
@@ -222,7 +223,7 @@ class Problem:
             largest = G.free_edge
         g = G.class_value(largest)
         # G may be of another size than F: its product and the sum are rounded, too.
-        return F.value(d) + g + rounding_of(F) + 4.0 * EPS * abs(g), d
+        return as_bound(F.value(d) + g + value_slack(F, d) + 4.0 * EPS * abs(g), math.inf), d
 
     @property
     def two_sided(self) -> bool:

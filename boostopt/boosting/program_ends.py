@@ -9,13 +9,15 @@ sums over the buckets: the slack does not grow with the examples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from boostopt.boosting.aims import Aim, in_buckets, rounding
+from boostopt.boosting.aims import Aim, in_buckets, summation
 from boostopt.boosting.asking import Looks
 from boostopt.boosting.buckets import Buckets
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.proving import Proof
+from boostopt.certificates.bounds import as_bound
 from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.rows.kernels import Split
@@ -44,14 +46,16 @@ def program_ends(
     lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
     buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
     F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
-    return lower, F.value(d) + float(proof.upper) + rounding(F)
+    unit, mass = summation(F)
+    return lower, as_bound(F.value(d) + float(proof.upper) + mass + F.value_slack(d, unit), math.inf)
 
 
 def _lower(problem: Problem, buckets: Buckets) -> float:
     """Return a number not above D of some margins."""
     c, m = buckets.split
     F = _of(problem, c)
-    return -F.conjugate_at(-m).value - rounding(F)
+    at, (unit, mass) = F.conjugate_at(-m), summation(F)
+    return as_bound(-at.value - mass - F.conjugate_slack(at, unit), -math.inf)
 
 
 def _of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.certificates.bounds import as_bound, check_bounds
 from boostopt.edges.base import EdgeFunction
 from boostopt.immutable import ImmutableArrays, as_immutable
 from boostopt.margins import BLOCK_ROWS, Margins
@@ -122,7 +123,7 @@ class Goal:
 
     def upper(self, d: Float[Array, " N"], largest: float) -> float:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
-        return self.F0.value(d) + largest + rounding_of(self.F0)
+        return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
 
     def program(self, U: Margins) -> Program:
         """Return the program of the largest value over some hypotheses."""
@@ -146,9 +147,10 @@ MEASURES = (
 """All names of what is bounded over a class."""
 
 
-def rounding_of(F: Regularizer) -> float:
-    """Return a bound of what F(d) may lose by rounding."""
-    return EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10) * (1.0 + float(F.magnitude))
+def value_slack(F: Regularizer, d: Float[Array, " N"]) -> float:
+    """Return a bound of what F(d) and an edge under d may lose by rounding."""
+    unit = EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10)
+    return unit + F.value_slack(d, unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +198,11 @@ class ClassCertificate(ImmutableArrays):
         distributions, for a cap the mean of the nu smallest margins. "value of the program" stands for the optimum of
         the program itself. Further words name what is left out: "without its smoothing term", "with the largest edge
         for G".
+
+    Raises
+    ------
+    ProblemError
+        A bound is nan.
     """
 
     lower: float
@@ -204,6 +211,10 @@ class ClassCertificate(ImmutableArrays):
     oracle: str
     recorded: bool = False
     what: str = SOFT_MARGIN
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bounds(self.lower, self.upper)
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:

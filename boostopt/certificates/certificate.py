@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.certificates.bounds import check_bounds
 from boostopt.certificates.saving import save_certificate
 from boostopt.immutable import ImmutableArrays
 from boostopt.shapes import Array, Float
@@ -62,7 +63,7 @@ class Certificate(ImmutableArrays):
     lower, upper
         The ends of the interval: the dual value of w and the primal value of d, widened by `slack`; lower <= upper.
     slack
-        A bound on the rounding error of either end.
+        A bound on the rounding error of either end that is finite.
     d, w
         The feasible pair: d of shape (N,), w of shape (t,). If `upper` is inf, no d with feasible edges was found near
         the answer; then d lies in the domain of F only.
@@ -80,6 +81,11 @@ class Certificate(ImmutableArrays):
     excess
         A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds
         the largest value in the domain of G by at least this number. The optimum and both ends are then inf.
+
+    Raises
+    ------
+    ProblemError
+        An end, the slack or the excess is nan: an end that is not known is infinite.
     """
 
     lower: float
@@ -94,6 +100,10 @@ class Certificate(ImmutableArrays):
     kkt: KKT
     value_bound: float
     excess: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bounds(self.lower, self.upper, self.slack, self.excess)
 
     @property
     def infeasible(self) -> bool:
@@ -110,8 +120,8 @@ class Certificate(ImmutableArrays):
             return 0.0
         if not np.isfinite([self.lower, self.upper]).all():
             return np.inf
-        # A repaired d may be worth a little more than its terms say.
-        return max(self.gap_terms, self.upper - self.lower)
+        # A repaired d may be worth a little more than its terms say. A term that is no number says nothing.
+        return float(np.fmax(self.gap_terms, self.upper - self.lower))
 
     @property
     def gap_terms(self) -> float:

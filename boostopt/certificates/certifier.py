@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from boostopt.certificates.bounds import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
 from boostopt.immutable import as_immutable
 from boostopt.margins import Margins
-from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 
 MASS = 1e-9
@@ -95,14 +96,19 @@ class Certifier:
         at = F.conjugate_at(-m, None if d is None else self.repaired)
         d_of_w = as_immutable(at.d)
         answer = self._near(d_of_w, U.edges(d_of_w), "d(w)")
-        best = answer if answer.value <= self._of_d.value else self._of_d
-        slack = self._rounding_slack(best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
+        best, other = sorted((answer, self._of_d), key=lambda candidate: candidate.value)
+        above = self._value_slack(best, v)
+        if above == np.inf:
+            best, above = other, self._value_slack(other, v)
+        below = self._conjugate_slack(at, best.e, v)
+        # An end whose rounding has no bound is infinite. It says nothing of the other end.
+        slack = max((side for side in (below, above) if side < np.inf), default=0.0)
         # The conditions are judged on what was given, not on what it was replaced by.
         raw_gaps = F.gaps(self.repaired, -m, at), G.gaps(self.edges, v)
         gaps = raw_gaps if best.d is self.repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
         certificate = Certificate(
-            lower=float(-at.value - G.conjugate(v, best.e) - slack),
-            upper=float(best.value + slack),
+            lower=as_bound(-at.value - G.conjugate(v, best.e) - max(slack, below), -np.inf),
+            upper=as_bound(best.value + max(slack, above), np.inf),
             slack=slack,
             d=best.d,
             w=v,
@@ -131,7 +137,7 @@ class Certifier:
         """Return the candidate near d, whose edges are e."""
         met, cost = meet(self.U, self.F, self.G, d)
         met, e = as_immutable(met), as_immutable(e if met is d else self.U.edges(met))
-        value = self.F.value(met) + self.G.value(e) if np.isfinite(cost) else np.inf
+        value = as_bound(self.F.value(met) + self.G.value(e), np.inf) if np.isfinite(cost) else np.inf
         return _Candidate(met, e, cost, value, origin)
 
     def _infeasible(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
@@ -139,7 +145,8 @@ class Certifier:
         U, F, G = self.U, self.F, self.G
         for ray in G.rays(v):
             m = U.margins(ray)
-            slack = self._rounding_slack(np.zeros(U.t), ray)
+            sizes = F.magnitude + G.magnitude(np.zeros(U.t), ray, F.mass)
+            slack = self._shared_slack(ray) + float(self._unit * sizes)
             excess = -F.support(-m) - G.support(ray) - slack
             if excess > 0:
                 none = np.zeros(U.N), np.zeros(U.t)
@@ -159,16 +166,29 @@ class Certifier:
                 )
         return None
 
-    def _rounding_slack(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
-        """Bound the rounding error of a bound: the length of its sums times the size of its terms.
+    @cached_property
+    def _unit(self) -> float:
+        """The length of the longest sums, in roundings.
 
-        The longest sums are the margins (t terms), the edges (a block of rows) and those of F (pairwise, shorter);
-        10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
+        Those are the margins (t terms), the edges (a block of rows) and those of F (pairwise, shorter); 10 covers the
+        elementary functions. One machine epsilon a step: twice the unit roundoff.
         """
-        F = self.F
-        # A page of one's own may state the size of its terms as a number of NumPy's.
-        size = float(F.mass * (1.0 + np.abs(w).sum()) + F.magnitude + self.G.magnitude(e, w, F.mass))
-        return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps) * size
+        return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps)
+
+    def _shared_slack(self, w: Float[Array, " t"]) -> float:
+        """Bound what margins and edges lose to rounding."""
+        # A page of one's own may state sizes as numbers of NumPy's.
+        return float(self._unit * self.F.mass * (1.0 + np.abs(w).sum()))
+
+    def _conjugate_slack(self, at: ConjugatePoint, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
+        """Bound what the lower end loses to rounding; inf where nothing does."""
+        own = self.F.conjugate_slack(at, self._unit) + self.G.conjugate_slack(e, w, self.F.mass, self._unit)
+        return as_bound(self._shared_slack(w) + own, np.inf)
+
+    def _value_slack(self, best: _Candidate, w: Float[Array, " t"]) -> float:
+        """Bound what the upper end loses to rounding, and to the way to an exactly feasible point; inf as above."""
+        own = self.F.value_slack(best.d, self._unit) + self.G.value_slack(best.e, w, self.F.mass, self._unit)
+        return as_bound(self._shared_slack(w) + own + (best.cost if np.isfinite(best.cost) else 0.0), np.inf)
 
     def _kkt(
         self, w: Float[Array, " t"] | None, example_gaps: Float[Array, " N"], hypothesis_gaps: Float[Array, " t"]

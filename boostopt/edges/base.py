@@ -255,6 +255,30 @@ class EdgeFunction(HasImmutableArrays, ABC):
         """
         return 0.0
 
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        """Return what must be added to G(e), so that it is not below G at the exact edges.
+
+        Parameters
+        ----------
+        e
+            Edges as they were computed, shape (t,).
+        w
+            Hypothesis weights that go with them, shape (t,).
+        mass
+            The sum of the sizes of the terms of each edge.
+        unit
+            Machine epsilon times the longest chain of additions.
+
+        Returns
+        -------
+        unit times `magnitude` by default; inf where no finite number is a bound.
+        """
+        return unit * self.magnitude(e, w, mass)
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        """Return what must be added to G*(w), computed with `near` = e, so that it is not below the exact G*(w)."""
+        return unit * self.magnitude(e, w, mass)
+
     def epigraph(self, t: int) -> Epigraph | None:
         """Return G as linear rows and a quadratic; None if it has no such form."""
         return None

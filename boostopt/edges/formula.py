@@ -5,7 +5,7 @@ formula and proves that it is convex. For ANY x in [-1, 1],
 
     g*(w) <= w x - g(x) + max(w - g'(x), 0) (1 - x) + max(g'(x) - w, 0) (1 + x),
 
-and Newton's method finds an x near the maximizer.
+and Newton's method finds an x near the maximizer. Values and slopes are intervals that contain the exact ones.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from boostopt.expressions import cones_of, cp
 from boostopt.formulas.algebra import FormulaFault, constant
 from boostopt.formulas.compiled import Compiler, Function
 from boostopt.formulas.convexity import Formula, Range, convex
+from boostopt.formulas.intervals import Interval, allowance, point
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.parsing import parsed
 from boostopt.formulas.reading import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, read_text, text_of
-from boostopt.formulas.rounding import Rounding
 from boostopt.formulas.solving import Slope
+from boostopt.formulas.tangents import Tangents
 from boostopt.shapes import Array, Float
 
 ENDS = np.array([-1.0]), np.array([1.0])
@@ -98,12 +99,25 @@ class FormulaEdges(EdgeFunction):
         return float(np.where(np.isnan(values), np.inf, values).sum())
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return float(self._slope(len(w)).bounds(self._functions[0], w).sum())
+        return float(self._conjugates(w).high.sum())
+
+    def _conjugates(self, w: Float[Array, " t"]) -> Interval:
+        """Return intervals whose upper ends are not below g*(w_q)."""
+        return self._tangents(len(w)).conjugates(point(w))
+
+    def _tangents(self, t: int) -> Tangents:
+        low, high = (point(np.full(t, end[0])) for end in ENDS)
+        return Tangents(self._formula, "e", {}, low, high, self._slope(t))
+
+    def _values(self, e: Float[Array, " t"], moves: Float[Array, " t"] | float) -> Interval:
+        """Return intervals that contain g at all edges of the box that moves of e may lead to."""
+        low, high = (np.clip(np.nextafter(e + moved, end), -1.0, 1.0) for moved, end in ((-moves, -9.0), (moves, 9.0)))
+        return self._tangents(len(e)).values(Interval(low, high))
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        # At an end where the slope is infinite, that of a point next to it.
+        # At an end where the slope is infinite, that of a point next to it; where that is no float, any number is one.
         inner = self._slope(len(e))
-        return self._functions[1](np.clip(e, inner.low, inner.high))
+        return finite(self._functions[1](np.clip(e, inner.low, inner.high)))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
@@ -112,16 +126,26 @@ class FormulaEdges(EdgeFunction):
         return violations(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._slope(len(w)).bounds(self._functions[0], w)
-        return np.maximum(terms - w * e, 0.0)
+        with np.errstate(invalid="ignore"):
+            terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).high - w * e
+        return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
+
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        rises = self._values(e, moves) + -self._values(e, 0.0)
+        return max(rises.total().high, 0.0)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        compiler = Compiler("e", {})
-        sizes, slopes = (Rounding(compiler).lost(part) for part in (self._formula.value, self._formula.slope))
-        inner = self._slope(len(e))
-        x = np.stack([np.clip(e, inner.low, inner.high), inner.inverse(w), np.zeros(len(e))])
-        lost = np.nan_to_num(sizes(x) + mass * slopes(x), posinf=np.inf)
-        return float((lost.max(axis=0) + np.abs(w)).sum())
+        """Return the size of the terms, as a scale: no bound of a formula depends on it."""
+        compiler, inner = Compiler("e", {}), self._slope(len(e))
+        x = np.clip(e, inner.low, inner.high)
+        f, slope = (compiler.sizes(part)(x) for part in (self._formula.value, self._formula.slope))
+        return float(np.nan_to_num(f + mass * slope + np.abs(w)).sum())
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return allowance(self.value(e), self._values(e, unit * mass).total().high)
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return allowance(self.conjugate(w), self._conjugates(w).total().high)
 
     def epigraph(self, t: int) -> Epigraph | None:
         """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""

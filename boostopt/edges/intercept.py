@@ -99,6 +99,12 @@ class InterceptEdges(EdgeFunction):
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return self.rest.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
 
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return self.rest.value_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return self.rest.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+
     def domain(self, t: int) -> Polyhedron | None:
         its = self.rest.domain(t - 1) if t > 1 else None
         low, high = np.full(t, -np.inf), np.full(t, np.inf)

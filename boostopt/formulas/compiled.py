@@ -1,6 +1,7 @@
 """Formulas as NumPy functions of one variable: what does not depend on it is computed once.
 
-The logarithm of a product is the sum of logarithms, so that no quotient overflows; 0 log 0 is 0.
+The logarithm of a product is the sum of logarithms, so that no quotient overflows; 0 log 0 is 0. A product of which
+one factor overflows, and another may underflow, is made of logarithms too.
 """
 
 from __future__ import annotations
@@ -71,19 +72,35 @@ class Compiler:
             return lambda x: number
         factors = [self.power(base, power) for base, power in moving]
         has_logarithm = any(base.kind == "log" for base, _ in moving)
-        vanishing = [
-            self.power(base, power) for base, power in moving if has_logarithm and base.kind != "log" and power > 0
-        ]
+        vanishing = [self.base(base) for base, power in moving if has_logarithm and base.kind != "log" and power > 0]
+        by_logarithms = self._by_logarithms(term)
 
         def value(x: Any) -> Any:
             made = number
             for factor in factors:
                 made = made * factor(x)
-            for factor in vanishing:
-                made = np.where(factor(x) == 0.0, 0.0, made)
+            if not np.all(np.isfinite(made)):
+                made = by_logarithms(x, made)
+            for base in vanishing:
+                made = np.where(base(x) == 0.0, 0.0, made)
             return made
 
         return value
+
+    def _by_logarithms(self, term: Term) -> Callable[[Any, Any], Any]:
+        """Return what replaces those numbers of a term that are no floats, where its logarithm is one."""
+        parts = [(self.base(base), float(power), power.numerator % 2 == 1) for base, power in term.factors]
+        sign, start = (1.0 if term.coefficient > 0 else -1.0), np.log(np.float64(abs(term.coefficient)))
+
+        def replaced(x: Any, made: Any) -> Any:
+            size, signs = np.zeros(np.shape(x)) + start, np.full(np.shape(x), sign)
+            for base, power, is_odd in parts:
+                value = base(x)
+                size = size + power * np.log(np.abs(value))
+                signs = np.where((value < 0.0) & is_odd, -signs, signs)
+            return np.where(np.isfinite(made) | ~np.isfinite(size), made, signs * np.exp(size))
+
+        return replaced
 
     def _constant(self, term: Term) -> Any:
         """Return the value of a term without the variable."""

@@ -6,17 +6,40 @@ certainly not negative stays so, however it is rounded. Where an operation is no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import functools
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from boostopt.formulas.algebra import Base, FormulaFault, Sum
+from boostopt.formulas.algebra import ONE, Base, FormulaFault, Sum, Term
+
+UNIT = 2.0**-52
+"""One rounding of a sum or a product is at most half of this, relative to the result."""
 
 ELEMENTARY = 1e-15
 """Relative error of a logarithm, an exponential or a power: four units in the last place."""
+
+SMALLEST = 5e-324
+"""The smallest positive float."""
+
+SUBNORMAL = 2e-323
+"""Their error where the result is so small that floats have no relative accuracy: four of the smallest floats."""
+
+ROUNDED_ONCE = {2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
+"""Powers that are rounded once, as a product is."""
+
+ROOM = 1e-12
+"""Relative distance within which the place at which x^p log x turns is taken to be."""
+
+VANISHING = 1e-300
+"""Size below which the sign of an end is looked at before it is moved."""
+
+PAIRWISE_STEPS = 24
+"""Additions in which a number takes part in NumPy's pairwise sum, beside one for each doubling of its length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,36 +51,54 @@ class Interval:
 
     @classmethod
     def outward(cls, low: Any, high: Any, least: Any = -np.inf, most: Any = np.inf, lost: float = 0.0) -> Interval:
-        """Return an interval whose ends may have been rounded, within what is known for certain."""
+        """Return an interval whose ends may have been rounded, within what is known for certain.
+
+        Half of a unit is lost at most, and the other half covers the rounding of what is subtracted here.
+        """
         with np.errstate(all="ignore"):
-            low = np.nextafter(np.where(np.isfinite(low), low - lost * np.abs(low), low), -np.inf)
-            high = np.nextafter(np.where(np.isfinite(high), high + lost * np.abs(high), high), np.inf)
-        low, high = np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
-        return cls(np.maximum(low, least), np.minimum(high, most))
+            share, least_float = UNIT + lost, SUBNORMAL if lost else SMALLEST
+            low, high = low - (np.abs(low) * share + least_float), high + (np.abs(high) * share + least_float)
+        # fmax and fmin leave out nan, which says that nothing is known.
+        return cls(np.fmax(low, least), np.fmin(high, most))
 
     def __add__(self, other: Interval) -> Interval:
         with np.errstate(all="ignore"):
             low, high = self.low + other.low, self.high + other.high
-        positive, negative = (self.low >= 0) & (other.low >= 0), (self.high <= 0) & (other.high <= 0)
-        return Interval.outward(low, high, np.where(positive, 0.0, -np.inf), np.where(negative, 0.0, np.inf))
+        if _may_vanish(low, high):
+            positive, negative = (self.low >= 0) & (other.low >= 0), (self.high <= 0) & (other.high <= 0)
+            return Interval.outward(low, high, np.where(positive, 0.0, -np.inf), np.where(negative, 0.0, np.inf))
+        return Interval.outward(low, high)
 
     def __neg__(self) -> Interval:
         return Interval(-self.high, -self.low)
 
     def __mul__(self, other: Interval) -> Interval:
+        if np.min(self.low) >= 0.0 and np.min(other.low) >= 0.0:
+            with np.errstate(all="ignore"):
+                low, high = self.low * other.low, self.high * other.high
+            return Interval.outward(low, np.where(np.isnan(high), 0.0, high), 0.0)
         with np.errstate(all="ignore"):
-            ends = [x * y for x in (self.low, self.high) for y in (other.low, other.high)]
-        products = np.array([np.where(np.isnan(end), 0.0, end) for end in np.broadcast_arrays(*ends)])
+            ends = [x * y for x in self._ends for y in other._ends]
+            low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+            if np.isnan(low).any():  # an infinite end is no number: times 0 it is 0
+                ends = [np.where(np.isnan(end), 0.0, end) for end in ends]
+                low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
+        if not _may_vanish(low, high):
+            return Interval.outward(low, high)
         alike = ((self.low >= 0) & (other.low >= 0)) | ((self.high <= 0) & (other.high <= 0))
         apart = ((self.low >= 0) & (other.high <= 0)) | ((self.high <= 0) & (other.low >= 0))
-        least, most = np.where(alike, 0.0, -np.inf), np.where(apart, 0.0, np.inf)
-        return Interval.outward(products.min(axis=0), products.max(axis=0), least, most)
+        return Interval.outward(low, high, np.where(alike, 0.0, -np.inf), np.where(apart, 0.0, np.inf))
+
+    @property
+    def _ends(self) -> tuple[Any, ...]:
+        """Both ends; the one number where they are the same object."""
+        return (self.low,) if self.low is self.high else (self.low, self.high)
 
     def log(self) -> Interval:
         """Return the logarithm, -inf at 0."""
         with np.errstate(all="ignore"):
             low, high = np.log(self.low), np.log(self.high)
-        return Interval.outward(np.where(self.low < 0, -np.inf, low), high, lost=ELEMENTARY)
+        return Interval.outward(low, high, lost=ELEMENTARY)
 
     def exp(self) -> Interval:
         """Return the exponential."""
@@ -76,6 +117,8 @@ class Interval:
         """Return a power; of a negative number only a whole one is defined."""
         if exponent == 1:
             return self
+        if np.min(self.low) >= 0.0:
+            return self._of_positive(exponent)
         if exponent.denominator != 1:
             undefined = self.low < 0
             made = self._of_positive(exponent)
@@ -93,12 +136,52 @@ class Interval:
     def _of_positive(self, exponent: Fraction) -> Interval:
         """Return a power where no number is negative."""
         p = float(exponent)
+        once = ROUNDED_ONCE.get(p)
         with np.errstate(all="ignore"):
-            ends = np.maximum(self.low, 0.0) ** p, np.maximum(self.high, 0.0) ** p
+            ends = [once(x) if once else x**p for x in (np.maximum(self.low, 0.0), np.maximum(self.high, 0.0))]
         low, high = ends if p > 0 else (ends[1], ends[0])
-        # A power that is no float is moved by what that may change.
-        lost = ELEMENTARY * (1.0 if Fraction(p) == exponent else 800.0)
-        return Interval.outward(low, high, 0.0, lost=lost)
+        return Interval.outward(low, high, 0.0, lost=0.0 if once else _lost_by_power(exponent))
+
+    def times_log(self, exponent: Fraction) -> Interval:
+        """Return x^p log x for p > 0 and x >= 0: 0 at 0, falling to -1 / (p e) at exp(-1 / p), rising from there."""
+        p, least = float(exponent), math.exp(-1.0 / float(exponent))
+        with np.errstate(all="ignore"):
+            ends = [np.where(x > 0.0, x**p * np.log(x), 0.0) for x in (self.low, self.high)]
+        turns = (self.low <= least * (1.0 + ROOM)) & (self.high >= least * (1.0 - ROOM))
+        low = np.where(turns, -(1.0 + ROOM) / (p * math.e), np.minimum(*ends))
+        # A power that is next to no float is multiplied by a logarithm of at most 745.
+        low, high = low - 745.0 * SUBNORMAL, np.maximum(*ends) + 745.0 * SUBNORMAL
+        return Interval.outward(low, high, lost=2.0 * ELEMENTARY + _lost_by_power(exponent))
+
+    def within(self, other: Interval) -> Interval:
+        """Return what two intervals that contain the same number have in common."""
+        return Interval(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
+
+    @property
+    def middle(self) -> Any:
+        """A number between both ends; nan where both are infinite."""
+        with np.errstate(all="ignore"):
+            return 0.5 * self.low + 0.5 * self.high
+
+    @property
+    def is_finite(self) -> Any:
+        """Whether both ends are finite, entry by entry."""
+        return np.isfinite(self.low) & np.isfinite(self.high)
+
+    @property
+    def size(self) -> Interval:
+        """The absolute value."""
+        negative, positive = self.high < 0.0, self.low >= 0.0
+        low = np.where(positive, self.low, np.where(negative, -self.high, 0.0))
+        return Interval(low, np.maximum(-self.low, self.high))
+
+    def total(self) -> Interval:
+        """Return the sum of the entries, shape (n,), as two floats."""
+        steps = PAIRWISE_STEPS + math.log2(max(np.size(self.low), 1))
+        with np.errstate(all="ignore"):
+            ends = [(np.sum(x), steps * 2.0**-53 * np.sum(np.abs(x))) for x in (self.low, self.high)]
+            made = Interval.outward(ends[0][0] - 1.01 * ends[0][1], ends[1][0] + 1.01 * ends[1][1])
+        return Interval(float(made.low), float(made.high))
 
 
 def point(x: Any) -> Interval:
@@ -113,39 +196,132 @@ def rational(number: Fraction) -> Interval:
     return point(x) if exact else Interval(np.nextafter(x, -np.inf), np.nextafter(x, np.inf))
 
 
+def _may_vanish(low: Any, high: Any) -> bool:
+    """Whether an end is so near to 0 that moving it outward may lead beyond."""
+    return bool(np.any(np.abs(low) < VANISHING) or np.any(np.abs(high) < VANISHING))
+
+
+def _lost_by_power(exponent: Fraction) -> float:
+    """Return the relative error of a power, with what it changes that the exponent is no float."""
+    return ELEMENTARY * (1.0 if Fraction(float(exponent)) == exponent else 800.0)
+
+
+def allowance(value: float, bound: float) -> float:
+    """Return what must be added to a value so that it is not below a bound; inf where no such number is known."""
+    with np.errstate(all="ignore"):
+        added = float(np.nextafter(max(bound - value, 0.0), np.inf)) + 2.0 * UNIT * abs(value)
+    return math.inf if math.isnan(added) else added
+
+
 def enclosure(of: Sum, names: Mapping[str, Interval], known: Collection[str] = ()) -> Interval:
     """Return an interval for the values of a sum, the names within theirs; `known` are keys of sums that are >= 0."""
-    made = point(np.array(0.0))
-    for term in of.terms:
-        product = rational(term.coefficient)
-        for base, power in term.factors:
-            product = product * _power(base, power, names, known)
-        made = made + product
-    return Interval(np.maximum(made.low, 0.0), np.maximum(made.high, 0.0)) if of.key in known else made
+    terms = [_term(term, names, known) for term in of.terms]
+    made = sum(terms[1:], start=terms[0]) if terms else point(np.array(0.0))
+    return made.positive() if of.key in known else made
+
+
+def _term(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+    """Return an interval for a term: as a product; where that has no end, by logarithms and x log x."""
+    factors = [_power(base, power, names, known) for base, power in term.factors]
+    if abs(term.coefficient) != ONE or not factors:
+        factors.insert(0, rational(abs(term.coefficient)))
+    made = functools.reduce(Interval.__mul__, factors)
+    made = made if term.coefficient > 0 else -made
+    if not term.factors or np.all(made.is_finite):
+        return made
+    for shared in _shared_factors(term):
+        made = made.within(_of_entropy(term, shared, names, known))
+    return made if np.all(made.is_finite) else made.within(_by_logarithms(term, names, known))
+
+
+Shared = tuple[Base, Base, Fraction, Fraction, Term]
+"""Of a term with the factors log(R X^k) and X^p: the logarithm, X, p, k and R."""
+
+
+def _shared_factors(term: Term) -> Iterable[Shared]:
+    """Yield what a term has in common with a logarithm in it of a positive product."""
+    for log, exponent in term.factors:
+        product = log.inner[0].single if log.kind == "log" and exponent == ONE else None
+        if product is None or product.coefficient <= 0:
+            continue
+        powers = dict(product.factors)
+        for X, p in term.factors:
+            if X.kind != "log" and p > 0 and X in powers:
+                rest = tuple(pair for pair in product.factors if pair[0] != X)
+                yield log, X, p, powers[X], Term(product.coefficient, rest)
+
+
+def _of_entropy(term: Term, shared: Shared, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+    """Return an interval for a term with X^p log(R X^k) by k X^p log X + X^p log R.
+
+    Where X may be 0, the interval of the product has no end: the logarithm has none.
+    """
+    log, X, p, k, rest = shared
+    x = _base(X, names, known)
+    x = Interval(np.maximum(x.low, 0.0), np.where(x.low < 0.0, np.inf, x.high))  # of what may be negative nothing
+    made = x.times_log(p) * rational(k) + x.power(p) * _logarithm(Sum((rest,)), names, known)
+    made = made * rational(term.coefficient)
+    for base, power in term.factors:
+        if base not in (log, X):
+            made = made * _power(base, power, names, known)
+    return made
+
+
+def _by_logarithms(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+    """Return an interval for a term by the logarithms of its factors: one may underflow where another overflows."""
+    negative, parts = np.array(term.coefficient < 0), rational(abs(term.coefficient)).log()
+    certain = np.array(True)
+    for base, power in term.factors:
+        factor = _base(base, names, known)
+        certain = certain & ((factor.low > 0.0) | ((factor.high < 0.0) & (power.denominator == 1)))
+        negative = negative ^ ((factor.high < 0.0) & (power.numerator % 2 == 1))
+        parts = parts + factor.size.log() * rational(power)
+    made = parts.exp()
+    low, high = np.where(negative, -made.high, made.low), np.where(negative, -made.low, made.high)
+    return Interval(np.where(certain, low, -np.inf), np.where(certain, high, np.inf))
 
 
 def _power(base: Base, power: Fraction, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a power."""
+    """Return an interval for a power of a base."""
+    x = _base(base, names, known)
+    if base.kind != "positive":
+        return x if base.kind == "step" else x.power(power)
+    made = x.power(power)
+    # Left of where it begins it is 0, whatever the power is.
+    return Interval(np.where(x.low <= 0.0, 0.0, made.low), np.where(x.high <= 0.0, 0.0, made.high))
+
+
+def _base(base: Base, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+    """Return an interval for a base."""
     if base.kind in ("name", "real"):
-        return names[base.name].power(power)
+        return names[base.name]
     if base.kind == "number":
-        return rational(base.number).power(power)
+        return rational(base.number)
+    if base.kind == "log":
+        return _logarithm(base.inner[0], names, known)
     inner = enclosure(base.inner[0], names, known)
     if base.kind == "sum":
-        return inner.power(power)
-    if base.kind == "log":
-        return inner.log().power(power)
+        return inner
     if base.kind == "exp":
-        return inner.exp().power(power)
+        return inner.exp()
     if base.kind == "step":
         return inner.step()
     if base.kind == "positive":
-        made = inner.positive().power(power)
-        # Left of where it begins it is 0, whatever the power is.
-        return Interval(np.where(inner.low <= 0, 0.0, made.low), np.where(inner.high <= 0, 0.0, made.high))
+        return inner.positive()
     if base.kind in ("huber", "clip", "inside"):
-        return _of_huber(base.kind, inner, enclosure(base.inner[1], names, known)).power(power)
+        return _of_huber(base.kind, inner, enclosure(base.inner[1], names, known))
     raise FormulaFault(f"{base.kind!r} is no part of a formula")
+
+
+def _logarithm(of: Sum, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+    """Return an interval for a logarithm, that of a product factor by factor where the product is no float."""
+    made, product = enclosure(of, names, known).log(), of.single
+    if product is None or product.coefficient <= 0 or np.all(made.is_finite):
+        return made
+    parts = rational(product.coefficient).log()
+    for base, power in product.factors:
+        parts = parts + _base(base, names, known).size.log() * rational(power)
+    return made.within(parts)
 
 
 def _of_huber(kind: str, x: Interval, at: Interval) -> Interval:

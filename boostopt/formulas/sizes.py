@@ -1,4 +1,4 @@
-"""How large a convex formula and its terms may be, and how strongly it bends: bounds over all rows of a box."""
+"""How strongly a convex formula bends: bounds over all rows of a box."""
 
 from __future__ import annotations
 
@@ -9,18 +9,11 @@ import numpy as np
 
 from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base, total
 from boostopt.formulas.calculus import expanded
-from boostopt.formulas.compiled import Function
 from boostopt.formulas.convexity import Formula, Range
 from boostopt.formulas.intervals import Interval, enclosure
 
-SHARES = np.concatenate([np.geomspace(2.0**-60, 0.5, 30), [1.0]])
-"""Places in a box, as shares of it, at which sizes are taken."""
-
 PIECES = 16
 """Pieces of a box on which a bend is bounded, each half as long as the next."""
-
-LEVELS = np.geomspace(1e-6, 1.0, 25)
-"""Multiples of the mean of the steepest chords that are tried as the multiplier of the sum of the weights."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,22 +65,3 @@ def _expanded(of: Sum) -> Sum:
         return expanded(of)
     except FormulaFault:
         return of
-
-
-def largest_total(sizes: Function, high: np.ndarray, on_simplex: bool) -> float:
-    """Return about the largest sum of non-negative functions over the boxes, on the simplex if it is asked for.
-
-    At the points of a grid; for any level >= 0 the sum is at most level + sum of the largest size - level x.
-    """
-    x = np.multiply.outer(SHARES, high)
-    size = np.array([sizes(row) for row in x])
-    size = np.where(np.isnan(size), 0.0, size)
-    size[-1] = np.where(np.isinf(size[-1]), 0.0, size[-1])  # at an end at which the slope may be infinite
-    if np.isinf(size).any():
-        return np.inf
-    if not on_simplex:
-        return float(size.max(axis=0).sum())
-    least, size = size[0], np.maximum(size - size[0], 0.0)
-    mean = float((size / x).max(axis=0).mean())
-    totals = [level + np.maximum(size - level * x, 0.0).max(axis=0).sum() for level in LEVELS * mean]
-    return float(least.sum()) + float(min(totals))

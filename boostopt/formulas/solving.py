@@ -91,9 +91,9 @@ class Slope:
 
         Both are one point where the sum is 1 within that; at a jump, on a linear piece, they are not.
         """
-        centre = self.high / self.high.sum()
+        centre = np.clip(self.high / self.high.sum(), self.low, self.high)
         # At the largest of z - f'(centre) no weight is above the centre, at the smallest none below.
-        levels = z - np.clip(self.slope(centre), -LARGEST, LARGEST)
+        levels = z - np.nan_to_num(np.clip(self.slope(centre), -LARGEST, LARGEST))
         # A rounding further out, a weight on a flat piece of the slope is at the end of that piece.
         ulp = 4.0 * float(np.spacing(max(np.abs(z).max(), np.abs(levels).max())))
         low, high = float(levels.min()) - ulp, float(levels.max()) + ulp
@@ -141,13 +141,10 @@ class Slope:
         middle = 0.5 * (self.box[0] + self.box[1])
         return np.where((x > middle) & (self.slope(x) > y), x - 2.0 * np.spacing(np.abs(x)), x)
 
-    def bounds(self, f: Function, y: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
-        """Return f*(y), or numbers above it: what the tangents of f at the maximizers allow over the box."""
-        x, (lower, upper) = self.touching(y, start), self.box
-        with np.errstate(all="ignore"):
-            excess = y - self.slope(x)
-            bound = y * x - f(x) + np.maximum(excess, 0.0) * (upper - x) + np.maximum(-excess, 0.0) * (x - lower)
-        return np.where(np.isnan(bound), np.inf, bound)
+    def stepped(self, x: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Return where Newton's step leads by which the slope changes by about so much; x where it leads nowhere."""
+        step = self._step(x, rest)
+        return np.where(np.isfinite(step), np.clip(step, self.low, self.high), x)
 
     def _next(self, beta: float, x: np.ndarray, total: float) -> float:
         """Return Newton's next beta for ln sum x = 0, exact where the weights are exponentials."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from boostopt.certificates.bounds import check_bounds
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 from boostopt.text import html_table, interval
@@ -34,6 +35,11 @@ class ModelCertificate:
         The answer that proves the interval.
     error
         The part of the width of the interval that is due to an approximate kernel; 0 without one.
+
+    Raises
+    ------
+    ProblemError
+        A bound is nan.
     """
 
     objective: str
@@ -44,6 +50,9 @@ class ModelCertificate:
     program: Program
     solution: Solution
     error: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_bounds(self.lower, self.upper, self.attained, self.attained_at_least)
 
     @cached_property
     def excess(self) -> tuple[float, float]:

@@ -227,7 +227,8 @@ def _certified(
     best = solution.certificate
     own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
     low, high = _beyond(program, w)
-    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT  # larger weights are certified scaled down
+    # Larger weights are certified scaled down; and a lower end that is infinite says nothing of what is attained.
+    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT and own.lower > -np.inf
     return ModelCertificate(
         objective=words,
         attained=-own.lower + high + of_model if computable else math.inf,

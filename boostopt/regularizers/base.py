@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,11 +26,15 @@ class ConjugatePoint:
         A maximizer, shape (N,), in the domain of F.
     multipliers
         The multipliers of the constraints of F's domain by their names in the papers, for instance beta and psi.
+    slack
+        By how much rounding may have made `value` too small, where that is computed with it; inf where no finite number
+        is a bound. 0 where `magnitude` bounds the rounding.
     """
 
     value: float
     d: Float[Array, " N"]
     multipliers: Mapping[str, float | Float[Array, " N"]]
+    slack: float = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,31 @@ class Regularizer(HasImmutableArrays, ABC):
     @property
     @abstractmethod
     def magnitude(self) -> float:
-        """The largest absolute size of the terms in the sums of F and F*, without the margins; it scales rounding."""
+        """The largest absolute size of the terms in the sums of F and F*, without the margins.
+
+        It scales rounding, unless F has its own `value_slack` and `conjugate_slack`.
+        """
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        """Return what must be added to F(d), so that it is not below F at some feasible point next to d.
+
+        Parameters
+        ----------
+        d
+            Weights in the domain, up to rounding.
+        unit
+            Machine epsilon times the longest chain of additions.
+
+        Returns
+        -------
+        unit times `magnitude` by default. A regularizer that follows its rounding returns a bound at this d, inf where
+        it knows none.
+        """
+        return unit * float(self.magnitude)
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        """Return what must be added to F* at a point, so that it is not below the exact F* at the same z."""
+        return unit * float(self.magnitude)
 
     @property
     @abstractmethod

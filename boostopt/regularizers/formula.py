@@ -5,11 +5,13 @@ the maximizer of y x - f(x). By convexity, the bound of the conjugate holds for 
 
     f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x.
 
-An inexact maximizer makes the bound larger, never smaller.
+An inexact maximizer makes the bound larger, never smaller. Values and slopes are intervals that contain the exact ones
+at the x and the d that were used: what they may lose to rounding is counted there, and is no scale known in advance.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,19 +25,23 @@ from boostopt.expressions import cones_of, cp
 from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base
 from boostopt.formulas.compiled import Compiler, Function
 from boostopt.formulas.convexity import Formula, Range, convex
-from boostopt.formulas.intervals import point
+from boostopt.formulas.intervals import UNIT, Interval, allowance, point
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.reading import INTERIOR_ONLY, latex_of, no_parameters, text_of
-from boostopt.formulas.rounding import Rounding
-from boostopt.formulas.sizes import Bends, largest_total
+from boostopt.formulas.sizes import Bends
 from boostopt.formulas.solving import Slope
+from boostopt.formulas.tangents import Tangents
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
+from boostopt.regularizers.enclosures import Enclosures, feasible_box
 from boostopt.regularizers.formula_reading import copies_fault, read_formula, read_parameters, read_reference
 from boostopt.regularizers.separable import Separable, mixed
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Bool, Float
+
+LARGEST = 1e300
+"""Stands for a size that is no float."""
 
 SUMMED = 1e-12
 """By how much the weights at a multiplier may miss 1: any multiplier gives a bound, which loses the square of that."""
@@ -138,8 +144,20 @@ class FormulaRegularizer(Separable):
         """The boxes on which f must be convex, one of each kind."""
         kinds = self._kinds[0].T
         names = {name: point(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
+        names["u"] = self._caps(kinds[0])
         ends = Sum(()), of_base(Base("name", name="u"))
-        return Range("d", np.zeros(kinds.shape[1]), kinds[0], names, ends)
+        return Range("d", np.zeros(kinds.shape[1]), names["u"].high, names, ends)
+
+    def _caps(self, rounded: Float[Array, " n"]) -> Interval:
+        """Return the exact caps: c / nu, or c / sum c where nu is above that sum by rounding."""
+        missing = max(1.0 - math.fsum(self.domain.c.tolist()) / self.domain.nu, 0.0)
+        room = (missing + UNIT * (missing > 0.0)) * rounded
+        return Interval(np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf))
+
+    @cached_property
+    def _tangents(self) -> Tangents:
+        names = {**{name: point(value) for name, value in self.names.items()}, "u": self._caps(self.live_upper)}
+        return Tangents(self._formula, "d", names, point(np.zeros(len(self.live_upper))), names["u"], self._slope)
 
     @cached_property
     def _functions(self) -> tuple[Function, Function, Function]:
@@ -179,9 +197,11 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        compiler = Compiler("d", self.names)
-        f, slope = (Rounding(compiler).lost(part) for part in (self._formula.value, self._formula.slope))
-        return largest_total(lambda x: f(x) + x * slope(x), self.live_upper, on_simplex=True)
+        """The size of the terms at `weight_scale`, as a scale: no bound of a formula depends on it."""
+        compiler, x = Compiler("d", self.names), self.weight_scale[self.live]
+        f, slope = (compiler.sizes(part)(x) for part in (self._formula.value, self._formula.slope))
+        size = float((f + x * slope).sum())
+        return size if np.isfinite(size) else LARGEST
 
     @cached_property
     def weight_scale(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -211,16 +231,27 @@ class FormulaRegularizer(Separable):
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n*(y_n), or a larger number."""
-        return self._spread(self._slope.bounds(self._functions[0], y[self.live]))
+        return self._spread(self._tangents.conjugates(point(y[self.live])).high)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         beta, below, above = self._slope.level(z[self.live], SUMMED)
-        y = z - beta
-        at = y[self.live]
-        value = beta + float(self._slope.bounds(self._functions[0], at, below).sum())
-        psi, zeta = self._box_multipliers(y)
+        terms = self._tangents.conjugates(point(z[self.live]) + point(np.array(-beta)), below)
+        psi, zeta = self._box_multipliers(z - beta)
         d = normalized(self._spread(mixed(below, above)), self.lower, self.upper)
-        return ConjugatePoint(value, d, {"beta": beta, "psi": psi, "zeta": zeta})
+        bounds = terms.total() + point(beta)
+        value = float(bounds.middle if bounds.is_finite else bounds.high)
+        multipliers = {"beta": beta, "psi": psi, "zeta": zeta}
+        return ConjugatePoint(value, d, multipliers, slack=allowance(value, float(bounds.high)))
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return at.slack
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().high)
+
+    @cached_property
+    def enclosures(self) -> Enclosures:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _Expanded(self.live, self._tangents)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         beta, below, above = self._slope.level(z[self.live], SUMMED)
@@ -290,6 +321,34 @@ class FormulaRegularizer(Separable):
         at_low, at_high = self._ends
         psi, zeta = np.maximum(y - at_high, 0.0), np.maximum(at_low - y, 0.0)
         return np.where(self.live, psi, 0.0), np.where(self.live, zeta, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Expanded:
+    """Intervals of all examples: 0 for those that can have no weight."""
+
+    live: Bool[Array, " N"]
+    tangents: Tangents
+
+    @property
+    def upper(self) -> Interval:
+        return self._all(self.tangents.high)
+
+    def values(self, d: Interval) -> Interval:
+        return self._all(self.tangents.values(self._live(d)))
+
+    def slopes(self, d: Interval) -> Interval:
+        return self._all(self.tangents.slopes(self._live(d)))
+
+    def _live(self, x: Interval) -> Interval:
+        return Interval(x.low[self.live], x.high[self.live])
+
+    def _all(self, of_live: Interval) -> Interval:
+        if self.live.all():
+            return of_live
+        full = np.zeros((2, len(self.live)))
+        full[:, self.live] = of_live.low, of_live.high
+        return Interval(full[0], full[1])
 
 
 def formula(

@@ -10,7 +10,7 @@ of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -19,8 +19,12 @@ import numpy as np
 from boostopt.arguments import instance, listed
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp
+from boostopt.formulas.intervals import Interval, allowance, point
+from boostopt.formulas.solving import TINY
+from boostopt.formulas.tangents import NEAREST
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, normalized
+from boostopt.regularizers.enclosures import Enclosures, feasible_box
 from boostopt.regularizers.roots import root
 from boostopt.shapes import Array, Float
 
@@ -29,6 +33,9 @@ FARTHEST = 1e150
 
 DIFFERENCE = 1e-5
 """Step of a numerical second derivative, as a share of the distance to the nearer end of the box."""
+
+STEEPEST = 1e150
+"""Slope at which an infinite one is cut: any slope gives a bound."""
 
 HALVINGS = 64
 """Bisection of all non-negative doubles: one step for each of their bits."""
@@ -74,6 +81,15 @@ class Separable(Regularizer):
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the argmax over the box of y_n x - f_n(x), an increasing function of y_n."""
 
+    @property
+    def enclosures(self) -> Enclosures | None:
+        """The values and slopes as intervals; None where `magnitude` bounds the rounding of closed forms."""
+        return None
+
+    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+        """Return f_n(d_n) as intervals; those in closed form as they are."""
+        return point(self.values(d)) if self.enclosures is None else self.enclosures.values(point(d))
+
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n''(d_n) for d inside the box; by default from differences of f'.
 
@@ -117,7 +133,7 @@ class Separable(Regularizer):
             # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
             bregman = at_d - self.values(x) - (y - psi + zeta) * (d - x)
         # A barrier is infinite at the cap. Then the gap is infinite too, also if x has rounded to the cap.
-        bregman = np.where(at_d == np.inf, np.inf, bregman)
+        bregman = np.where((at_d == np.inf) | np.isnan(bregman), np.inf, bregman)
         return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
@@ -173,9 +189,10 @@ class Separable(Regularizer):
 
     def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         # The same by convexity, one weight at a time.
-        room, values = self.room(d), self.values(d)
-        highest = np.maximum(self.values(d + room), self.values(d - room))
-        return float((share * np.maximum(highest - values, 0.0)).sum())
+        room, values = self.room(d), self._value_intervals(d)
+        ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).high for move in (room, -room))
+        rise = float((share * np.maximum(np.maximum(*ends) - values.low, 0.0)).sum())
+        return np.inf if np.isnan(rise) else rise
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         lower, upper = self.lower, self.upper
@@ -282,6 +299,59 @@ class SeparableSum(Separable):
     def magnitude(self) -> float:
         # A piece may be large where the other ones allow no weight.
         return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.pieces)
+
+    @cached_property
+    def _enclosed(self) -> list[Enclosures]:
+        """The pieces that are known as intervals."""
+        return [made for piece in self.pieces if (made := piece.enclosures) is not None]
+
+    @cached_property
+    def _closed(self) -> list[Separable]:
+        """The pieces in closed form."""
+        return [piece for piece in self.pieces if piece.enclosures is None]
+
+    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+        of_pieces = [piece._value_intervals(d) for piece in self.pieces]
+        return sum(of_pieces[1:], start=of_pieces[0])
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        if not self._enclosed:
+            return super().value_slack(d, unit)
+        box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.pieces])
+        total = sum((made.values(box) for made in self._enclosed), start=point(np.zeros(self.N))).total()
+        known = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
+        of_closed = sum(piece.value_slack(d, unit) for piece in self._closed)
+        return allowance(known, total.high) + of_closed + unit * float(np.abs(values).sum())
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        at = super().conjugate_at(z, near)
+        if not self._enclosed:
+            return at
+        # Affine functions below each piece: tangents, and s d - f*(s) at any slope s where f* is a closed form.
+        beta, upper = float(at.multipliers["beta"]), self._exact_upper
+        y = point(z) + point(np.array(-beta))
+        x = np.clip(self.maximizers(z - beta), TINY * upper.low, upper.low * (1.0 - NEAREST))
+        slope, constant, here = point(np.zeros(self.N)), point(np.zeros(self.N)), point(x)
+        for made in self._enclosed:
+            its = made.slopes(here)
+            slope, constant = slope + its, constant + (its * here + -made.values(here))
+        for piece in self._closed:
+            its = np.clip(piece.derivatives(x), -STEEPEST, STEEPEST)
+            slope, constant = slope + point(its), constant + point(piece.conjugate_terms(its))
+        excess = y + -slope
+        room = excess.positive() * (upper + -here) + (-excess).positive() * here
+        bounds = (excess * here + constant + room).total() + point(beta)
+        value = float(bounds.middle if bounds.is_finite else bounds.high)
+        return replace(at, value=value, slack=allowance(value, float(bounds.high)))
+
+    @cached_property
+    def _exact_upper(self) -> Interval:
+        """The caps before they were rounded."""
+        caps = [made.upper for made in self._enclosed] + [point(piece.upper) for piece in self._closed]
+        return Interval(np.min([cap.low for cap in caps], axis=0), np.min([cap.high for cap in caps], axis=0))
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:

@@ -73,6 +73,16 @@ class Tilted(Composite):
     def magnitude(self) -> float:
         return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
 
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        return self.base.value_slack(d, unit) + self._slack(unit)
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return self.base.conjugate_slack(at, unit) + self._slack(unit)
+
+    def _slack(self, unit: float) -> float:
+        """Bound what the linear term loses."""
+        return unit * self.base.mass * float(np.abs(self.tilt).max())
+
     def value(self, d: Float[Array, " N"]) -> float:
         return self.base.value(d) + float((self.tilt * d).sum())
 
