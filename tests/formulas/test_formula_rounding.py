@@ -1,0 +1,262 @@
+"""What a formula loses to rounding is counted at the numbers that were used, and no certificate holds nan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import drawn_formulas
+import mpmath
+import numpy as np
+import pytest
+import typechecker
+from drawn_formulas import DIGITS, Exact, in_all_digits
+from twins import program
+
+from boostopt import ProblemError
+from boostopt.authoring import (
+    BoundedEdges,
+    CappedSimplex,
+    EdgeFunction,
+    Examples,
+    FormulaRegularizer,
+    MaximumEdge,
+    Regularizer,
+    Squares,
+    Tilted,
+    edge_formula,
+    formula,
+)
+from boostopt.boosting.soft_margin import ClassCertificate, Goal
+from boostopt.certificates.certificate import Certificate
+from boostopt.edges.intercept import InterceptEdges
+from boostopt.formulas.intervals import Interval, enclosure, point
+from boostopt.formulas.parsing import parsed
+from boostopt.models.certificate import ModelCertificate
+
+STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
+"""Infinitely steep at both ends, of which one is the only point where nu = N."""
+
+Q = 0.749069957789613
+CANCELLING = "10*(d-m)**2 + 1.8e11*max(d-0.7,0)**3*max(0.8-d,0)**3*((d-q)**2-(d**2-2*q*d+q**2))"
+
+
+def certified(F: Regularizer, U: Any, d: Any, G: EdgeFunction | None = None) -> Certificate:
+    return program(np.asarray(U, dtype=float), F, MaximumEdge() if G is None else G).certify(d=np.asarray(d))
+
+
+def test_an_infinitely_steep_end_beside_a_bound_of_the_edges() -> None:
+    F = formula(STEEP, CappedSimplex(np.ones(3), 3.0))
+    bound = BoundedEdges(-0.6233333333333332)
+    certificate = certified(F, [[-0.91], [-0.76], [-0.2]], [1 / 3] * 3, bound)
+    assert certificate.lower <= 0.0 <= certificate.upper
+    assert certificate.lower >= -1e-11
+
+
+@pytest.mark.parametrize("nu", [10.0, 10.0 * (1.0 - 1e-13)])
+def test_an_infinitely_steep_end_where_there_is_one_point_only(nu: float) -> None:
+    U = np.random.default_rng(0).uniform(-1, 1, (10, 2))
+    certificate = certified(formula(STEEP, CappedSimplex(np.ones(10), nu)), U, np.full(10, 0.1))
+    room = 10.0 / nu - 1.0  # by how much each weight may move, as a share
+    with mpmath.workdps(DIGITS):
+        at_caps = max(mpmath.fsum(mpmath.mpf(float(x)) for x in column) for column in U.T) / 10
+        assert certificate.lower <= at_caps and at_caps - 100.0 * room <= certificate.upper
+    assert certificate.gap <= 1e-9
+    assert abs(certificate.multipliers["beta"]) <= 100.0  # type: ignore[arg-type]
+
+
+def test_a_factor_that_underflows_beside_one_that_overflows() -> None:
+    F = formula("-a**2*d**400*log(0.5-d)", CappedSimplex(np.ones(10), 10.0), a=np.full(10, 1e200))
+    certificate = certified(F, np.zeros((10, 1)), np.full(10, 0.1))
+    optimum = -10.0 * math.log(0.4)  # d = 0.1 is the only point: a^2 d^400 is 1
+    assert optimum == pytest.approx(9.163, abs=5e-4)
+    # 0.1 and 1e200 are rounded in the file of the program: their powers are 1 to 400 roundings.
+    assert certificate.lower <= optimum + 1e-12 and optimum - 1e-12 <= certificate.upper
+    assert certificate.gap <= 1e-9
+
+
+def test_rounding_between_the_places_at_which_it_was_sampled() -> None:
+    certificate = certified(cancelling(), np.zeros((2, 1)), [Q, 1.0 - Q])
+    assert certificate.lower <= 0.0 <= certificate.upper
+    assert certificate.gap <= 1e-8
+
+
+@pytest.mark.parametrize("text", ["d0**2/d/eta", "d0**3/d**2/eta", "d0*log(d0/d)/eta"])
+def test_a_pole_at_zero_makes_no_slack_where_no_weight_is(text: str) -> None:
+    U = np.random.default_rng(0).uniform(-1, 1, (12, 3))
+    F = formula(text, CappedSimplex(np.ones(12), 4.0), eta=5.0)
+    certificate = program(U, F, MaximumEdge()).solve("interior", tol=1e-9).certificate
+    assert certificate.slack <= 1e-13
+    assert certificate.gap <= 1e-8
+
+
+@cache
+def cancelling() -> FormulaRegularizer:
+    """Return a formula with terms that cancel where no grid of places shows it: it is 10 (d - m)^2."""
+    return formula(CANCELLING, CappedSimplex(np.ones(2), 1.0), q=Q, m=np.array([Q, 1.0 - Q]))
+
+
+def pieces(name: str) -> Regularizer:
+    """Return a regularizer of which a formula that cancels is a part."""
+    F = cancelling()
+    if name == "tilted":
+        return Tilted(F, np.array([0.25, -0.5]))
+    return F + Squares(np.ones(2), 0.5) if name == "sum" else F + formula("d**2/4", CappedSimplex(np.ones(2), 1.0))
+
+
+@pytest.mark.parametrize("name", ["tilted", "sum", pytest.param("two formulas", marks=pytest.mark.thorough)])
+def test_the_rounding_of_a_part_is_that_of_the_whole(name: str) -> None:
+    certificate = certified(pieces(name), np.zeros((2, 1)), [Q, 1.0 - Q])
+    with mpmath.workdps(DIGITS):
+        q = mpmath.mpf(Q)
+        parts = (q, 1 - q)
+        rest = q / 4 - (1 - q) / 2 if name == "tilted" else sum(x**2 for x in parts) / 4
+        # The least of 10 (d - m)^2 + rest at d_1 = q + s, d_2 = 1 - d_1: a square of s.
+        slope, bend = (mpmath.mpf(3) / 4, 0) if name == "tilted" else ((2 * q - 1) / 2, 1)
+        optimum = rest - slope**2 / (2 * (40 + bend))
+        assert certificate.lower <= optimum <= certificate.upper
+    assert 1e-11 <= certificate.slack <= 1e-8
+
+
+def test_edges_by_a_formula_count_what_the_edges_lose() -> None:
+    """Beside a pole, the rounding of an edge is worth more than any of a term."""
+    G = edge_formula("-log(1 - e)")
+    U = np.full((3, 1), 1.0 - 1e-12)
+    F = formula("d**2", CappedSimplex(np.ones(3), 1.0))
+    certificate = certified(F, U, np.full(3, 1 / 3), G)
+    with mpmath.workdps(DIGITS):
+        upper = mpmath.mpf(1) / 3 - mpmath.log(1 - mpmath.mpf(float(U[0, 0])))
+        assert certificate.lower <= upper <= certificate.upper
+    assert 1e-4 <= certificate.slack <= 1.0
+    beside = InterceptEdges(G)
+    e, w = np.array([0.0, float(U[0, 0])]), np.array([0.0, 1.0])
+    assert beside.value_slack(e, w, 1.0, 1e-15) == G.value_slack(e[1:], w[1:], 1.0, 1e-15) > 1e-4
+    assert beside.conjugate_slack(e, w, 1.0, 1e-15) == G.conjugate_slack(e[1:], w[1:], 1.0, 1e-15)
+
+
+def test_the_increase_of_a_formula_of_the_edges_is_that_of_no_line() -> None:
+    G = edge_formula("e**2")
+    increase = G.increase(np.zeros(2), np.full(2, 0.5))
+    assert 0.5 <= increase <= 0.5 + 1e-12
+
+
+def test_where_no_finite_end_is_known_it_is_infinite() -> None:
+    F = formula("-log(u - d)", CappedSimplex(np.ones(3), 3.0))
+    certificate = certified(F, np.zeros((3, 1)), np.full(3, 1 / 3))
+    assert certificate.upper == np.inf and not math.isnan(certificate.lower) and certificate.gap == np.inf
+    G = edge_formula("1/(1 - e)**3")
+    certificate = certified(formula("d**2", CappedSimplex(np.ones(3), 1.0)), np.ones((3, 1)), np.full(3, 1 / 3), G)
+    assert certificate.upper == np.inf and not math.isnan(certificate.lower)
+
+
+class _Unknown(Squares):
+    """Squares whose value and conjugate are nan."""
+
+    on_simplex = True
+
+    def values(self, d: np.ndarray) -> np.ndarray:
+        return np.full(self.N, np.nan)
+
+    def conjugate_terms(self, y: np.ndarray) -> np.ndarray:
+        return np.full(self.N, np.nan)
+
+
+def test_what_is_no_number_is_an_infinite_end() -> None:
+    F = _Unknown(np.ones(3), 1.0) + formula("0*d", CappedSimplex(np.ones(3), 1.0))
+    certificate = certified(F, np.eye(3), np.full(3, 1 / 3))
+    assert (certificate.lower, certificate.upper, certificate.gap) == (-np.inf, np.inf, np.inf)
+    goal = Goal(_Unknown(np.ones(3), 1.0), MaximumEdge(), Examples(np.ones(3), np.full(3, 1 / 3)))
+    assert goal.upper(np.full(3, 1 / 3), 0.5) == np.inf
+
+
+def test_bounds_over_a_class_count_the_rounding_of_a_formula() -> None:
+    goal = Goal(cancelling(), MaximumEdge(), Examples(np.ones(2), np.full(2, 0.5)))
+    assert goal.upper(np.array([Q, 1.0 - Q]), 0.0) >= 0.0
+
+
+@pytest.mark.parametrize("name", ["lower", "upper", "slack"])
+def test_no_certificate_holds_nan(name: str) -> None:
+    certificate = certified(formula("d**2", CappedSimplex(np.ones(2), 1.0)), np.eye(2), np.full(2, 0.5))
+    with pytest.raises(ProblemError, match="nan"):
+        replace(certificate, **{name: np.nan})
+
+
+@pytest.mark.parametrize("bounds", [(np.nan, 1.0), (0.0, np.nan)])
+def test_no_certificate_of_a_class_or_a_model_holds_nan(bounds: tuple[float, float]) -> None:
+    with pytest.raises(ProblemError, match="nan"):
+        ClassCertificate(*bounds, None, "stumps")
+    of_model: Any = ModelCertificate
+    with typechecker.unchecked(), pytest.raises(ProblemError, match="nan"):
+        of_model("a loss", 1.0, 0.0, *bounds, None, None)
+
+
+ENCLOSED = (
+    "d*log(d/a) - d",
+    "(1 - d)*log(1 - d)",
+    "d**400*a**600",
+    "-a**2*d**3*log(a/d)",
+    "exp(d*900)*exp(-900)/a",
+    "(d - 1/2)**3",
+    "huber(d - 1/2, 1/4)",
+    "max(d - 1/2, 0)**1.5",
+    "1/(2 - d)**2 + d**(1/3)",
+    "log(1 + exp(d)*a)",
+)
+
+
+@pytest.mark.parametrize("text", ENCLOSED)
+def test_intervals_contain_all_values_and_are_narrow(text: str) -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 1, 20), 10.0 ** rng.uniform(-300, 0, 20), 1.0 - 10.0 ** rng.uniform(-16, 0, 20)])
+    a = 10.0 ** rng.uniform(-3, 3, len(x))
+    read = parsed(text, {}, ("d", "a"))
+    wide = Interval(np.maximum(x - 1e-9 * x, 0.0), np.minimum(x + 1e-9 * x, 1.0))
+    made = [enclosure(read, {"d": d, "a": point(a)}, _known(read)) for d in (point(x), wide)]
+    with mpmath.workdps(DIGITS):
+        for n in range(len(x)):
+            names = {"a": mpmath.mpf(float(a[n])), "d": mpmath.mpf(float(x[n])), "mpf": mpmath.mpf}
+            exact = in_all_digits(text, names)
+            for interval in made:
+                assert interval.low[n] <= exact <= interval.high[n]
+            assert made[0].high[n] - made[0].low[n] <= 1e-11 * max(abs(float(exact)), 1e-3)
+
+
+def _known(read: Any) -> frozenset[str]:
+    """Return the sums that are not negative on [0, 1]: 1 - d and 2 - d."""
+    sums = {base.inner[0] for term in read.terms for base, _ in term.factors if base.kind == "sum"}
+    return frozenset(each.key for each in sums if parsed("1 - d", {}, ("d", "a")).key == each.key)
+
+
+def test_x_log_x_is_enclosed_where_x_may_be_zero() -> None:
+    x = Interval(np.array([0.0, 0.0, 0.1, 0.5]), np.array([1e-15, 1.0, 0.9, 2.0]))
+    made = x.times_log(Fraction(1))
+    assert np.allclose(made.low, [1e-15 * math.log(1e-15), -1 / math.e, -1 / math.e, 0.5 * math.log(0.5)], rtol=1e-9)
+    assert np.allclose(made.high, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
+
+
+def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:
+    """The caps are c / nu, not what they are rounded to: three floats of a third sum to less than 1."""
+    with mpmath.workdps(DIGITS):
+        for nu in (3.0, 2.5, 1.0):
+            F = formula(STEEP, CappedSimplex(np.ones(3), nu))
+            d = np.full(3, 1 / 3)
+            exact = Exact(F)
+            own = exact.feasible(d)
+            assert mpmath.fsum(own) == 1 and F.value(d) + F.value_slack(d, 1e-15) >= exact.value(own)
+
+
+def test_hard_formulas_prove_no_false_bound() -> None:
+    found = drawn_formulas.run(3, 0)
+    assert not found.false and found.counts["certified"] > 0
+
+
+@pytest.mark.thorough
+@pytest.mark.untyped
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_hundreds_of_hard_formulas_prove_no_false_bound(seed: int) -> None:
+    found = drawn_formulas.run(50, seed, each=4)
+    assert not found.false
+    assert found.counts["certified"] > 100
