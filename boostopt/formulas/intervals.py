@@ -258,13 +258,14 @@ def _of_entropy(term: Term, shared: Shared, names: Mapping[str, Interval], known
     """
     log, X, p, k, rest = shared
     x = _base(X, names, known)
-    x = Interval(np.maximum(x.low, 0.0), np.where(x.low < 0.0, np.inf, x.high))  # of what may be negative nothing
-    made = x.times_log(p) * rational(k) + x.power(p) * _logarithm(Sum((rest,)), names, known)
+    own = x.positive()
+    made = own.times_log(p) * rational(k) + own.power(p) * _logarithm(Sum((rest,)), names, known)
     made = made * rational(term.coefficient)
     for base, power in term.factors:
         if base not in (log, X):
             made = made * _power(base, power, names, known)
-    return made
+    # Of what may be negative this says nothing.
+    return Interval(np.where(x.low < 0.0, -np.inf, made.low), np.where(x.low < 0.0, np.inf, made.high))
 
 
 def _by_logarithms(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> Interval:

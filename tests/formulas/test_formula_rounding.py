@@ -237,6 +237,13 @@ def test_x_log_x_is_enclosed_where_x_may_be_zero() -> None:
     assert np.allclose(made.high, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
 
 
+def test_a_logarithm_of_a_square_may_have_a_negative_factor() -> None:
+    read = parsed("(d - 10)*log((d - 10)**2)", {}, ("d",))
+    made = enclosure(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
+    for x in (0.0, 9.0, 9.75, 10.25, 11.0):
+        assert made.low[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= made.high[0]
+
+
 def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:
     """The caps are c / nu, not what they are rounded to: three floats of a third sum to less than 1."""
     with mpmath.workdps(DIGITS):
