@@ -350,7 +350,8 @@ class SeparableSum(Separable):
     @cached_property
     def _exact_upper(self) -> Interval:
         """The caps before they were rounded."""
-        caps = [made.upper for made in self._enclosed] + [point(piece.upper) for piece in self._closed]
+        closed = (piece.upper for piece in self._closed)
+        caps = [made.upper for made in self._enclosed] + [Interval.outward(cap, cap, 0.0) for cap in closed]
         return Interval(np.min([cap.low for cap in caps], axis=0), np.min([cap.high for cap in caps], axis=0))
 
     @property
