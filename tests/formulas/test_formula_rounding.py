@@ -107,7 +107,9 @@ def pieces(name: str) -> Regularizer:
     return F + Squares(np.ones(2), 0.5) if name == "sum" else F + formula("d**2/4", CappedSimplex(np.ones(2), 1.0))
 
 
-@pytest.mark.parametrize("name", ["tilted", "sum", pytest.param("two formulas", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "name", ["tilted", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("sum", "two formulas"))]
+)
 def test_the_rounding_of_a_part_is_that_of_the_whole(name: str) -> None:
     certificate = certified(pieces(name), np.zeros((2, 1)), [Q, 1.0 - Q])
     with mpmath.workdps(DIGITS):
