@@ -152,6 +152,8 @@ def slopes(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
         if columns is None:
             return None
         rows = scipy.sparse.csr_array(columns if scipy.sparse.issparse(columns) else np.atleast_2d(columns)).T.tocsr()
+        if rows.shape != (expression.size, variable.size):  # as for a few atoms of one number
+            return None
         if not np.isfinite(rows.data).all():
             return None
         found.append(rows)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +21,10 @@ from boostopt.shapes import Array, Float
 
 MASS = 1e-9
 """By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""
+
+
+LARGEST = Fraction(np.finfo(np.float64).max)
+"""The largest float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +113,8 @@ class Certifier:
         raw_gaps = F.gaps(self.repaired, -m, at), G.gaps(self.edges, v)
         gaps = raw_gaps if best.d is self.repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
         certificate = Certificate(
-            lower=as_bound(-at.value - G.conjugate(v, best.e) - max(slack, below), -np.inf),
-            upper=as_bound(best.value + max(slack, above), np.inf),
+            lower=_below(-F.conjugate_bound(-m, at), -G.conjugate(v, best.e), -max(slack, below)),
+            upper=-_below(-best.value, -max(slack, above)),
             slack=slack,
             d=best.d,
             w=v,
@@ -137,7 +143,7 @@ class Certifier:
         """Return the candidate near d, whose edges are e."""
         met, cost = meet(self.U, self.F, self.G, d)
         met, e = as_immutable(met), as_immutable(e if met is d else self.U.edges(met))
-        value = as_bound(self.F.value(met) + self.G.value(e), np.inf) if np.isfinite(cost) else np.inf
+        value = -_below(-self.F.value(met), -self.G.value(e)) if np.isfinite(cost) else np.inf
         return _Candidate(met, e, cost, value, origin)
 
     def _infeasible(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
@@ -221,6 +227,17 @@ class Certifier:
             image = allowed.image(self.U.edges(d))
             beyond = float(np.maximum(image - allowed.high, allowed.low - image).max())
         return {**of_d, "edges allowed": max(0.0, beyond) if np.isfinite(beyond) else np.inf}
+
+
+def _below(*terms: float) -> float:
+    """Return the sum of numbers rounded down, -inf where it has no finite bound."""
+    if not all(map(math.isfinite, terms)):
+        return -math.inf if any(math.isnan(term) or term == -math.inf for term in terms) else math.inf
+    exact = sum(map(Fraction, terms), Fraction(0))
+    if abs(exact) > LARGEST:
+        return -math.inf if exact < 0 else float(LARGEST)
+    rounded = float(exact)
+    return rounded if rounded <= exact else math.nextafter(rounded, -math.inf)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The edges of weights on the simplex lie in [-1, 1], so G counts on that box only
     G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 - a.
 
 A tangent at e' is such a minorant. It is tight if w is its slope. If G has a kink at e', `minorants` chooses a tangent.
+Both G and its minorants count the rounding of the numbers that were used (`minorants.graph`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,23 @@ from boostopt.arguments import maker
 from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, cp, exactly, made_of, solve_roughly, substituted
-from boostopt.minorants.choosing import Minorant, Minorants, check_below
-from boostopt.minorants.linearized import in_words
+from boostopt.formulas.intervals import Interval, allowance, point
+from boostopt.minorants.choosing import Minorants
+from boostopt.minorants.enclosures import middle, size, total
+from boostopt.minorants.graph import AffineMinorant, Graph
+from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
 from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """G of t edges as CVXPY has it, with its trees."""
+
+    e: Any
+    G: Any
+    tree: Tree
+    graph: Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +56,8 @@ class DescribedEdges(EdgeFunction):
     Raises
     ------
     ProblemError
-        On first use with t edges: the expression is not a scalar, or not convex by CVXPY's rules.
+        On first use with t edges: the expression is not a scalar, or not convex by CVXPY's rules, or has an atom whose
+        rounding cannot be bounded.
     """
 
     G: Callable[[Any], Any]
@@ -52,60 +67,67 @@ class DescribedEdges(EdgeFunction):
     def __post_init__(self) -> None:
         maker("G", self.G, "a function of the edges", ProblemError)
 
-    _models: dict[int, tuple[Any, Any, Tree]] = field(
-        default_factory=dict[int, tuple[Any, Any, Tree]], init=False, repr=False
-    )
+    _models: dict[int, _Model] = field(default_factory=dict[int, "_Model"], init=False, repr=False)
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        e, G, _ = self._model(2)
-        return cones_of(cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]))
+        model = self._model(2)
+        return cones_of(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 
     def settle(self, t: int) -> None:
         self._model(t)
 
     def value(self, e: Float[Array, " t"]) -> float:
-        variable, G, _ = self._model(len(e))
-        variable.value = e
-        return float(G.value)
+        """Return a number that G does not exceed at e."""
+        return self._largest(e, 0.0)
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        # Twice what a sum of terms of that mass loses: the rest is the way to an exactly feasible d.
+        return allowance(self.value(e), self._largest(e, 2.0 * unit * mass))
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return 0.0
+
+    def _largest(self, e: Float[Array, " t"], radius: float) -> float:
+        """Return a number that G does not exceed at edges within a radius of e; no exact edge leaves [-1, 1]."""
+        low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
+        box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
+        return float(self._model(len(e)).graph.values(box)[0].high[0])
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return self._bound(w, self._minorant(w, self._maximizer(w) if near is None else near))
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return self._minorants_at(e).subgradient.g
+        return middle(self._tangent(e).gradient)
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        return [in_words("e", row) for row in self._minorants_at(e).f.kinks()]
+        linearized = self._linearized_at(e) if self._model(len(e)).tree.has_kinks else None
+        return [] if linearized is None else [in_words("e", row) for row in linearized.kinks()]
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
 
     def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         # Without G* in closed form the only w whose bound is tight is the slope of a minorant.
-        return self._minorant(finite(w), e).g
+        return middle(self._minorant(finite(w), e).gradient)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         return violations(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         minorant = self._minorant(w, e)
-        off = w - minorant.g
-        return np.abs(off) - off * e + minorant.below_f(e, self.value(e)) / len(e)
-
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        steepest = self._minorants_at(e).f.steepest(np.ones(1))
-        return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(steepest.sum())
+        slopes = middle(minorant.gradient)
+        off, below = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
+        return np.abs(off) - off * e + below / len(e)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        variable, G, _ = self._model(e.size)
-        return substituted(G, variable, e), []
+        model = self._model(e.size)
+        return substituted(model.G, model.e, e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
 
-    def _model(self, t: int) -> tuple[Any, Any, Tree]:
-        """Return (e, G(e)) as CVXPY has them, and G as a tree."""
+    def _model(self, t: int) -> _Model:
         if t not in self._models:
             e = cp.Variable(t, name="e")
             G = exactly(made_of("the edge function", self.G, e))
@@ -114,43 +136,46 @@ class DescribedEdges(EdgeFunction):
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
                     "Write it with atoms that CVXPY recognizes as convex."
                 )
-            self._models[t] = e, G, tree_of(G, e)
+            tree = tree_of(G, e)
+            box = Interval(np.full(t, -1.0), np.ones(t))
+            self._models[t] = _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
         return self._models[t]
 
-    def _minorants_at(self, e: Float[Array, " t"]) -> Minorants:
-        """Return the minorants of G that edges leave."""
-        variable, G, tree = self._model(len(e))
-        variable.value = e
-        linearized = tree.at_values()
-        if linearized is None:
+    def _linearized_at(self, e: Float[Array, " t"]) -> Linearized | None:
+        model = self._model(len(e))
+        model.e.value = e
+        return model.tree.at_values()
+
+    def _tangent(self, e: Float[Array, " t"]) -> AffineMinorant:
+        """Return a minorant of G that touches it at some edges."""
+        minorant = self._model(len(e)).graph.minorant(e, [np.ones(1)])
+        if minorant is None:
             raise ProblemError(
-                "the edge function must have a subgradient everywhere on [-1, 1]; CVXPY finds none at some e. "
+                "the edge function must have a subgradient everywhere on [-1, 1]; it has none at some e. "
                 "Write it with atoms that are finite and not infinitely steep there."
             )
-        return Minorants(e, float(G.value), linearized, [])
-
-    def _minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Minorant:
-        """Return the minorant that e leaves by which the bound of G*(w) is smallest, as far as a solver finds it."""
-        minorants = self._minorants_at(e)
-        tangent = minorants.subgradient
-        if not minorants.several or np.array_equal(tangent.g, w):
-            return self._checked(tangent, w)
-        choices = minorants.best(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
-        found = [tangent] if choices is None else [tangent, minorants.chosen(choices)]
-        return self._checked(min(found, key=lambda minorant: self._bound(w, minorant)), w)
-
-    def _checked(self, minorant: Minorant, w: Float[Array, " t"]) -> Minorant:
-        """Return a minorant that does not lie above G where the bound by it is attained, at 0 and between."""
-        end = np.sign(w - minorant.g)
-        for e in (end, 0.5 * end, np.zeros(len(w)), -end):
-            check_below(minorant.of_f, self.value(e), e, 1.0 + abs(minorant.alpha) + float(np.abs(minorant.g).sum()))
         return minorant
 
-    def _bound(self, w: Float[Array, " t"], minorant: Minorant) -> float:
-        return float(np.abs(w - minorant.g).sum()) - minorant.alpha
+    def _minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> AffineMinorant:
+        """Return the minorant that e leaves by which the bound of G*(w) is smallest, as far as a solver finds it."""
+        tangent, model = self._tangent(e), self._model(len(e))
+        if not model.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
+            return tangent
+        linearized = self._linearized_at(e)
+        minorants = None if linearized is None else Minorants(linearized, [])
+        choices = minorants and minorants.best(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
+        chosen = choices and model.graph.minorant(e, [np.ones(1)], choices.deltas)
+        found = [tangent] if chosen is None else [tangent, chosen]
+        return min(found, key=lambda minorant: self._bound(w, minorant))
+
+    def _bound(self, w: Float[Array, " t"], minorant: AffineMinorant) -> float:
+        off = point(w) + -minorant.gradient
+        sizes = total(point(np.append(size(off), -minorant.offset)))
+        return float(sizes.high)
 
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
-        e, G, _ = self._model(len(w))
-        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]))
+        model = self._model(len(w))
+        e = model.e
+        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
         return np.clip(e.value, -1.0, 1.0) if found else np.zeros(len(w))

@@ -102,6 +102,8 @@ class Choice(Linearized):
         For each argument a sparse matrix, (its size, k m), from delta, column by column, to its multipliers.
     u
         sign times the arguments' values, shape (k, m).
+    key
+        The identity of the atom.
     """
 
     kink: Kink
@@ -109,6 +111,7 @@ class Choice(Linearized):
     arguments: Sequence[Linearized]
     wires: Sequence[Any]
     u: Float[Array, "k m"]
+    key: int = 0
 
     def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
         delta = choose(self.kink, self.sign * mu, self)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -30,6 +30,9 @@ EIGENVALUES = ("lambda_max", "lambda_min", "lambda_sum_largest", "normNuc", "sig
 class Tree(ABC):
     """A convex or concave expression of one variable."""
 
+    has_kinks: ClassVar[bool] = True
+    """Whether a choice is left open."""
+
     @abstractmethod
     def at_values(self) -> Linearized | None:
         """Return it linearized at the value that the variable has; None where it has no subgradient there."""
@@ -41,6 +44,8 @@ class _Leaf(Tree):
 
     expression: Any
     variable: Any
+
+    has_kinks: ClassVar[bool] = False
 
     @cached_property
     def _affine(self) -> Linearized | None:
@@ -87,6 +92,7 @@ class _Kinked(Tree):
     arguments: Sequence[tuple[Any, Tree]]
     wires: Sequence[Any]
     shape: tuple[int, int]
+    key: int
 
     def at_values(self) -> Linearized | None:
         parts = [tree.at_values() for _, tree in self.arguments]
@@ -94,7 +100,8 @@ class _Kinked(Tree):
             return None
         u = sum(W.T @ _numbers(argument) for (argument, _), W in zip(self.arguments, self.wires, strict=True))
         found = [part for part in parts if part is not None]
-        return Choice(self.kink, self.sign, found, self.wires, self.sign * np.reshape(u, self.shape, order="F"))
+        u = self.sign * np.reshape(u, self.shape, order="F")
+        return Choice(self.kink, self.sign, found, self.wires, u, self.key)
 
 
 def tree_of(expression: Any, variable: Any) -> Tree:
@@ -138,7 +145,8 @@ def _tree(expression: Any, variable: Any, of_a_kink: bool) -> Tree:
         return _step(expression, variable, of_a_kink)
     arguments = [(argument, _tree(argument, variable, True)) for argument in expression.args]
     wires, shape = _wires(expression)
-    return _Kinked(kink, -1 if type(expression).__name__ in CONCAVE else 1, arguments, wires, shape)
+    sign = -1 if type(expression).__name__ in CONCAVE else 1
+    return _Kinked(kink, sign, arguments, wires, shape, id(expression))
 
 
 def _step(expression: Any, variable: Any, of_a_kink: bool) -> Tree:

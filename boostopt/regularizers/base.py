@@ -262,6 +262,10 @@ class Regularizer(HasImmutableArrays, ABC):
         Functions without a closed form can use `near`, a point of the domain that may be close to a maximizer.
         """
 
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        """Return a number that F*(z) does not exceed, given `at = conjugate_at(z)`; by default the value of `at`."""
+        return at.value
+
     @abstractmethod
     def support(self, z: Float[Array, " N"]) -> float:
         """Return the maximum of <d, z> over the domain of F, or a larger number, for proofs of infeasibility."""

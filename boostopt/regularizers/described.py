@@ -9,6 +9,9 @@ below F* and prove nothing. A valid bound needs no supremum. For ANY affine mino
 Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d> - F(d), so the d of the solver is a
 good choice. At a kink there are many tangents, and `minorants` chooses one. If you know closed forms, override
 `conjugate_at` and `gaps` in a subclass: it is faster, and nothing else changes.
+
+Both ends of a certificate count the rounding of the numbers that were used: F is enclosed over a box that contains an
+exactly feasible point, and the coefficients of a minorant are intervals (`minorants.graph`).
 """
 
 from __future__ import annotations
@@ -34,23 +37,33 @@ from boostopt.expressions import (
     solve_roughly,
     substituted,
 )
-from boostopt.minorants.choosing import Choices, Minorant, Minorants, check_below
+from boostopt.formulas.intervals import Interval, allowance
+from boostopt.minorants.choosing import Choices, Minorants
+from boostopt.minorants.enclosures import middle
+from boostopt.minorants.graph import AffineMinorant, Graph
 from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, read_domain
+from boostopt.regularizers.enclosures import exact_caps, feasible_box, support_bound
 from boostopt.regularizers.inequalities import MIXING, Inequalities, certain, left_side, may_fail
 from boostopt.shapes import Array, Float
 
 POLISHING_STEPS = 5
 """Newton steps that improve the tangent point, each as long as the bound gets tighter."""
 
+CLOSE = 1e-12
+"""Relative distance to a closed form above which a bound by a minorant looks for a better one at kinks."""
+
 PROBE = 1e-6
 """Relative step of the differences that give the curvature."""
 
 ROUNDING = 1e-9
 """By how much the inner point may miss the capped simplex."""
+
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
+"""Shares of the inner point that are tried in turn until every constraint holds whatever is rounded."""
 
 
 def _unconstrained(d: Any) -> Sequence[Any]:
@@ -63,7 +76,7 @@ class _Bounded(ConjugatePoint):
 
     at: Float[Array, " N"]
     choices: Choices | None
-    minorant: Minorant
+    minorant: AffineMinorant
     y: Float[Array, " N"]
 
 
@@ -89,8 +102,8 @@ class DescribedRegularizer(Regularizer):
     Raises
     ------
     ProblemError
-        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues; or a constraint is not a convex
-        inequality; or `inside` is not strictly feasible.
+        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues or another atom whose rounding cannot be
+        bounded; or a constraint is not a convex inequality; or `inside` is not strictly feasible.
     """
 
     domain: CappedSimplex
@@ -105,6 +118,7 @@ class DescribedRegularizer(Regularizer):
     _f: Any = field(init=False, repr=False)
     _stated: list[Any] = field(init=False, repr=False)
     _tree: Tree = field(init=False, repr=False)
+    _graph: Graph = field(init=False, repr=False)
     _h: Inequalities = field(init=False, repr=False)
     _natural: Inequalities = field(init=False, repr=False)
 
@@ -136,6 +150,12 @@ class DescribedRegularizer(Regularizer):
         object.__setattr__(self, "_tree", tree_of(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
+        box = Interval(np.zeros(self.N), self._caps.high)
+        try:
+            graph = Graph([f, *self._h.h], d, box, on_simplex=True)
+        except ProblemError as fault:
+            raise about(fault, self.f) from None
+        object.__setattr__(self, "_graph", graph)
         self._check_inside()
 
     def _read(self) -> None:
@@ -169,14 +189,18 @@ class DescribedRegularizer(Regularizer):
                 f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
                 "it."
             )
-        worst = float(self._h.values(inside).max(initial=-np.inf))
+        worst = self._proved(inside)[1]
         if worst >= 0.0:
             raise ProblemError(
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
                 "Pass a point with h < 0: the repair of d mixes d with it."
             )
-        if not np.isfinite(self.value(inside)) or self._linearized_at(inside) is None:
+        if not np.isfinite(self._proved(inside)[0]) or self._graph.minorant(inside, self._multipliers(None)) is None:
             raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
+
+    @cached_property
+    def _caps(self) -> Interval:
+        return exact_caps(self.domain)
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -201,21 +225,48 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The size of f and its slopes at `inside`; CVXPY's values are assumed to be accurate up to its rounding."""
+        """The size of f at `inside`, and of its slopes there where a subclass has closed forms.
+
+        The rounding of closed forms is not followed. What a description loses is in its bounds.
+        """
+        size = 1.0 + abs(self.value(self.inside))
+        if self._is_proved:
+            return size
         f = needed(self._linearized_at(self.inside), "a slope of f inside of its domain")
-        return 1.0 + abs(self.value(self.inside)) + float(f.steepest(np.ones(1)).max())
+        return size + float(f.steepest(np.ones(1)).max())
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
     def value(self, d: Float[Array, " N"]) -> float:
-        if not (self._natural.values(d) <= 0.0).all():
-            return np.inf
-        self._d.value = d
-        with np.errstate(all="ignore"):  # at the ends of its natural domain
-            value = float(self._f.value)
-        return np.inf if np.isnan(value) else value
+        """Return a number that f does not exceed at an exactly feasible point near d; inf outside its own domain."""
+        return self._proved(d)[0] if (self._natural.values(d) <= 0.0).all() else np.inf
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        value, worst = self._proved(d)
+        return allowance(self.value(d), value) if worst <= 0.0 else np.inf
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return 0.0 if self._is_proved else super().conjugate_slack(at, unit)
+
+    @property
+    def _is_proved(self) -> bool:
+        """Whether `conjugate_at` is the one of this class, whose bounds count their rounding."""
+        return type(self).conjugate_at is DescribedRegularizer.conjugate_at
+
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        if isinstance(at, _Bounded) and self._is_proved:
+            return at.value
+        # A closed form is the author's: it tells where a minorant is tight, and the minorant proves.
+        touching = self._bound_by(at.d, None, z)
+        loose = touching.value > at.value + CLOSE * (1.0 + abs(at.value))
+        return self._best_at(at.d, z, touching).value if loose else touching.value
+
+    def _proved(self, d: Float[Array, " N"]) -> tuple[float, float]:
+        """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
+        f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
+        return float(f.high[0]), max((float(part.high.max()) for part in h), default=-np.inf)
 
     def support(self, z: Float[Array, " N"]) -> float:
         return Cap(self.domain).support(z)
@@ -229,16 +280,30 @@ class DescribedRegularizer(Regularizer):
             return of_box
         with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
             worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
+        if max(of_box.values()) <= ROUNDING:
+            worst = self._proved(d)[1]  # beside the boundary only what is proved to hold does
         return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
         if d is None:
             return self.domain.normalized(self.inside)
-        d = self.domain.repair(d, self.weight_scale)
+        return self._drawn_inside(self.domain.repair(d, self.weight_scale))
+
+    def _drawn_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point of C_nu mixed with the inner point until every constraint is proved to hold."""
+        if not self._h or self._proved(d)[1] <= 0.0:
+            return d
         h, inner = self._h.values(d), self._h.values(self.inside)
-        share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
-        return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)
+        with np.errstate(all="ignore"):
+            share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
+        share = share if np.isfinite(share) else 0.0
+        for more in (0.0, *SHARES):
+            mixed = min(share + more, 1.0)
+            found = self.domain.normalized((1.0 - mixed) * d + mixed * self.inside)
+            if self._proved(found)[1] <= 0.0:
+                return found
+        return self.domain.normalized(self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
@@ -252,11 +317,15 @@ class DescribedRegularizer(Regularizer):
         inside = self._bound_by(self.inside, best.choices, z)
         return min(best, inside, key=lambda bound: bound.value)
 
-    def _best_at(self, d: Float[Array, " N"], z: Float[Array, " N"]) -> _Bounded:
+    def _best_at(self, d: Float[Array, " N"], z: Float[Array, " N"], touching: _Bounded | None = None) -> _Bounded:
         """Return the smallest bound of F*(z) by a minorant that the point d leaves."""
-        touching = self._bound_by(d, None, z)
-        _, minorants = self._minorants_at(d)
-        choices = minorants.best(lambda g, alpha: self._modelled(z, g, alpha)) if minorants.several else None
+        touching = touching or self._bound_by(d, None, z)
+        if not self._h and not self._tree.has_kinks:
+            return touching
+        at = touching.at
+        f = self._linearized_at(at)
+        minorants = None if f is None else Minorants(f, self._h.linearized(at))
+        choices = minorants and minorants.best(lambda g, alpha: self._modelled(z, g, alpha))
         if choices is None:
             return touching
         return min(touching, self._bound_by(d, choices, z), key=lambda bound: bound.value)
@@ -268,36 +337,37 @@ class DescribedRegularizer(Regularizer):
 
     def _bound_by(self, d: Float[Array, " N"], choices: Choices | None, z: Float[Array, " N"]) -> _Bounded:
         """Return the bound by one minorant, at d or as near to d as there is one: a tangent if none is chosen."""
-        at, minorants = self._minorants_at(d)
-        minorant = minorants.subgradient if choices is None else minorants.chosen(choices)
-        y = z - minorant.g - minorant.g_of_h
+        at, minorant = self._minorant_at(d, choices)
+        # The weights are not negative: the smallest slopes give the largest maximum.
+        y = np.nextafter(z - minorant.gradient.low, np.inf)
         cap = Cap(self.domain).conjugate_at(y)
-        self._check_minorant(minorant, at, cap.d)
-        value = cap.value - minorant.alpha - minorant.alpha_of_h
-        multipliers = {**cap.multipliers, "lambda": minorant.weights}
-        return _Bounded(value, self.project(at), multipliers, at, choices, minorant, y)
+        value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
+        multipliers = {**cap.multipliers, "lambda": np.concatenate([*self._multipliers(choices)[1:], np.zeros(0)])}
+        return _Bounded(np.nextafter(value, np.inf), self.project(at), multipliers, at, choices, minorant, y)
 
-    def _check_minorant(self, minorant: Minorant, at: Float[Array, " N"], end: Float[Array, " N"]) -> None:
-        """Raise ProblemError where f or h lie below their minorant."""
-        start = 1.0 + abs(self.value(at)) + float(np.abs(minorant.g) @ np.abs(at))
-        for x in (self.inside, self.project(end), 0.5 * (at + self.inside)):
-            check_below(minorant.of_f, self.value(x), x, start + float(np.abs(minorant.g) @ np.abs(x)))
-            if self._h:
-                size = 1.0 + abs(minorant.alpha_of_h) + float(np.abs(minorant.g_of_h) @ np.abs(x))
-                check_below(minorant.of_h, float(minorant.weights @ self._h.values(x)), x, size)
+    def _multipliers(self, choices: Choices | None) -> list[Float[Array, " k"]]:
+        """Return the multipliers of f and of the constraints."""
+        if choices is None:
+            return [np.ones(1), *(np.zeros(h.size) for h in self._h.h)]
+        weights = [np.ravel(weight) for weight in choices.weights]
+        return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
 
     def _linearized_at(self, d: Float[Array, " N"]) -> Linearized | None:
         """Return f with its tangents at d, None where it has none."""
         self._d.value = d
         return self._tree.at_values()
 
-    def _minorants_at(self, d: Float[Array, " N"], least: float = 0.0) -> tuple[Float[Array, " N"], Minorants]:
-        """Return (d', the minorants of f and h at d'), d mixed with the inner point until there are some."""
-        for share in (least, *(share for share in MIXING if share > least)):
+    def _minorant_at(
+        self, d: Float[Array, " N"], choices: Choices | None = None, least: float = 0.0
+    ) -> tuple[Float[Array, " N"], AffineMinorant]:
+        """Return (d', a minorant of f and h at d'), d mixed with the inner point until there is one."""
+        deltas = None if choices is None else choices.deltas
+        for share in (least, *(share for share in MIXING if share > least), 1.0):
             at = (1.0 - share) * d + share * self.inside
-            value = self.value(at)
-            if np.isfinite(value) and (f := self._linearized_at(at)) is not None:
-                return at, Minorants(at, value, f, self._h.linearized(at))
+            if (minorant := self._graph.minorant(at, self._multipliers(choices), deltas)) is not None:
+                return at, minorant
+        if choices is not None:  # so steep that nothing finite is left: what touches is tried instead
+            return self._minorant_at(d, least=least)
         raise ProblemError(
             "f must have a subgradient at every point inside its domain; it has none near d. Write f with atoms that "
             "are finite and not infinitely steep inside the simplex."
@@ -324,13 +394,12 @@ class DescribedRegularizer(Regularizer):
         at, upper = bound.at, self.domain.upper
         moved = at * (1.0 - PROBE)
         free = (at > 0) & (at < upper * (1.0 - PROBE)) & (moved != at)
-        f = self._linearized_at(moved)
-        if f is None or not free.any():
+        deltas = None if bound.choices is None else bound.choices.deltas
+        there = self._graph.minorant(moved, self._multipliers(bound.choices), deltas) if free.any() else None
+        if there is None:
             return at
-        there = Minorants(moved, 0.0, f, self._h.linearized(moved))
-        slopes = (there.subgradient if bound.choices is None else there.chosen(bound.choices)).slopes
         with np.errstate(divide="ignore", invalid="ignore"):
-            curvature = (bound.minorant.slopes - slopes) / (at - moved)
+            curvature = (middle(bound.minorant.gradient) - middle(there.gradient)) / (at - moved)
         free &= np.isfinite(curvature) & (curvature > 0)
         room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
         if room.sum() == 0.0:
@@ -344,20 +413,25 @@ class DescribedRegularizer(Regularizer):
                 f"the gaps of a described regularizer need the result of its own conjugate_at; got "
                 f"{type(at).__name__}. Pass conjugate_at(z)."
             )
-        rest = at.minorant.below_f(d, self.value(d)) + max(-at.minorant.of_h(d), 0.0)
-        return Cap(self.domain).gaps(d, at.y, at) + rest * self.inside
+        below = self.value(d) - float(at.minorant.gradient.low @ d) - at.minorant.offset
+        rest = np.where(self.inside > 0.0, max(below, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
+        return Cap(self.domain).gaps(d, at.y, at) + rest
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
-        at, minorants = self._minorants_at(d, floor)
+        at, minorant = self._minorant_at(d, least=floor)
         active = self._h.values(d) >= floor * self._h.values(self.inside)
-        free = minorants.f.kinks()  # at a kink the slope along it may be larger or smaller
+        free = self._kinks_at(at)  # at a kink the slope along it may be larger or smaller
         normals = np.concatenate(
             [self._h.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
         )
-        return Stationarity(minorants.subgradient.g, np.zeros(self.N), self.domain.upper, normals.T)
+        return Stationarity(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
 
     def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        return [in_words("d", row) for row in self._minorants_at(d)[1].f.kinks()]
+        return [in_words("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
+
+    def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
+        f = self._linearized_at(d) if self._tree.has_kinks else None
+        return [] if f is None else f.kinks()
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         # As it was read: arrays that the functions refer to may have changed since.

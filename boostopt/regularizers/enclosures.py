@@ -11,7 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from boostopt.formulas.intervals import UNIT, Interval
+from boostopt.formulas.intervals import UNIT, Interval, point
+from boostopt.minorants.enclosures import total
+from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.shapes import Array, Float
 
 
@@ -53,3 +55,34 @@ def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
     changed = np.arange(len(x)) == n if room[n] >= 0.0 else np.ones(len(x), dtype=bool)
     low, high = np.nextafter(x - down, -np.inf).clip(min=0.0), np.minimum(np.nextafter(x + up, np.inf), upper.high)
     return Interval(np.where(changed & (down > 0.0), low, x), np.where(changed & (up > 0.0), high, x))
+
+
+def exact_caps(domain: CappedSimplex) -> Interval:
+    """Return intervals of the caps of a capped simplex: c / nu, or c / sum c where nu is above that sum by rounding."""
+    rounded = domain.upper
+    missing = max(1.0 - math.fsum(domain.c.tolist()) / domain.nu, 0.0)
+    room = (missing + UNIT * (missing > 0.0)) * rounded
+    low, high = np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf)
+    return Interval(np.where(rounded == 0.0, 0.0, low), np.where(rounded == 0.0, 0.0, high))
+
+
+def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
+    """Return a number that <y, d> does not exceed on the capped simplex: beta + sum of caps times [y - beta]_+.
+
+    Parameters
+    ----------
+    y
+        The coefficients, shape (N,).
+    beta
+        Any number; at a multiplier of sum d = 1 the bound is the maximum.
+    upper
+        The exact caps, shape (N,).
+    """
+    if not np.isfinite(y).all() or not np.isfinite(beta):
+        return np.inf
+    beyond = (point(y) + point(np.full(len(y), -beta))).positive()
+    live = beyond.high > 0.0
+    if not live.any():
+        return beta
+    terms = Interval(beyond.low[live], beyond.high[live]) * Interval(upper.low[live], upper.high[live])
+    return float(total(Interval(np.append(terms.low, beta), np.append(terms.high, beta))).high)

@@ -89,6 +89,9 @@ class Tilted(Composite):
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         return self.base.conjugate_at(z - self.tilt, near)
 
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        return self.base.conjugate_bound(z - self.tilt, at)
+
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
 

@@ -56,7 +56,7 @@ def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
     for _ in range(5):
         e = rng.uniform(-1, 1, 4)
         w = G.subgradient(e)
-        assert G.gaps(e, w).sum() == 0.0
+        assert 0.0 <= G.gaps(e, w).sum() <= 1e-14  # the rounding of the tangent
         assert G.conjugate(w, e) == pytest.approx(conjugate(name, w), abs=1e-6)
         for other in rng.uniform(-1, 1, (20, 4)):  # it is a subgradient
             assert G.value(other) >= G.value(e) + w @ (other - e) - 1e-12
@@ -114,5 +114,5 @@ def test_the_conjugate_has_no_model() -> None:
 
 def test_what_is_declared_convex_and_is_not_is_noticed() -> None:
     G = DescribedEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
-    with pytest.raises(ProblemError, match="f must lie above its tangents; it falls below one by"):
+    with pytest.raises(ProblemError, match="the matrix of a quadratic form must be positive or negative semidefinite"):
         G.conjugate(np.zeros(3), np.array([0.1, 0.2, 0.3]))

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from boostopt import ProblemError
-from boostopt.minorants.choosing import Choices, Minorants
-from boostopt.minorants.kinks import Kink
-from boostopt.minorants.linearized import Choice, Linearized, in_words
+from boostopt.formulas.intervals import Interval, point
+from boostopt.minorants.choosing import Minorants
+from boostopt.minorants.graph import Graph
+from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import tree_of
 
 pytestmark = pytest.mark.every(2)
@@ -54,7 +55,7 @@ EXPRESSIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def point(rng: np.random.Generator) -> np.ndarray:
+def weights(rng: np.random.Generator) -> np.ndarray:
     """Weights, at a kink or not: the reference itself, ties, a vertex."""
     corner = np.eye(N)[int(rng.integers(N))]
     return [A.copy(), np.full(N, 1 / N), corner, rng.dirichlet(np.ones(N)), rng.dirichlet(np.full(N, 0.3))][
@@ -71,24 +72,30 @@ def linearized(name: str, d: np.ndarray) -> tuple[Any, Any, Linearized]:
     return variable, f, found
 
 
+def graph_of(f: Any, variable: Any) -> Graph:
+    """The expression as a graph on the simplex."""
+    return Graph([f], variable, Interval(np.zeros(N), np.ones(N)), on_simplex=True)
+
+
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_any_choice_bounds_the_expression_from_below(name: str) -> None:
     rng = np.random.default_rng(1)
     for _ in range(4):
-        at = point(rng)
+        at = weights(rng)
         variable, f, tree = linearized(name, at)
-        minorants = Minorants(at, float(f.value), tree, [])
-
-        def noise(kink: Kink, mu: Any, choice: Choice) -> Any:
-            return kink.nearest(3 * rng.normal(size=choice.u.shape) * np.abs(mu).max(), mu)
-
-        touching = minorants.subgradient
-        assert touching.of_f(at) == pytest.approx(float(f.value), abs=1e-12)
-        for g, alpha in ((touching.g, touching.alpha), *(tree.pull(np.ones(1), noise) for _ in range(4))):
-            assert (np.abs(g) <= tree.steepest(np.ones(1)) + 1e-12).all()
+        graph, value = graph_of(f, variable), float(f.value)
+        touching = graph.minorant(at, [np.ones(1)])
+        assert touching is not None
+        assert float(touching.gradient.low @ at) + touching.offset == pytest.approx(value, abs=1e-10)
+        enclosed = graph.values(point(at))[0]
+        assert enclosed.low[0] - 1e-13 <= value <= enclosed.high[0] + 1e-13
+        drawn = [{choice.key: 3.0 * rng.normal(size=choice.u.shape) for choice in tree.choices()} for _ in range(4)]
+        for minorant in (touching, *(graph.minorant(at, [np.ones(1)], raw) for raw in drawn)):
+            assert minorant is not None
             for _ in range(8):
-                variable.value = point(rng)
-                assert float(g @ variable.value + alpha) <= float(f.value) + 1e-12
+                variable.value = weights(rng)
+                bound = float(minorant.gradient.low @ variable.value) + minorant.offset
+                assert bound <= float(f.value) + 1e-13 * (1.0 + abs(float(f.value)))
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
@@ -101,14 +108,15 @@ def test_the_best_choice_is_the_conjugate(name: str) -> None:
     with warnings.catch_warnings(action="ignore"):  # of what is more accurate than it needs to be
         best: Any = problem.solve("CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     at = np.maximum(variable.value, 0.0) / np.maximum(variable.value, 0.0).sum()
-    _, f, tree = linearized(name, at)
-    minorants = Minorants(at, float(f.value), tree, [])
-    found = minorants.subgradient
-    if minorants.several:
-        choices = minorants.best(lambda g, alpha: (cp.max(z - g) - alpha, []))
+    variable, f, tree = linearized(name, at)
+    raw = None
+    if tree.choices():
+        choices = Minorants(tree, []).best(lambda g, alpha: (cp.max(z - g) - alpha, []))
         assert choices is not None
-        found = minorants.chosen(choices)
-    assert best - 1e-7 <= float((z - found.g).max()) - found.alpha <= best + 1e-6
+        raw = choices.deltas
+    found = graph_of(f, variable).minorant(at, [np.ones(1)], raw)
+    assert found is not None
+    assert best - 1e-7 <= float((z - found.gradient.low).max()) - found.offset <= best + 1e-6
 
 
 def test_there_is_a_tree_only_where_there_is_a_choice() -> None:
@@ -117,15 +125,15 @@ def test_there_is_a_tree_only_where_there_is_a_choice() -> None:
     assert len(linearized("kinks of kinks", A)[2].choices()) == 4
 
 
-def test_raw_choices_of_any_kind_give_a_minorant() -> None:
+@pytest.mark.parametrize("number", (0.0, 1e200, -1.0, np.inf, np.nan))
+def test_raw_choices_of_any_kind_give_a_minorant(number: float) -> None:
     variable, f, tree = linearized("kinks of kinks", A)
-    minorants = Minorants(A, float(f.value), tree, [])
-    shapes = [choice.u.shape for choice in tree.choices()]
-    for raw in (0.0, 1e200, -1.0):
-        found = minorants.chosen(Choices([np.full(shape, raw) for shape in shapes], []))
-        for d in (A, np.eye(N)[0]):
-            variable.value = d
-            assert found.of_f(d) <= float(f.value) + 1e-13
+    raw = {choice.key: np.full(choice.u.shape, number) for choice in tree.choices()}
+    found = graph_of(f, variable).minorant(A, [np.ones(1)], raw)
+    assert found is not None
+    for d in (A, np.eye(N)[0]):
+        variable.value = d
+        assert float(found.gradient.low @ d) + found.offset <= float(f.value) + 1e-13
 
 
 @pytest.mark.parametrize(
