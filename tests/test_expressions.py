@@ -91,3 +91,14 @@ def test_a_rough_optimum_or_none() -> None:
     np.testing.assert_allclose(x.value, AT, atol=1e-6)
     assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]))
     assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]))
+
+
+def test_an_assertion_within_a_solver_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """What a solver written in Rust raises where it gives up."""
+
+    def panic(*_: Any, **__: Any) -> None:
+        raise PanicException("assertion failed")
+
+    monkeypatch.setattr(cp.Problem, "solve", panic)
+    assert not solve_roughly(cp.Problem(cp.Minimize(cp.Variable())))
