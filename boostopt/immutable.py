@@ -119,7 +119,8 @@ def immutable_copy(X: Any) -> Any:
 def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
     """Return a value with immutable copies of its arrays: of an array, a container, or an object with attributes.
 
-    Functions F and G stay the same objects and get immutable attributes. A dataclass of the user's is copied.
+    Functions F and G, and dataclasses of boostopt's, stay the same objects and get immutable attributes. A dataclass of
+    the user's is copied.
     """
     seen = {} if seen is None else seen
     if isinstance(value, np.ndarray):
@@ -128,7 +129,7 @@ def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
         return tuple(immutable_value(each, seen) for each in value)
     if type(value) is dict:
         return {key: immutable_value(each, seen) for key, each in value.items()}
-    if isinstance(value, HasImmutableArrays):
+    if isinstance(value, HasImmutableArrays) or (dataclasses.is_dataclass(value) and _is_ours(type(value))):
         make_arrays_immutable(value, seen)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_ours(type(value)):
         return immutable_record(value, seen)

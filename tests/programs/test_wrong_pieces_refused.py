@@ -78,7 +78,7 @@ def largest(p: Any) -> EdgeFunction:
         (capped, lambda p: DescribedEdges(lambda e: LONG @ e), "^the edge function must make a CVXPY expression"),
         (capped, lambda p: DescribedEdges(lambda e: cp.sum(e) + LONG), "must be a convex scalar expression"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_it_is_refused_when_the_page_is_bound(F: Callable[..., Any], G: Callable[..., Any], message: str) -> None:
     page = prototype("mine", F, G, mu=parameter("the strength", POSITIVE, 2.0))
