@@ -17,7 +17,7 @@ from markup import escaped, fenced, table, values_in, write_folder
 
 import boostopt
 from boostopt import Formulation, Program
-from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, Regularizer
+from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, NormPenalty
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import set_anew
 from boostopt.programs.parameters import Parameter
@@ -136,7 +136,8 @@ def family_of(page: Page) -> str:
     program = _bound(page)
     if page.formulation.columns is not None:
         return "One update"
-    if not program.regularizer.on_simplex or program.regularizer.measure != Regularizer.measure:
+    F = program.regularizer
+    if not F.on_simplex or not (F.unsmoothed.is_indicator or isinstance(F, NormPenalty)):
         return "A loss with a penalty"
     largest = isinstance(program.edge_function, MaximumEdge | AbsoluteEdge)
     return "The largest soft margin" if largest else "Bounded edges"

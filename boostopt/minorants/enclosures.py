@@ -207,6 +207,11 @@ class Coefficients:
         return self.radius is None
 
     @cached_property
+    def is_zero(self) -> bool:
+        """Whether every entry is exactly 0."""
+        return self.is_exact and not self.values.data.any()
+
+    @cached_property
     def is_binary(self) -> bool:
         """Whether every entry is exactly plus or minus a power of two."""
         return self.is_exact and bool(is_power_of_two(self.values.data).all())
@@ -240,7 +245,7 @@ class Coefficients:
         """Return the product with a vector of intervals."""
         if self.is_identity:
             return x
-        if self.values.nnz == 0 or not (x.low.any() or x.high.any()):
+        if self.is_zero or not (x.low.any() or x.high.any()):
             return point(np.zeros(self.shape[0]))
         if self.lengths.max(initial=0) <= 1:
             return self._picked(x)
@@ -268,6 +273,8 @@ class Coefficients:
             return other
         if other.is_identity:
             return self
+        if self.is_zero or other.is_zero:
+            return Coefficients(scipy.sparse.csr_array((self.shape[0], other.shape[1])))
         A, B = _with(self, abs(self.values.data)), _with(other, abs(other.values.data))
         counts = (_with(self, 1.0) @ _with(other, 1.0)).tocsr()
         counts.sort_indices()

@@ -114,7 +114,7 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
 def test_an_allowance_for_rounding_that_is_most_of_the_width_is_named() -> None:
     program = prototype(
         "steep",
-        lambda p, examples: formula("c*exp(20*d/u)", domain=CappedSimplex(examples.c, p.nu)),
+        lambda p, examples: formula("(d + 10000)**2 - 20000*d - 100000000", domain=CappedSimplex(examples.c, p.nu)),
         nu=parameter("number", COUNT),
     ).bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)
     certificate = program.solve().certificate

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from boosting.random_classes import drawn
-from speeds import many
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
@@ -152,10 +151,11 @@ def test_slopes_at_many_steps_are_those_at_each(p: float, B: float) -> None:
     np.testing.assert_allclose(slopes[1::50], np.array(differences) / 1e-6, atol=1e-6)
 
 
+@pytest.mark.thorough
 def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
     """Random states in which the slope changes from falling to rising more than once."""
     rng, several = np.random.default_rng(0), 0
-    for _ in range(many(120, 20)):
+    for _ in range(120):
         G = functional(rng, float(10 ** rng.uniform(0.5, 3.0)), 2.0, float(10 ** rng.uniform(-1.0, 1.5)))
         if (G.far >= 0).all():
             continue
