@@ -590,6 +590,7 @@ CAPS: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough_cases("3-root", "3-length")
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("rounds", [3, pytest.param(None, marks=pytest.mark.thorough)])
 def test_a_cap_that_is_made_of_other_things_than_the_sum_of_c_is_that_of_all_examples(

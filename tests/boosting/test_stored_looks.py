@@ -80,6 +80,7 @@ def killed_after(number: int) -> Callable[[Row], None]:
     return progress
 
 
+@pytest.mark.thorough_cases("erlpboost-0")
 @pytest.mark.parametrize(
     ("page", "seed"),
     [
@@ -231,6 +232,7 @@ def killed_in_steps(number: int) -> Callable[[Row], None]:
     return progress
 
 
+@pytest.mark.thorough_cases("erlpboost-None")
 @pytest.mark.parametrize(
     ("page", "update"),
     [

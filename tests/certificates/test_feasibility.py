@@ -114,7 +114,7 @@ def test_without_conditions_nothing_is_done(name: str) -> None:
     np.testing.assert_array_equal(found, d)
 
 
-@pytest.mark.thorough_cases("cap")
+@pytest.mark.thorough_cases("cap", "binary")
 @pytest.mark.parametrize("name", REGULARIZERS)
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(seed=seeds)

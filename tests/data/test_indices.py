@@ -207,6 +207,7 @@ def test_an_index_beyond_the_features_of_a_model_is_said(
         load_features(write(tmp_path, "a.svm", text), (), 3, zero_based=zero_based)
 
 
+@pytest.mark.thorough
 def test_several_data_sets_take_the_options_that_they_have(tmp_path: Path) -> None:
     source = write(tmp_path, "a.svm", "1 1:1 2:3\n-1 1:-1\n1 2:1\n")
     table = write(tmp_path, "a.csv", "a,kind\n1,x\n2,y\n3,y\n")

@@ -223,6 +223,7 @@ def test_there_is_one_instance_for_all_programs_of_the_same_examples(index: Any)
     assert len(set(instances.values())) == len(instances) - 2
 
 
+@pytest.mark.thorough_cases("entropy")
 @pytest.mark.parametrize("label", ["linear: 1", "quadratic", "entropy", "with multiplicities", "norm"])
 def test_its_commands_certify_an_answer_and_verify_the_interval(
     folder: Path, index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str

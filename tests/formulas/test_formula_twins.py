@@ -189,6 +189,7 @@ def test_moduli_and_bounds_are_those_of_entropies() -> None:
     assert np.isnan(formula_of("log-barrier", c, NU, eta, d0).value_bound)
 
 
+@pytest.mark.thorough_cases("0.001")
 @pytest.mark.parametrize("eta", [1e-3, pytest.param(1e6, marks=pytest.mark.thorough)])
 def test_nothing_overflows_at_a_hundred_thousand_examples(eta: float) -> None:
     rng = np.random.default_rng(0)

@@ -40,7 +40,7 @@ def page_of(result: Any) -> Page:
     return Page(html_of(result))
 
 
-@pytest.mark.thorough_cases("linear", "half")
+@pytest.mark.thorough_cases("linear", "half", "measured")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("which", RESULTS)
 def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
