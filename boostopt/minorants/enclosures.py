@@ -98,7 +98,10 @@ def running_sums(x: Interval) -> Interval:
     with np.errstate(all="ignore"):
         lost = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.low, x.high)]
         low, high = np.cumsum(x.low, axis=0), np.cumsum(x.high, axis=0)
-    return Interval(interval(low, low, lost[0]).low, interval(high, high, lost[1]).high)
+    low, high = interval(low, low, lost[0]).low, interval(high, high, lost[1]).high
+    # Sums of numbers of one sign have this sign, whatever rounding does.
+    low = np.where(np.logical_and.accumulate(x.low >= 0.0), np.maximum(low, 0.0), low)
+    return Interval(low, np.where(np.logical_and.accumulate(x.high <= 0.0), np.minimum(high, 0.0), high))
 
 
 def _exact_sum(ends: Float[Array, " n"], unknown: float) -> Float[Array, ""]:
