@@ -64,7 +64,8 @@ nitpick_ignore_regex = [
     (
         "py:class",
         r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|classifiers\.reweighting_there\.\w+|"
-        r"arrays\.Collection|regularizers\.relative_entropy\.E|comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"arrays\.Collection|oracles\.\w+\.Distributed\w+|regularizers\.enclosures\.Enclosures|"
+        r"regularizers\.relative_entropy\.E|comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]
 
