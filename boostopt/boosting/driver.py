@@ -28,6 +28,7 @@ from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.record import Record
 from boostopt.boosting.rules import Rule, View, promising_nothing, small_eta
 from boostopt.boosting.stabilization import ASKED, LIGHT
@@ -59,15 +60,6 @@ BROKEN = 1e-9
 
 LEAST_SHARE, LEAST_SECONDS, MOST_SECONDS = 0.05, 0.1, 1.0
 """The least time of a solve that is due, whatever is left: a share of the time limit, between two bounds."""
-
-INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "the time limit"
-"""Why a run ends after Ctrl-C, after the rounds that it was allowed, and after the seconds."""
-
-NO_BETTER = "no smaller test error"
-"""Why a run ends whose patience is over."""
-
-CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
-"""Why a run ends that no further round would change."""
 
 BEST = 1e-12
 """By how much an edge may fall short of the largest of the class by rounding."""
@@ -141,7 +133,9 @@ class Loop:
                     if record.state.round == 0:
                         raise
                     # What was reached is not thrown away: the run ends here, and says why.
-                    reason = f"failed in round {record.state.round + 1}: {type(failure).__name__}: {failure}"
+                    reason = (
+                        f"{StopReason.FAILED_IN_ROUND} {record.state.round + 1}: {type(failure).__name__}: {failure}"
+                    )
                     warnings.warn(
                         f"the run {reason.rstrip('.')}. The run ends with the rounds before.",
                         RuntimeWarning,
@@ -313,8 +307,8 @@ class Loop:
         if guarantee is None or smallest >= guarantee - BROKEN:
             return ""
         return (
-            f"the guarantee is broken: every edge must be at least {guarantee:.6g}, but the oracle returned the edge "
-            f"{smallest:.6g}"
+            f"{StopReason.GUARANTEE_BROKEN}: every edge must be at least {guarantee:.6g}, but the oracle "
+            f"returned the edge {smallest:.6g}"
         )
 
     def _end(self, view: View, record: Record, interrupted: bool) -> str:
@@ -325,12 +319,12 @@ class Loop:
         if state.still >= REPEATS:
             return standstill(self.problem, state)
         if interrupted:
-            return INTERRUPTED
+            return StopReason.INTERRUPTED.value
         if self.deadline.passed:
-            return TIME
+            return StopReason.TIME_LIMIT.value
         most = self.options.max_rounds
         if most is not None and state.round >= most:
-            return LIMIT
+            return StopReason.ROUND_LIMIT.value
         return self._no_better(record)
 
     def _no_better(self, record: Record) -> str:
@@ -341,7 +335,10 @@ class Loop:
         errors: Float[Array, " rounds"] = record.trace["test_error"]
         if errors[-patience:].min() < errors[:-patience].min():
             return ""
-        return f"{NO_BETTER}; the smallest is {errors.min():.4g}, and the last {patience} rounds were not below it"
+        return (
+            f"{StopReason.NO_SMALLER_TEST_ERROR}; the smallest is {errors.min():.4g}, and the last {patience} rounds "
+            "were not below it"
+        )
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""
@@ -370,17 +367,18 @@ def standstill(problem: Problem, state: State) -> str:
     """Return why a run ends whose program no longer rises: because it need not, or because nothing raises it."""
     certificate, epsilon, s = state.certificate, problem.epsilon, problem.F.strong_convexity
     if certificate is not None and epsilon < certificate.scaled_gap < math.inf:
-        return f"the solver is stuck: {KNOWN}, and the program was only solved to a gap of {certificate.gap:.2g}"
+        return f"{StopReason.SOLVER_STUCK}: {KNOWN}, and the program was only solved to a gap of {certificate.gap:.2g}"
     left = _left(problem, state)
     if left <= 0.5 * epsilon * (1.0 + BROKEN):
-        return CONVERGED + promising_nothing("" if problem.goal is None else small_eta(problem), problem.measure)
+        doubt = "" if problem.goal is None else small_eta(problem)
+        return StopReason.CONVERGED.value + promising_nothing(doubt, problem.measure)
     apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
-        return f"the steps are stuck: {KNOWN}, and no step raises the program by more than {RISE:g}, while {apart}"
+        return f"{StopReason.STEPS_STUCK}: {KNOWN}, and no step raises the program by more than {RISE:g}, while {apart}"
     if certificate is None or s == 0.0:
-        return f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}"
+        return f"{StopReason.SOLVER_STUCK}: {KNOWN}, and the program no longer rises, while {apart}"
     return (
-        f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}: with a gap of "
+        f"{StopReason.SOLVER_STUCK}: {KNOWN}, and the program no longer rises, while {apart}: with a gap of "
         f"{certificate.gap:.2g}, the edges may have errors of {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
 

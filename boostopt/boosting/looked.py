@@ -17,13 +17,14 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.aims import Aim, SoftMarginAim, aim_of
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
-from boostopt.boosting.looks import CONVERGED, Looking
+from boostopt.boosting.looks import Looking
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.program_ends import program_ends
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.reached import Glance, Reached, below
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.record import Record
 from boostopt.boosting.resume import check_same, initial_record
 from boostopt.boosting.run import READERS, Run
@@ -209,7 +210,8 @@ class LookedRun(Run):
     @property
     def unfinished(self) -> bool:
         """Whether steps in floating point are to go on from here."""
-        return self.reason == CONVERGED and self._small and not self.only_looks
+        without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
+        return without_details and self._small and not self.only_looks
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -35,6 +35,7 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.proving import Proof, reach
 from boostopt.boosting.reached import Ends, Glance, Reached, Stand, below
+from boostopt.boosting.reasons import StopReason
 from boostopt.errors import needed
 from boostopt.oracles.ranking import leading_of_each
 from boostopt.rows.kernels import ONE, Split
@@ -66,9 +67,6 @@ PATIENCE = 5
 
 STALLED = 100
 """Looks in which the gap over the class has fallen by less than a tenth, after which whole numbers tell no more."""
-
-CONVERGED = "converged: whole numbers give no better weights"
-"""Why a run of looks ends whose numbers are too coarse for it."""
 
 
 class Looking:
@@ -158,7 +156,8 @@ class Looking:
                 if not self.rounds:
                     raise
                 # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
-                failed = f"failed after {self.rounds} looks at all rows: {type(failure).__name__}: {failure}"
+                told = f"{type(failure).__name__}: {failure}"
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.rounds} looks at all rows: {told}"
                 self.reason = f"{self.reason}; {failed}" if self.reason else failed
                 warnings.warn(
                     f"the run {failed.rstrip('.')}. The run ends with the looks before.", RuntimeWarning, stacklevel=3
@@ -219,7 +218,7 @@ class Looking:
             if self.ends.gap < 0.9 * stand.least:
                 stand = replace(stand, least=self.ends.gap, nearer=stand.count)
             if (moved is None and level == 0 and not new) or stand.count - stand.nearer > STALLED:
-                self.reason = CONVERGED
+                self.reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
                 return look.seen
             if moved is not None:
                 seen = moved
@@ -264,15 +263,17 @@ class Looking:
         if not look.seen.W.any():
             return ""
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
-            return "the sample gives no better weights"
+            return StopReason.SAMPLE_EXHAUSTED.value
         if self.ends.gap <= self.epsilon:
             measure = self.problem.measure
-            return f"certified: the {measure} is within epsilon = {self.problem.epsilon:g} of the best of the class"
+            within = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
+            return f"{StopReason.CERTIFIED}: the {measure} is {within}"
         if interrupts.wanted:
-            return "interrupted by the user"
+            return StopReason.INTERRUPTED.value
         if self.deadline.passed:
-            return "the time limit"
-        return "the limit on rounds" if at_all and self.most is not None and self.rounds >= self.most else ""
+            return StopReason.TIME_LIMIT.value
+        limited = at_all and self.most is not None and self.rounds >= self.most
+        return StopReason.ROUND_LIMIT.value if limited else ""
 
     def _level(self, seen: Seen) -> int:
         """Return the level that the gap of some weights over the class asks for, as in `newton`."""

@@ -12,11 +12,11 @@ import numpy as np
 from boostopt.arguments import function, optional, refused
 from boostopt.arrays import as_array
 from boostopt.boosting.boosts import BOOST, boost, select_examples
-from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem, rows_left_out
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
@@ -237,7 +237,7 @@ def path(
                 if each is not None:
                     with writes_named("each"):
                         each(float(values[k]), earlier)
-                if earlier.end == INTERRUPTED or interrupts.wanted:
+                if StopReason.of(earlier.reason) is StopReason.INTERRUPTED or interrupts.wanted:
                     break
         except KeyboardInterrupt:
             if not runs:

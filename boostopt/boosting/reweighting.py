@@ -19,6 +19,7 @@ import numpy as np
 from boostopt.arguments import instance
 from boostopt.boosting.moves import Move, Update, alone
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.edges.maximum import MaximumEdge
@@ -30,7 +31,7 @@ from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.shapes import Array, Float
 
-ALONE = "the newest hypothesis alone"
+ALONE = StopReason.ONE_HYPOTHESIS.value
 """Beginning of the reason of a run whose newest hypothesis is right everywhere."""
 
 AT_CAP = 4 * float(np.finfo(np.float64).eps)

@@ -14,6 +14,7 @@ import numpy as np
 
 from boostopt.arguments import number, positive
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.state import State
 from boostopt.errors import OptionError
 
@@ -182,9 +183,9 @@ def _without_bound(problem: Problem) -> str:
 RULES: Mapping[str, Rule] = {
     rule.name: rule
     for rule in (
-        Rule("direct", "the {measure} is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
+        Rule(StopReason.DIRECT.value, "the {measure} is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
         Rule(
-            "regularized",
+            StopReason.REGULARIZED.value,
             "the regularized bounds are within epsilon / 2",
             _regularized,
             _no_entropy,
@@ -192,7 +193,7 @@ RULES: Mapping[str, Rule] = {
             ", and so the {measure} within epsilon = {epsilon} of {reachable}",
         ),
         Rule(
-            "simple",
+            StopReason.SIMPLE.value,
             "P^t(d) has come within epsilon / 2 of the last optimum",
             _simple,
             _no_entropy,
@@ -200,21 +201,44 @@ RULES: Mapping[str, Rule] = {
             primal=True,
         ),
         Rule(
-            "practical",
+            StopReason.PRACTICAL.value,
             "P^t(d) has come within epsilon / 2 of the last dual value",
             _practical,
             _no_entropy,
             small_eta,
         ),
-        Rule("optimum", "the optimum has come within epsilon = {epsilon} of {reachable}", _optimum, _no_goal),
-        Rule("boundary", "no distribution has all edges below {edge} - {epsilon}", _boundary, _without_bound),
-        Rule("infeasible", "no distribution has all edges below {edge} - {epsilon}", _infeasible, _without_bound),
         Rule(
-            "priced", "no hypothesis changes the value of d by more than epsilon = {epsilon}", _priced, _not_separable
+            StopReason.OPTIMUM.value,
+            "the optimum has come within epsilon = {epsilon} of {reachable}",
+            _optimum,
+            _no_goal,
+        ),
+        Rule(
+            StopReason.BOUNDARY.value,
+            "no distribution has all edges below {edge} - {epsilon}",
+            _boundary,
+            _without_bound,
+        ),
+        Rule(
+            StopReason.INFEASIBLE.value,
+            "no distribution has all edges below {edge} - {epsilon}",
+            _infeasible,
+            _without_bound,
+        ),
+        Rule(
+            StopReason.PRICED.value,
+            "no hypothesis changes the value of d by more than epsilon = {epsilon}",
+            _priced,
+            _not_separable,
         ),
     )
 }
 """The stopping rules by name."""
+
+
+def rule_of(reason: str) -> Rule | None:
+    """Return the stopping rule for which a run ended, from the text of `Run.reason`; None for another end."""
+    return RULES.get(StopReason.of(reason))
 
 
 @dataclass(frozen=True)

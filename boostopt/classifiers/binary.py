@@ -19,10 +19,10 @@ from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.columns import AUTO
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.problem import Problem, set_anew
+from boostopt.boosting.reasons import LIMITS, StopReason
 from boostopt.boosting.run import Run
 from boostopt.boosting.serving import looked_at, preferred
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
@@ -48,8 +48,8 @@ OWN = ("nu", "eta", "epsilon")
 
 
 ENDS = (
-    (LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
-    (TIME, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
+    (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
+    (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
 """The limits at which runs end: reasons, options, and what is said of them."""
 
@@ -297,7 +297,7 @@ class Plan:
             options=options,
             **parameters,
         )
-        if run.end == INTERRUPTED:
+        if StopReason.of(run.reason) is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         return run
 
@@ -318,7 +318,7 @@ class Plan:
     def warn_of_ends(self, runs: Sequence[Run], classes: Sequence[Any]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
         for end, option, reached in ENDS:
-            ended = [run.end == end and not run.problem.endless for run in runs]
+            ended = [StopReason.of(run.reason) is end and not run.problem.endless for run in runs]
             if any(ended):
                 where, proved = _summary(ended, runs, classes)
                 warnings.warn(
@@ -327,11 +327,11 @@ class Plan:
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        short = [run.end not in (LIMIT, TIME) and self._is_wide(run) for run in runs]
+        short = [StopReason.of(run.reason) not in LIMITS and self._is_wide(run) for run in runs]
         if any(short):
             where, proved = _summary(short, runs, classes)
             wide = list(compress(runs, short))
-            converged = all(run.reason.startswith(CONVERGED) for run in wide)
+            converged = all(StopReason.of(run.reason) is StopReason.CONVERGED for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
             warnings.warn(
@@ -385,8 +385,11 @@ class Plan:
 
     def _finer(self, runs: Sequence[Run]) -> str:
         """Return what narrows the interval: what ended the runs is raised first."""
-        for end, option in (*((end, option) for end, option, _ in ENDS), (NO_BETTER, "n_iter_no_change")):
-            if any(run.end == end for run in runs):
+        for end, option in (
+            *((end, option) for end, option, _ in ENDS),
+            (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
+        ):
+            if any(StopReason.of(run.reason) is end for run in runs):
                 return f"raise {option}, which narrows the interval"
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
@@ -410,7 +413,7 @@ class Plan:
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
         problem = run.problem
-        if problem.goal is None or problem.adds or run.end == NO_BETTER:
+        if problem.goal is None or problem.adds or StopReason.of(run.reason) is StopReason.NO_SMALLER_TEST_ERROR:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.rules import RULES
+from boostopt.boosting.reasons import LIMITS, StopReason
+from boostopt.boosting.rules import rule_of
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
 from boostopt.boosting.soft_margin import Goal
@@ -59,12 +59,15 @@ def reached(run: Run) -> bool:
     problem = run.problem
     if within_epsilon(run):
         return True
-    if run.end == NO_BETTER or (problem.endless and run.end in (LIMIT, TIME)) or run.end.startswith(problem.page.ends):
+    reason = StopReason.of(run.reason)
+    if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.endless and reason in LIMITS):
         return True
-    rule = RULES.get(run.reason.partition(":")[0])
+    if run.reason.startswith(problem.page.ends):  # the formulation's own words
+        return True
+    rule = rule_of(run.reason)
     by_rule = rule is not None and not rule.doubt(problem)
     unknown = not problem.bounds_class or math.isinf(run.class_certificate.gap)
-    return unknown and (by_rule or (problem.goal is None and run.reason == CONVERGED))
+    return unknown and (by_rule or (problem.goal is None and reason is StopReason.CONVERGED))
 
 
 def gap_in_words(run: Run) -> Text:
@@ -79,9 +82,9 @@ def gap_in_words(run: Run) -> Text:
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
         return Text(words, "yellow" if reached(run) else "red")
     if reached(run) and not within_epsilon(run):
-        ends = {NO_BETTER: "held-out examples are predicted no better"}
-        ends |= dict.fromkeys((LIMIT, TIME), "the rounds asked for are over")
-        over = ends.get(run.end, "the algorithm has come to its own end")
+        ends = {StopReason.NO_SMALLER_TEST_ERROR: "held-out examples are predicted no better"}
+        ends |= dict.fromkeys(LIMITS, "the rounds asked for are over")
+        over = ends.get(StopReason.of(run.reason), "the algorithm has come to its own end")
         return Text(f"{certificate.gap:.2e}; {over}", "yellow")
     words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
     return Text(words, "green" if reached(run) else "red")
@@ -89,7 +92,7 @@ def gap_in_words(run: Run) -> Text:
 
 def interrupted(run: Run) -> bool:
     """Whether the user stopped a run."""
-    return run.end == INTERRUPTED
+    return StopReason.of(run.reason) is StopReason.INTERRUPTED
 
 
 def on_cluster(run: Run) -> bool:

@@ -25,7 +25,7 @@ from boostopt.backends.isolation.isolated import PRINTED_KEPT, isolated
 from boostopt.backends.isolation.printed import KEPT_BYTES, Printed
 from boostopt.backends.isolation.process import Process, close, waiting
 from boostopt.backends.papers.sqp import SequentialQuadratic
-from boostopt.boosting.driver import TIME
+from boostopt.boosting.reasons import StopReason
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
 
@@ -123,7 +123,7 @@ def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
     oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
     assert isolated(backend).prepare(reference_lpboost())
     run = within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
-    assert (run.reason, run.rounds) == (TIME, 1)
+    assert (run.reason, run.rounds) == (StopReason.TIME_LIMIT, 1)
     assert len(killed) == 1 and gone(killed[0])
 
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from boostopt import boost, get_formulation
-from boostopt.boosting.driver import CONVERGED, standstill
+from boostopt.boosting.driver import standstill
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.run import Run
 from boostopt.oracles import GivenMargins, RawFeatures
 
@@ -83,7 +84,7 @@ def test_a_run_is_not_said_to_have_converged_while_its_bounds_are_apart() -> Non
     off = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
     assert words.endswith(f"the edges may have errors of {off:.2g}")
     met = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.4 * epsilon))
-    assert standstill(problem, met) == CONVERGED
+    assert standstill(problem, met) == StopReason.CONVERGED
 
 
 def test_corrective_steps_that_rounding_hides_have_not_converged() -> None:
@@ -116,7 +117,7 @@ def test_below_the_theoretical_eta_a_run_may_converge_far_from_the_best_soft_mar
     U = np.random.default_rng(2).choice([-1.0, 1.0], (30, 12))
     run = boost("erlpboost", GivenMargins(U), nu=3.0, eta=2.0, epsilon=1e-3)
     assert run.reason.startswith(
-        f"{CONVERGED}; this promises nothing about the soft margin, because the regularizer may cost"
+        f"{StopReason.CONVERGED}; this promises nothing about the soft margin, because the regularizer may cost"
     )
     assert run.class_certificate.gap > 1e-3
     whole = get_formulation("erlpboost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-9).certificate

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt import boost
-from boostopt.boosting.driver import CONVERGED, standstill
+from boostopt.boosting.driver import standstill
+from boostopt.boosting.reasons import StopReason
 from boostopt.oracles import GivenMargins
 
 
@@ -16,10 +17,10 @@ def test_a_program_that_no_solver_raises_is_told_from_one_that_need_not_rise() -
     problem, state, fine = run.record.problem, run.record.state, run.record.state.certificate
     assert fine is not None
     rough = replace(state, certificate=replace(fine, upper=fine.lower + 0.3))
-    assert standstill(problem, state) == CONVERGED
+    assert standstill(problem, state) == StopReason.CONVERGED
     assert standstill(problem, rough).startswith("the solver is stuck")
     assert standstill(problem, rough).endswith("a gap of 0.3")
-    assert standstill(replace(problem, epsilon=0.5), rough) == CONVERGED
+    assert standstill(replace(problem, epsilon=0.5), rough) == StopReason.CONVERGED
     # At the limit of what edges may be there is no upper end, and where a step was made there is no certificate.
-    assert standstill(problem, replace(state, certificate=replace(fine, upper=np.inf))) == CONVERGED
-    assert standstill(problem, replace(state, certificate=None)) == CONVERGED
+    assert standstill(problem, replace(state, certificate=replace(fine, upper=np.inf))) == StopReason.CONVERGED
+    assert standstill(problem, replace(state, certificate=None)) == StopReason.CONVERGED

@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import Run, boost, stump_matrix
-from boostopt.boosting.driver import TIME
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.binary import Plan
 from boostopt.errors import DataError, OptionError, ProblemError
@@ -189,10 +189,10 @@ def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
         ConvergenceWarning, match=r"the limit of time_limit = 1e-09 seconds was reached before a stopping rule held: "
     ):
         short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
-    assert (short.run_.reason, short.n_iter_) == (TIME, 1)
+    assert (short.run_.reason, short.n_iter_) == (StopReason.TIME_LIMIT, 1)
     assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
     endless = fitted(X, y, formulation="adaboost", max_iter=None, time_limit=0.05)
-    assert endless.run_.reason == TIME
+    assert endless.run_.reason == StopReason.TIME_LIMIT
 
 
 def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:

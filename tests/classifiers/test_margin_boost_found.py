@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
-from boostopt.boosting.driver import CONVERGED
+from boostopt.boosting.reasons import StopReason
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps
@@ -35,7 +35,7 @@ def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     with pytest.warns(ConvergenceWarning, match=r"no further hypothesis helped before.* = 0.01: .*or leave out eta\.$"):
         model = fitted(eta=1e-9)
     assert model.run_.reason.startswith(
-        f"{CONVERGED}; this promises nothing about the soft margin, because the regularizer"
+        f"{StopReason.CONVERGED}; this promises nothing about the soft margin, because the regularizer"
     )
     assert model.certificate_.gap > 0.5
 

@@ -39,6 +39,7 @@ from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, Query, Stump, binning
 from boostopt.oracles.binned_stumps import DistributedStumps
@@ -671,7 +672,7 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
 def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "STALLED", 1)
     run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
-    assert run.reason == looks.CONVERGED and run.class_certificate.gap > 1e-5
+    assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5
 
 
 class Killed(BaseException):

@@ -38,6 +38,7 @@ from scipy.special import erfc, erfcinv
 from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
@@ -47,7 +48,7 @@ from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
 from boostopt.shapes import Array, Float
 
-UP = "the time is up"
+UP = StopReason.TIME_USED.value
 """Beginning of the reason of a run that has the training error that was aimed at."""
 
 TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)

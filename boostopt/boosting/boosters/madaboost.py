@@ -30,6 +30,7 @@ import numpy as np
 from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import ALONE, Booster, Reweighting, certified_nu, count_or_hard
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
@@ -38,7 +39,7 @@ from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
 
-BELOW = "the mean weight, and with it the training error, is below"
+BELOW = StopReason.SMALL_MEAN_WEIGHT.value
 """Beginning of the reason of a run that has the training error that was asked for."""
 
 SHARE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)

@@ -28,6 +28,7 @@ import numpy as np
 from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, count_or_hard
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
@@ -37,7 +38,7 @@ from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
 
-FEWER = "fewer than"
+FEWER = StopReason.FEW_SMALL_MARGINS.value
 """Beginning of the reason of a run that has the margin theta for all but a few examples."""
 
 BELOW_HALF = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)

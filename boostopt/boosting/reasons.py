@@ -1,0 +1,81 @@
+"""The reasons for which a run ends.
+
+A reason is stored as text in files and shown to people: its beginning is one of `StopReason`, and details follow. What
+depends on why a run ended asks `StopReason.of`, so that no wording of the details decides anything.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+DETAILS, CONTINUED = (";", ":"), (";", ":", " ")
+"""What separates a reason from its details, and one that its details continue in the same sentence."""
+
+
+class StopReason(StrEnum):
+    """Why a run ended. The values begin the texts in files: they never change."""
+
+    # Stopping rules; `boostopt.boosting.rules` states them.
+    DIRECT = "direct"
+    REGULARIZED = "regularized"
+    SIMPLE = "simple"
+    PRACTICAL = "practical"
+    OPTIMUM = "optimum"
+    BOUNDARY = "boundary"
+    INFEASIBLE = "infeasible"
+    PRICED = "priced"
+
+    # Limits, and the user.
+    INTERRUPTED = "interrupted by the user"
+    ROUND_LIMIT = "the limit on rounds"
+    TIME_LIMIT = "the time limit"
+    NO_SMALLER_TEST_ERROR = "no smaller test error"
+
+    # No further round would change the weights, or could.
+    CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
+    SOLVER_STUCK = "the solver is stuck"
+    STEPS_STUCK = "the steps are stuck"
+    GUARANTEE_BROKEN = "the guarantee is broken"
+
+    # Data passes.
+    CERTIFIED = "certified"
+    SAMPLE_EXHAUSTED = "the sample gives no better weights"
+    WHOLE_NUMBERS_EXHAUSTED = "converged: whole numbers give no better weights"
+
+    # An exception after the first round.
+    FAILED_IN_ROUND = "failed in round"
+    FAILED_AFTER_PASSES = "failed after"
+
+    # Ends of single algorithms.
+    ONE_HYPOTHESIS = "the newest hypothesis alone"
+    TIME_USED = "the time is up"
+    FEW_SMALL_MARGINS = "fewer than"
+    SMALL_MEAN_WEIGHT = "the mean weight, and with it the training error, is below"
+
+    # What else an update says when it cannot go on; the empty text of a run that goes on.
+    OTHER = ""
+
+    @classmethod
+    def of(cls, reason: str) -> StopReason:
+        """Return the member that begins a reason, the text of `Run.reason`; OTHER for none of them."""
+        for member in cls:
+            if member and reason.startswith(member):
+                details = reason.removeprefix(member)
+                if not details or details.startswith(CONTINUED if member in SENTENCES else DETAILS):
+                    return member
+        return cls.OTHER
+
+
+SENTENCES = frozenset(
+    {
+        StopReason.FAILED_IN_ROUND,
+        StopReason.FAILED_AFTER_PASSES,
+        StopReason.ONE_HYPOTHESIS,
+        StopReason.FEW_SMALL_MARGINS,
+        StopReason.SMALL_MEAN_WEIGHT,
+    }
+)
+"""Reasons that their details continue in the same sentence."""
+
+LIMITS = (StopReason.ROUND_LIMIT, StopReason.TIME_LIMIT)
+"""The reasons of runs that were not allowed to go on."""

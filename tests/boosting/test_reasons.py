@@ -1,0 +1,92 @@
+"""Why a run ended is a member of an enumeration, whose texts are those in files; no wording of details decides."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import boostopt
+from boostopt import boost
+from boostopt.boosting.reasons import LIMITS, SENTENCES, StopReason
+from boostopt.boosting.rules import RULES, rule_of
+from boostopt.oracles import GivenMargins
+
+STORED = {
+    "DIRECT": "direct",
+    "REGULARIZED": "regularized",
+    "SIMPLE": "simple",
+    "PRACTICAL": "practical",
+    "OPTIMUM": "optimum",
+    "BOUNDARY": "boundary",
+    "INFEASIBLE": "infeasible",
+    "PRICED": "priced",
+    "INTERRUPTED": "interrupted by the user",
+    "ROUND_LIMIT": "the limit on rounds",
+    "TIME_LIMIT": "the time limit",
+    "NO_SMALLER_TEST_ERROR": "no smaller test error",
+    "CONVERGED": "converged: the oracle returns hypotheses that are known, and the program no longer rises",
+    "SOLVER_STUCK": "the solver is stuck",
+    "STEPS_STUCK": "the steps are stuck",
+    "GUARANTEE_BROKEN": "the guarantee is broken",
+    "CERTIFIED": "certified",
+    "SAMPLE_EXHAUSTED": "the sample gives no better weights",
+    "WHOLE_NUMBERS_EXHAUSTED": "converged: whole numbers give no better weights",
+    "FAILED_IN_ROUND": "failed in round",
+    "FAILED_AFTER_PASSES": "failed after",
+    "ONE_HYPOTHESIS": "the newest hypothesis alone",
+    "TIME_USED": "the time is up",
+    "FEW_SMALL_MARGINS": "fewer than",
+    "SMALL_MEAN_WEIGHT": "the mean weight, and with it the training error, is below",
+    "OTHER": "",
+}
+"""The beginnings of the reasons in files."""
+
+TEXT_DECIDES = re.compile(r"\.(reason|end) (==|!=|in|not in) |\.(reason|end)\.(startswith|partition|split)\(")
+"""A reason that is compared as text."""
+
+
+def test_the_texts_in_files_stay() -> None:
+    assert {member.name: member.value for member in StopReason} == STORED
+    assert set(RULES) <= set(STORED.values())
+
+
+@pytest.mark.parametrize("member", StopReason)
+def test_a_reason_is_found_whatever_its_details(member: StopReason) -> None:
+    assert StopReason.of(member.value) is member
+    if member is not StopReason.OTHER:
+        for details in ("; this promises nothing", ": a, and b; c: d"):
+            assert StopReason.of(member.value + details) is member
+        continued = StopReason.of(f"{member.value} 3 of them")
+        assert continued is (member if member in SENTENCES else StopReason.OTHER)
+        assert StopReason.of(f"{member.value}ly") is StopReason.of(f"so {member.value}") is StopReason.OTHER
+
+
+def test_a_rule_is_found_by_its_reason() -> None:
+    assert rule_of("direct: the soft margin is within epsilon = 0.1 of 0.5") is RULES["direct"]
+    assert rule_of("the program is infeasible: the weights prove it") is rule_of("") is None
+
+
+def test_the_reason_of_a_run_is_plain_text() -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (30, 12))
+    run = boost("adaboost", GivenMargins(U), max_rounds=2)
+    assert type(run.reason) is str and StopReason.of(run.reason) in LIMITS
+
+
+def test_no_module_compares_reasons_as_text() -> None:
+    root = Path(boostopt.__file__).parent
+    found = {
+        f"{path.relative_to(root)}: {line.strip()}"
+        for room in ("boosting", "classifiers", "cli", "estimators.py", "models", "pictures", "reporting")
+        for path in ([root / room] if room.endswith(".py") else (root / room).rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if TEXT_DECIDES.search(line)
+    }
+    assert found == {
+        # The text of the end for people, the words that a formulation states itself, and a reason without any details.
+        'boosting/run.py: return self.reason.partition(";")[0]',
+        "cli/runs.py: if run.reason.startswith(problem.page.ends):  # the formulation's own words",
+        "boosting/looked.py: without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",
+    }
