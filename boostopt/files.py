@@ -7,6 +7,7 @@ would fill the memory.
 from __future__ import annotations
 
 import bz2
+import dataclasses
 import glob
 import gzip
 import io
@@ -20,6 +21,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
@@ -43,6 +45,45 @@ _MAGIC = b"\x93NUMPY"
 
 TOKEN = 4
 """Random bytes in the name of a file that is being written."""
+
+
+class Keys:
+    """The keys under which files hold the attributes of a record: an attribute may be renamed, a key stays.
+
+    Parameters
+    ----------
+    record
+        The class of the record, a dataclass.
+    attributes
+        The attribute of each key, in the order of the file.
+
+    Raises
+    ------
+    AttributeError
+        An attribute is no field of the class.
+    """
+
+    def __init__(self, record: type, attributes: Mapping[str, str]) -> None:
+        names = {field.name for field in dataclasses.fields(record)}
+        if unknown := sorted(set(attributes.values()) - names):
+            raise AttributeError(f"expected fields of {record.__name__}; got {', '.join(unknown)}. Correct the table.")
+        self.attributes: Mapping[str, str] = MappingProxyType(dict(attributes))
+
+    def to_file(self, record: object) -> dict[str, Any]:
+        """Return the attributes of a record by key."""
+        return {key: getattr(record, attribute) for key, attribute in self.attributes.items()}
+
+    def from_file(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values in a file by attribute, for the constructor of the record; keys may be missing.
+
+        Raises
+        ------
+        ValueError
+            A key is unknown.
+        """
+        if unknown := sorted(map(str, content.keys() - self.attributes.keys())):
+            raise ValueError(f"expected the keys {', '.join(self.attributes)}; got {', '.join(unknown)}")
+        return {attribute: content[key] for key, attribute in self.attributes.items() if key in content}
 
 
 def written(path: str | os.PathLike[str]) -> Path:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from boostopt import DataError
-from boostopt.files import half_written, read_npz, replace_file, same_place, save_arrays, written
+from boostopt.files import Keys, half_written, read_npz, replace_file, same_place, save_arrays, written
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -61,3 +62,25 @@ def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
     with (tmp_path / "a.npz").open("wb") as file:
         save_arrays(file, {"a": np.ones(3), "text": np.array(["x"])}, compressed=True)
     assert set(read_npz(tmp_path / "a.npz")) == {"a", "text"}
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A record whose attribute `weights` was once called w."""
+
+    weights: int = 1
+    level: int = 2
+
+
+def test_keys_stay_where_an_attribute_is_renamed() -> None:
+    keys = Keys(Renamed, {"w": "weights", "level": "level"})
+    assert keys.to_file(Renamed(5, 6)) == {"w": 5, "level": 6}
+    assert Renamed(**keys.from_file({"level": 6, "w": 5})) == Renamed(5, 6)
+    assert Renamed(**keys.from_file({"w": 5})) == Renamed(5)
+    with pytest.raises(ValueError, match="weights"):
+        keys.from_file({"weights": 5})
+
+
+def test_a_table_of_keys_names_fields() -> None:
+    with pytest.raises(AttributeError, match="wieghts"):
+        Keys(Renamed, {"w": "wieghts"})

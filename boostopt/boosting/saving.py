@@ -7,7 +7,6 @@ the class that the hypotheses contradict is refused; to prove it anew takes the 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
@@ -31,7 +30,7 @@ from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
-from boostopt.files import half_written, lack_of, read_npz, replace_file, save_arrays
+from boostopt.files import Keys, half_written, lack_of, read_npz, replace_file, save_arrays
 from boostopt.margins import Margins
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.formulation import Formulation
@@ -40,6 +39,42 @@ from boostopt.sources import text_digest
 
 KIND, LOOKS, FORMAT = "boostopt run", "boostopt run of looks", 1
 """The kinds of files of runs, by steps and by looks, and what they are written in."""
+
+STATE = Keys(
+    State,
+    {
+        "round": "round",
+        "w": "w",
+        "m": "m",
+        "d": "d",
+        "value": "value",
+        "soft_margin": "soft_margin",
+        "backend": "backend",
+        "stuck": "stuck",
+        "repeated": "repeated",
+        "still": "still",
+        "solved_edge": "solved_edge",
+        "active": "active",
+        "memory": "memory",
+    },
+)
+"""Keys of the state of a run; its bounds, its start and its certificate have keys of their own."""
+
+BOUNDS = Keys(
+    Bounds,
+    {
+        "edge": "edge",
+        "smallest_edge": "smallest_edge",
+        "smallest_target": "smallest_target",
+        "smallest_value": "smallest_value",
+        "smallest_primal": "smallest_primal",
+        "primal": "primal",
+        "known": "known",
+        "upper": "upper",
+        "d": "d",
+    },
+)
+"""Keys of the bounds from the answers of the oracle."""
 
 Read = TypeVar("Read")
 
@@ -210,16 +245,10 @@ def _described(record: Record) -> dict[str, Any]:
         "U": collected.margins.arrays() if collected.t else None,
         "hypotheses": [to_state(hypothesis) for hypothesis in collected.hypotheses],
         "state": {
-            **{
-                name: getattr(state, name)
-                for name in ("round", "w", "m", "d", "value", "soft_margin", "backend", "stuck", "repeated", "still")
-            },
-            "solved_edge": state.solved_edge,
-            "active": state.active,
-            "memory": state.memory,
+            **STATE.to_file(state),
             "answer": None if state.certificate is None else {"d": state.certificate.d, "w": state.certificate.w},
         },
-        "bounds": {field.name: getattr(state.bounds, field.name) for field in dataclasses.fields(state.bounds)},
+        "bounds": BOUNDS.to_file(state.bounds),
         "start": None
         if start is None
         else {"d": start.d, "w": start.w, "backend": start.backend, "state": _packed(start)},
@@ -310,7 +339,7 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     answer = saved.pop("answer")
     require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
     require(isinstance(saved["round"], int) and saved["round"] >= 0, "the number of rounds is not a whole number")
-    state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
+    state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, collected))
     N, t = collected.N, len(state.w)
     require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "the weights have a wrong size")
     require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "the weights are not finite")
@@ -345,7 +374,7 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) ->
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
     require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
-    bounds = Bounds(**saved)
+    bounds = Bounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.bounds_class:
         return replace(bounds, upper=math.inf, d=None)
     require(bounds.d.shape == (collected.N,), "the distribution has a wrong size")

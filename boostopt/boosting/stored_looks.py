@@ -5,7 +5,6 @@ A file is believed nothing that the rows can say: who goes on from one, or verif
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
@@ -39,7 +38,7 @@ from boostopt.boosting.saving import (
     with_arrays,
 )
 from boostopt.errors import DataError
-from boostopt.files import replace_file, write_npz
+from boostopt.files import Keys, replace_file, write_npz
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.left import Left
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -47,6 +46,40 @@ from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Int
+
+STAND = Keys(
+    Stand,
+    {
+        "W": "W",
+        "level": "level",
+        "total": "total",
+        "count": "count",
+        "waited": "waited",
+        "least": "least",
+        "nearer": "nearer",
+        "gamma": "gamma",
+        "stage": "stage",
+        "spread": "spread",
+    },
+)
+"""Keys of where a run stands."""
+
+GLANCE = Keys(
+    Glance,
+    {
+        "rows": "rows",
+        "hypotheses": "hypotheses",
+        "active": "active",
+        "level": "level",
+        "edge": "edge",
+        "value": "value",
+        "lower": "lower",
+        "upper": "upper",
+        "edges_seconds": "edges_seconds",
+        "seconds": "seconds",
+    },
+)
+"""The numbers of a line about a look; a file holds them in this order, without the keys."""
 
 OFTEN = 1.0
 """Seconds after which a checkpoint is made before the next look: it takes some milliseconds."""
@@ -107,7 +140,7 @@ class StoredLooks:
                 },
                 "splits": np.array(reached.splits, dtype=np.int64).reshape(-1, 3),
                 "hypotheses": [to_state(hypothesis) for hypothesis in self.hypotheses],
-                "stand": vars(reached.stand),
+                "stand": STAND.to_file(reached.stand),
                 "lower": _written(ends.lower),
                 "W": ends.W,
                 "sum": ends.total,
@@ -122,7 +155,7 @@ class StoredLooks:
                     "table": proof.table,
                     "total": proof.total,
                 },
-                "glances": [dataclasses.astuple(glance) for glance in reached.glances],
+                "glances": [list(GLANCE.to_file(glance).values()) for glance in reached.glances],
                 "sizes": np.array([len(W) for W in reached.kept], dtype=np.int64),
                 "kept": np.concatenate([np.zeros(0), *reached.kept]),
                 "reason": self.reason,
@@ -269,7 +302,7 @@ def _stand(about: Mapping[str, Any], most: int) -> Stand:
     )
     W = _weights(about["W"], most)
     require(not W.any() or W.sum() == ONE, f"the weights do not sum to 2^{BITS} or 0")
-    stand = replace(Stand(**about), W=W)
+    stand = replace(Stand(**STAND.from_file(about)), W=W)
     known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
     known = known and 0.0 <= stand.spread <= 1.0
     require(known, "some numbers cannot belong to a run")
@@ -279,7 +312,7 @@ def _stand(about: Mapping[str, Any], most: int) -> Stand:
 def _glance(row: Sequence[Any]) -> Glance:
     """Return a line about a look."""
     _require_kinds(row[:4], row[4:])
-    return Glance(*row)
+    return Glance(**GLANCE.from_file(dict(zip(GLANCE.attributes, row, strict=True))))
 
 
 def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from boostopt.boosting.state import Bounds
 from boostopt.errors import OptionError
+from boostopt.files import Keys
 from boostopt.frames import data_frame
 from boostopt.shapes import Array, Float, Int
 from boostopt.text import html_table
@@ -88,7 +89,29 @@ class Row:
         return self.smallest_primal - self.value
 
 
-COLUMNS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "soft_margins")
+KEYS = Keys(
+    Row,
+    {
+        "round": "round",
+        "hypotheses": "hypotheses",
+        "edge": "edge",
+        "smallest_edge": "smallest_edge",
+        "upper": "upper",
+        "soft_margin": "soft_margin",
+        "value": "value",
+        "active": "active",
+        "zero_share": "zero_share",
+        "test_error": "test_error",
+        "oracle_seconds": "oracle_seconds",
+        "update_seconds": "update_seconds",
+        "seconds": "seconds",
+        "backend": "backend",
+        "smallest_primal": "smallest_primal",
+    },
+)
+"""Names of columns, in tables and in files, with the attributes of a round; `soft_margins` has columns of its own."""
+
+COLUMNS = tuple(KEYS.attributes)
 """The columns that every trace has, without those that are computed."""
 
 COMPUTED = ("gap", "delta")
@@ -129,7 +152,8 @@ class Trace(Sequence[Row]):
 
     def arrays(self) -> dict[str, Array]:
         """Return one array for each field, for files; `of_arrays` restores the trace."""
-        fields = {name: np.array([getattr(row, name) for row in self._rows]) for name in COLUMNS}
+        rows = [KEYS.to_file(row) for row in self._rows]
+        fields = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
         margins = np.array([row.soft_margins for row in self._rows], dtype=np.float64)
         return {**fields, "soft_margins": margins.reshape(len(self), len(self.nus))}
 
@@ -145,15 +169,18 @@ class Trace(Sequence[Row]):
         rounds = len(arrays["round"])
         # Runs that were saved without it have no smallest_primal.
         arrays = {"smallest_primal": np.full(rounds, np.nan), **arrays}
-        for name in COLUMNS:
-            kind = {"int": "i", "float": "f", "str": "U"}[str(Row.__annotations__[name])]
+        for name, attribute in KEYS.attributes.items():
+            kind = {"int": "i", "float": "f", "str": "U"}[str(Row.__annotations__[attribute])]
             _check(arrays[name], name, kind, (rounds,))
         _check(arrays["soft_margins"], "soft_margins", "f", (rounds, len(nus)))
         if not all(isinstance(nu, int | float) and math.isfinite(nu) for nu in nus):
             raise ValueError(f"the nus are not numbers: {nus}")
         columns = [arrays[name].tolist() for name in COLUMNS]
+        attributes = KEYS.attributes.values()
         margins = [tuple(row) for row in arrays["soft_margins"].tolist()]
-        return cls([Row(*row) for row in zip(*columns, margins, strict=True)], nus)
+        rows = zip(*columns, strict=True)
+        by_name: list[dict[str, Any]] = [dict(zip(attributes, row, strict=True)) for row in rows]
+        return cls([Row(**row, soft_margins=own) for row, own in zip(by_name, margins, strict=True)], nus)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -177,7 +204,7 @@ class Trace(Sequence[Row]):
         if name.startswith("soft_margin["):
             k = self.columns.index(name) - len(COLUMNS) - len(COMPUTED)
             return np.array([row.soft_margins[k] for row in self._rows])
-        return np.array([getattr(row, name) for row in self._rows])
+        return np.array([_cell(row, name) for row in self._rows])
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns as lists."""
@@ -197,8 +224,13 @@ class Trace(Sequence[Row]):
         return f"Trace({len(self)} rounds: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
-        rows = [[getattr(row, name) for name in SHOWN] for row in self._rows]
+        rows = [[_cell(row, name) for name in SHOWN] for row in self._rows]
         return html_table(f"{len(self)} rounds", rows, SHOWN)
+
+
+def _cell(row: Row, column: str) -> Any:
+    """Return the value of a round in a column, one that is computed from others among them."""
+    return getattr(row, KEYS.attributes.get(column, column))
 
 
 def _check(array: Array, name: str, kind: str, shape: tuple[int, ...]) -> None:

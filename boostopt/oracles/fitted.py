@@ -98,8 +98,14 @@ class Fitted(ImmutableArrays, HypothesisOfFeatures):
         return f"{'-' if self.sign < 0 else ''}{self.description} {self.number}"
 
     def state(self) -> State:
-        names = "number", "sign", "description", "values", "features", "on_training"
-        return {name: getattr(self, name) for name in names}
+        return {
+            "number": self.number,
+            "sign": self.sign,
+            "description": self.description,
+            "values": self.values,
+            "features": self.features,
+            "on_training": self.on_training,
+        }
 
     @classmethod
     def restored(cls, state: State) -> Fitted:

@@ -189,9 +189,18 @@ class KernelColumn(HypothesisOfFeatures):
         return f"{'-' if self.sign < 0 else ''}K(x, example {self.row}), {self.kernel}"
 
     def state(self) -> State:
-        kernel = {name: getattr(self.kernel, name) for name in ("gamma", "degree", "coef0")}
-        example = {name: getattr(self, name) for name in ("scale", "features", "indices", "values")}
-        return {"row": self.row, "sign": self.sign, "kernel": self.kernel.name, **kernel, **example}
+        return {
+            "row": self.row,
+            "sign": self.sign,
+            "kernel": self.kernel.name,
+            "gamma": self.kernel.gamma,
+            "degree": self.kernel.degree,
+            "coef0": self.kernel.coef0,
+            "scale": self.scale,
+            "features": self.features,
+            "indices": self.indices,
+            "values": self.values,
+        }
 
     @classmethod
     def restored(cls, state: State) -> KernelColumn:

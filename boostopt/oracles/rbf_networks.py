@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from operator import index
 from typing import Any, ClassVar
 
@@ -14,12 +14,16 @@ import scipy.sparse
 
 from boostopt.arguments import choice, flag, instance, optional, seed
 from boostopt.errors import ProblemError, unknown_name
+from boostopt.files import Keys
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.rbf.fitting import RBFNetwork, RBFSettings, fit_rbf
 from boostopt.oracles.weights import as_distribution
 from boostopt.shapes import Array, Float
+
+NETWORK = Keys(RBFNetwork, {"centres": "centres", "widths": "widths", "output_weights": "output_weights"})
+"""Keys of a network in files."""
 
 VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
     "sign": np.sign,
@@ -82,7 +86,7 @@ class RBFHypothesis(HypothesisOfFeatures):
 
     @property
     def _arrays(self) -> dict[str, Array]:
-        return {field.name: getattr(self.network, field.name) for field in fields(RBFNetwork)}
+        return NETWORK.to_file(self.network)
 
     def __hash__(self) -> int:
         return hash(self._name)
@@ -95,11 +99,12 @@ class RBFHypothesis(HypothesisOfFeatures):
 
     @classmethod
     def restored(cls, state: State) -> RBFHypothesis:
-        names = [field.name for field in fields(RBFNetwork)]
-        parts = [np.asarray(state[name]) for name in names]
-        if any(part.dtype.kind not in "iuf" for part in parts):
-            raise TypeError(f"{', '.join(names)} must be real numbers; got {', '.join(str(p.dtype) for p in parts)}")
-        return cls(index(state["number"]), str(state["values"]), RBFNetwork(*(p.astype(np.float64) for p in parts)))
+        parts = {key: np.asarray(state[key]) for key in NETWORK.attributes}
+        if any(part.dtype.kind not in "iuf" for part in parts.values()):
+            got = ", ".join(str(part.dtype) for part in parts.values())
+            raise TypeError(f"{', '.join(parts)} must be real numbers; got {got}")
+        numbers = {key: part.astype(np.float64) for key, part in parts.items()}
+        return cls(index(state["number"]), str(state["values"]), RBFNetwork(**NETWORK.from_file(numbers)))
 
 
 class RBFNetworks(OracleOfExamples):

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.start import ORDERS, Track
+from boostopt.files import Keys
 from boostopt.shapes import Array
 
-PARTS = tuple(field.name for field in fields(Point))
-"""Names of the parts of an iterate."""
+PARTS = Keys(
+    Point,
+    {
+        "below": "below",
+        "above": "above",
+        "zeta": "zeta",
+        "psi": "psi",
+        "s": "s",
+        "v": "v",
+        "x": "x",
+        "beta": "beta",
+        "m": "m",
+    },
+)
+"""Keys of the parts of an iterate."""
 
 SIZE, GAP = "size", "gap"
 """Names under which the scale of the objective and an iterate's estimated gap are stored."""
@@ -24,7 +37,7 @@ def packed(track: Track) -> dict[str, Array]:
     arrays = {SIZE: np.array(track.size)}
     for order, (gap, point) in track.kept.items():
         arrays[f"{GAP}{order}"] = np.array(gap)
-        arrays |= {f"{name}{order}": np.asarray(getattr(point, name)) for name in PARTS}
+        arrays |= {f"{key}{order}": np.asarray(part) for key, part in PARTS.to_file(point).items()}
     return arrays
 
 
@@ -32,12 +45,12 @@ def unpacked(arrays: Mapping[str, Any]) -> Track | None:
     """Return the track that `packed` has stored, None if it is missing or its parts do not fit together."""
     kept: dict[int, tuple[float, Point]] = {}
     for order in ORDERS:
-        parts = {name: np.asarray(arrays[f"{name}{order}"]) for name in PARTS if f"{name}{order}" in arrays}
+        parts = {key: np.asarray(arrays[f"{key}{order}"]) for key in PARTS.attributes if f"{key}{order}" in arrays}
         if not parts:
             continue
-        if len(parts) < len(PARTS) or f"{GAP}{order}" not in arrays or not _fit(parts):
+        if len(parts) < len(PARTS.attributes) or f"{GAP}{order}" not in arrays or not _fit(parts):
             return None
-        point: Any = {**parts, "beta": float(parts["beta"])}
+        point = PARTS.from_file({**parts, "beta": float(parts["beta"])})
         kept[order] = float(arrays[f"{GAP}{order}"]), Point(**point)
     return Track(kept, float(arrays[SIZE])) if SIZE in arrays else None
 
