@@ -55,18 +55,21 @@ class Keys:
     record
         The class of the record, a dataclass.
     attributes
-        The attribute of each key, in the order of the file.
+        The attribute of each key, in the order of the file; properties only where they are written, never read.
 
     Raises
     ------
     AttributeError
-        An attribute is no field of the class.
+        The class has no such attribute.
     """
 
     def __init__(self, record: type, attributes: Mapping[str, str]) -> None:
-        names = {field.name for field in dataclasses.fields(record)}
-        if unknown := sorted(set(attributes.values()) - names):
-            raise AttributeError(f"expected fields of {record.__name__}; got {', '.join(unknown)}. Correct the table.")
+        fields = {field.name for field in dataclasses.fields(record)}
+        if unknown := [name for name in attributes.values() if name not in fields and not hasattr(record, name)]:
+            raise AttributeError(
+                f"expected attributes of {record.__name__}; got {', '.join(unknown)}. Correct the table."
+            )
+        self.record = record
         self.attributes: Mapping[str, str] = MappingProxyType(dict(attributes))
 
     def to_file(self, record: object) -> dict[str, Any]:

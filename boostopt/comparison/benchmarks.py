@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from boostopt.arguments import optional, text
 from boostopt.backends.profiles import asked_by_name
-from boostopt.comparison.failures import Failure, failures, in_words
+from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
 from boostopt.comparison.fields import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.machine import machine_in_words
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
-from boostopt.comparison.scores import Mean, Score, means, scores
+from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
 from boostopt.comparison.wording import asked_for, together, trivial_bounds, verdict
+from boostopt.files import Keys
 from boostopt.frames import data_frame
 from boostopt.text import as_text, html_table
 
@@ -56,7 +57,24 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """Return the settings as plain values; profiles and threads only if they are set."""
-        return {name: value for name, value in asdict(self).items() if name not in ("asked", "threads") or value}
+        return {
+            name: value for name, value in SETTINGS.to_file(self).items() if name not in ("asked", "threads") or value
+        }
+
+
+SETTINGS = Keys(
+    Settings,
+    {
+        "profiles": "profiles",
+        "repeats": "repeats",
+        "time_limit": "time_limit",
+        "isolate": "isolate",
+        "seed": "seed",
+        "asked": "asked",
+        "threads": "threads",
+    },
+)
+"""Keys of the settings."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +213,9 @@ class Benchmark:
             },
             "reached": self.reached,
             "contradicted": self.contradicted,
-            "scores": [asdict(score) for score in self.scores],
-            "means": [asdict(mean) for mean in self.means],
-            "failures": [asdict(failure) for failure in self.failures],
+            "scores": [SCORE.to_file(score) for score in self.scores],
+            "means": [MEAN.to_file(mean) for mean in self.means],
+            "failures": [FAILURE.to_file(failure) for failure in self.failures],
             "runs": [run.document() for run in self.runs],
             "origin": self.origin.record(),
         }

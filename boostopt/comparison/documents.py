@@ -17,12 +17,12 @@ from typing import Any
 from boostopt.arguments import file_path
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison import fields
-from boostopt.comparison.benchmarks import Benchmark, Settings
+from boostopt.comparison.benchmarks import SETTINGS, Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import KIND, finished_run, parsed
 from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.origin import Origin
+from boostopt.comparison.origin import ORIGIN, Origin
 from boostopt.comparison.records import facts, plain
 from boostopt.comparison.rows import Row, read_row
 from boostopt.comparison.wording import together
@@ -152,7 +152,7 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
         programs = {label: _program(described.get(label, {})) for label in labels}
         profiles = sorted({run.tol for run in runs}, reverse=True)
         of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
-        settings = Settings(**fields.values(Settings, {**head, **of_runs}))
+        settings = Settings(**fields.values(SETTINGS, {**head, **of_runs}))
         made = Benchmark(programs, settings, _machine(head), ", ".join(versions), runs, _origin(head))
     except (ValueError, TypeError, RecursionError) as failure:
         raise _refused(path, failure) from None
@@ -206,7 +206,7 @@ def _benchmark(top: Mapping[str, Any]) -> Benchmark:
     settings = fields.mapping(top.get("settings"), "settings")
     if {run.tol for run in runs} != set(fields.fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    read = Settings(**fields.values(Settings, settings))
+    read = Settings(**fields.values(SETTINGS, settings))
     version = fields.text(top.get("boostopt"), "boostopt")
     return Benchmark(programs, read, _machine(top), version, runs, _origin(top))
 
@@ -294,7 +294,7 @@ def _program(value: Any) -> dict[str, Any]:
 
 def _origin(top: Mapping[str, Any]) -> Origin:
     """Read the origin."""
-    return Origin(**fields.values(Origin, fields.mapping(top.get("origin", {}), "origin")))
+    return Origin(**fields.values(ORIGIN, fields.mapping(top.get("origin", {}), "origin")))
 
 
 def _machine(top: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from boostopt.comparison.logged import FAILURES
 from boostopt.comparison.rows import Row
+from boostopt.files import Keys
 
 WORDS = {
     "claims": "claimed an optimum but proved a gap that is too wide",
@@ -51,6 +52,21 @@ class Failure:
         """The example: the exception if there is one, else the status."""
         said = " ".join((self.error or self.status).split())
         return said if len(said) <= LONGEST else f"{said[: LONGEST - 3]}..."
+
+
+FAILURE = Keys(
+    Failure,
+    {
+        "backend": "backend",
+        "kind": "kind",
+        "count": "count",
+        "solves": "solves",
+        "programs": "programs",
+        "status": "status",
+        "error": "error",
+    },
+)
+"""Keys of the failures of a kind."""
 
 
 def failures(runs: Iterable[Row]) -> tuple[Failure, ...]:

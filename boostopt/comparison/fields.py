@@ -13,6 +13,8 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
 
+from boostopt.files import Keys
+
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
 
@@ -156,17 +158,18 @@ def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
     return reading
 
 
-def values(kind: type, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record from an object, by name; missing fields with defaults are left out."""
+def values(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a record from an object; missing keys of attributes with defaults are left out."""
     read = dict[str, Any]()
-    for field in dataclasses.fields(kind):
-        reader, nullable = readers(kind).get(field.name, (None, True))
+    fields = {field.name: field for field in dataclasses.fields(keys.record)}
+    for key, attribute in keys.attributes.items():
+        (reader, nullable), field = readers(keys.record)[attribute], fields[attribute]
         default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        if reader is None or (default and field.name not in content):
+        if default and key not in content:
             continue
-        value = content.get(field.name)
+        value = content.get(key)
         if value is not None or not nullable:
-            read[field.name] = reader(value, field.name)
+            read[attribute] = reader(value, key)
         elif not default:
-            read[field.name] = None
+            read[attribute] = None
     return read

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import CRASHED, KILLED
 from boostopt.comparison.fields import Count, Flag, Named, Number, Seconds, SecondsByPhase, Text
 from boostopt.comparison.records import plain
+from boostopt.files import Keys
 
 SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
-"""Fields that files of earlier versions do not have; they are written only if they are known."""
+"""Keys that files of earlier versions do not have; they are written only if they are known."""
 
 FAILURES = ("claims", "infeasible", "gives up", "error", "killed", "crashed")
 """The kinds of failures; `comparison.failures` describes them in words."""
@@ -61,7 +62,26 @@ class LoggedAttempt:
 
     def record(self) -> dict[str, Any]:
         """Return the attempt as plain values."""
-        return {name: value for name, value in asdict(self).items() if name not in SINCE or value is not None}
+        return {name: value for name, value in ATTEMPT.to_file(self).items() if name not in SINCE or value is not None}
+
+
+ATTEMPT = Keys(
+    LoggedAttempt,
+    {
+        "form": "form",
+        "status": "status",
+        "claims": "claims",
+        "iterations": "iterations",
+        "seconds": "seconds",
+        "options": "options",
+        "statistics": "statistics",
+        "error": "error",
+        "claimed_gap": "claimed_gap",
+        "scaled_gap_so_far": "scaled_gap_so_far",
+        "after": "after",
+    },
+)
+"""Keys of an attempt."""
 
 
 def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:

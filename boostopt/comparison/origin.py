@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 from boostopt.arguments import instance
 from boostopt.comparison.fields import Text, TextsByName, pairs
 from boostopt.comparison.machine import boostopt_version
+from boostopt.files import Keys
 
 PACKAGES = ("numpy", "scipy", "cvxpy")
 """Packages whose versions are recorded in addition to the solvers' versions, which every run holds."""
@@ -47,7 +48,20 @@ class Origin:
 
     def record(self) -> dict[str, Any]:
         """Return the origin as plain values."""
-        return {**asdict(self), "skipped": [list(pair) for pair in self.skipped]}
+        return {**ORIGIN.to_file(self), "skipped": [list(pair) for pair in self.skipped]}
+
+
+ORIGIN = Keys(
+    Origin,
+    {
+        "command": "command",
+        "date": "date",
+        "data": "data",
+        "versions": "versions",
+        "skipped": "skipped",
+    },
+)
+"""Keys of an origin."""
 
 
 def check_origin(origin: object) -> Origin:

@@ -15,7 +15,22 @@ import numpy as np
 
 from boostopt.certificates.certificate import Certificate
 from boostopt.data.tables import written_table
+from boostopt.files import Keys
 from boostopt.programs.program import Program
+
+BOUNDS = Keys(
+    Certificate,
+    {
+        "lower": "lower",
+        "upper": "upper",
+        "gap": "gap",
+        "scaled_gap": "scaled_gap",
+        "relative_gap": "relative_gap",
+        "infeasible": "infeasible",
+        "excess": "excess",
+    },
+)
+"""Keys of what a certificate proves."""
 
 
 def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
@@ -35,8 +50,7 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
 
 def bounds(certificate: Certificate | None) -> dict[str, Any]:
     """Return the content of a certificate as the fields of a record; None for no certificate."""
-    fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "infeasible", "excess")
-    return {name: getattr(certificate, name) if certificate else None for name in fields}
+    return BOUNDS.to_file(certificate) if certificate else dict.fromkeys(BOUNDS.attributes)
 
 
 def facts(program: Program) -> dict[str, Any]:

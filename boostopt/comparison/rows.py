@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, cast
 
 from boostopt.arguments import positive
@@ -14,9 +14,10 @@ from boostopt.backends.isolation.isolated import PREFIX
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import fields
 from boostopt.comparison.fields import OR_NULL, Count, Named, Number, Seconds, Text, Texts
-from boostopt.comparison.logged import LoggedAttempt, kind_of_failure
-from boostopt.comparison.records import bounds, plain
-from boostopt.solving.solution import PHASES, Solution
+from boostopt.comparison.logged import ATTEMPT, LoggedAttempt, kind_of_failure
+from boostopt.comparison.records import plain
+from boostopt.files import Keys
+from boostopt.solving.solution import Solution
 
 AUTO = "auto"
 
@@ -180,7 +181,13 @@ class Row:
     @property
     def phases(self) -> dict[str, float | None]:
         """The seconds of each phase."""
-        return {phase: getattr(self, f"seconds_{phase}") for phase in PHASES}
+        return {
+            "build": self.seconds_build,
+            "canonicalize": self.seconds_canonicalize,
+            "solve": self.seconds_solve,
+            "recover": self.seconds_recover,
+            "certify": self.seconds_certify,
+        }
 
     def record(self) -> dict[str, Any]:
         """Return the result as plain values; None for missing values."""
@@ -195,7 +202,7 @@ class Row:
             "reached": self.reached,
             "claims": self.claims if self.ran else None,
             "failure": self.failure or None,
-            **{name: getattr(self, name) if self.ran or name in ASKED else None for name in fields.readers(Row)},
+            **{key: value if self.ran or key in ASKED else None for key, value in RESULT.to_file(self).items()},
             "isolated": self.isolated,
             "attempts": self.attempts,
         }
@@ -206,9 +213,60 @@ class Row:
 
     def document(self) -> dict[str, Any]:
         """Return the whole row as plain values, as the files of `resume` and of a benchmark hold it."""
-        of_run = {name: getattr(self, name) for name in ("program", "digest", "backend", "version", "tol", "repeat")}
-        of_run |= {"result": self.result, "reason": self.reason}
-        return {**of_run, "record": self.record(), "log": self.attempts_logged()}
+        return {**SOLVE.to_file(self), "record": self.record(), "log": self.attempts_logged()}
+
+
+SOLVE = Keys(
+    Row,
+    {
+        "program": "program",
+        "digest": "digest",
+        "backend": "backend",
+        "version": "version",
+        "tol": "tol",
+        "repeat": "repeat",
+        "result": "result",
+        "reason": "reason",
+    },
+)
+"""Keys of which solve a row is of, and how it ended."""
+
+RESULT = Keys(
+    Row,
+    {
+        "outcome": "outcome",
+        "verdict": "verdict",
+        "lower": "lower",
+        "upper": "upper",
+        "gap": "gap",
+        "scaled_gap": "scaled_gap",
+        "relative_gap": "relative_gap",
+        "infeasible": "infeasible",
+        "excess": "excess",
+        "kkt_worst": "kkt_worst",
+        "claimed_gap": "claimed_gap",
+        "solver_status": "solver_status",
+        "error": "error",
+        "printed": "printed",
+        "answered_by": "answered_by",
+        "path": "path",
+        "isolated": "isolated",
+        "profile": "profile",
+        "threads": "threads",
+        "form": "form",
+        "options": "options",
+        "attempts": "attempts",
+        "iterations": "iterations",
+        "peak_memory": "peak_memory",
+        "seconds": "seconds",
+        "seconds_build": "seconds_build",
+        "seconds_canonicalize": "seconds_canonicalize",
+        "seconds_solve": "seconds_solve",
+        "seconds_recover": "seconds_recover",
+        "seconds_certify": "seconds_certify",
+    },
+)
+"""Keys of what came out."""
 
 
 def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -245,7 +303,6 @@ def answered_row(
         The profile by which the solver was asked, and the threads of the solve.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
-    phases: dict[str, Any] = {f"seconds_{phase}": solution.times[phase] for phase in PHASES}
     printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
     return Row(
         program=program,
@@ -255,7 +312,13 @@ def answered_row(
         result="reached" if certificate.scaled_gap <= tol else "failed",
         outcome=solution.outcome.name.lower(),
         verdict=solution.verdict.name.lower(),
-        **bounds(certificate),
+        lower=certificate.lower,
+        upper=certificate.upper,
+        gap=certificate.gap,
+        scaled_gap=certificate.scaled_gap,
+        relative_gap=certificate.relative_gap,
+        infeasible=certificate.infeasible,
+        excess=certificate.excess,
         kkt_worst=certificate.kkt.worst,
         solver_status=solution.solver_status,
         error=(attempts[-1].error if attempts else None) or None,
@@ -274,7 +337,11 @@ def answered_row(
             (int(a.statistics[PEAK_MEMORY]) for a in attempts if PEAK_MEMORY in a.statistics), default=None
         ),
         seconds=solution.times["total"],
-        **phases,
+        seconds_build=solution.times["build"],
+        seconds_canonicalize=solution.times["canonicalize"],
+        seconds_solve=solution.times["solve"],
+        seconds_recover=solution.times["recover"],
+        seconds_certify=solution.times["certify"],
         log=tuple(
             LoggedAttempt.of(attempt, *reached) for attempt, reached in zip(attempts, solution.gaps, strict=True)
         ),
@@ -307,14 +374,11 @@ def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Ro
         raise ValueError("its log is no list of objects")
     for name in content.keys() - {*TEXTS, "tol", "repeat", "record", "log"}:
         raise ValueError(f"unexpected field {name!r}")
-    of_record, of_run = fields.values(Row, record), {name: content[name] for name in TEXTS}
-    if of_record.get("infeasible"):
-        of_record |= {"lower": math.inf, "upper": math.inf}
-    return Row(
-        **of_run,
-        **of_record,
-        tol=float(content["tol"]),
-        repeat=repeat,
-        log=tuple(LoggedAttempt(**fields.values(LoggedAttempt, attempt)) for attempt in log),
+    of_solve = {name: content[name] for name in TEXTS} | {"tol": float(content["tol"]), "repeat": repeat}
+    row = Row(
+        **SOLVE.from_file(of_solve),
+        **fields.values(RESULT, record),
+        log=tuple(LoggedAttempt(**fields.values(ATTEMPT, attempt)) for attempt in log),
         solver_version=fields.text(record.get("version", content["version"]), "version"),
     )
+    return replace(row, lower=math.inf, upper=math.inf) if row.infeasible else row

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boostopt.comparison.rows import Row
+from boostopt.files import Keys
 
 SHIFT_SECONDS = 0.01
 """Added to every time under the geometric mean and subtracted again: shorter times are overhead, not solving."""
@@ -46,6 +47,26 @@ class Score:
     gap: float
 
 
+SCORE = Keys(
+    Score,
+    {
+        "program": "program",
+        "backend": "backend",
+        "tol": "tol",
+        "result": "result",
+        "reason": "reason",
+        "reached": "reached",
+        "runs": "runs",
+        "wanted": "wanted",
+        "median": "median",
+        "quartiles": "quartiles",
+        "ratio": "ratio",
+        "gap": "gap",
+    },
+)
+"""Keys of a score."""
+
+
 @dataclass(frozen=True)
 class Mean:
     """A backend at a tolerance over all programs.
@@ -71,6 +92,22 @@ class Mean:
     seconds: float
     at_least: bool
     ratio: float
+
+
+MEAN = Keys(
+    Mean,
+    {
+        "backend": "backend",
+        "tol": "tol",
+        "reached": "reached",
+        "failed": "failed",
+        "not_run": "not_run",
+        "seconds": "seconds",
+        "at_least": "at_least",
+        "ratio": "ratio",
+    },
+)
+"""Keys of a mean."""
 
 
 def scores(runs: Iterable[Row]) -> tuple[Score, ...]:
