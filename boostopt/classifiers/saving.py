@@ -331,7 +331,9 @@ def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     _hold(type(saved["rounds"]) is int, "the number of rounds is not a whole number")
     certificate = None if saved["certificate"] is None else _certificate(saved["certificate"], texts["oracle"])
     return Scorer(
-        **texts,
+        formulation=texts["formulation"],
+        oracle=texts["oracle"],
+        reason=texts["reason"],
         hypotheses=hypotheses,
         w=w,
         majority=int(saved["majority"]),

@@ -24,7 +24,7 @@ from boostopt.comparison.options import WARM_UPS, BenchmarkOptions, benchmark_op
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.progress import Solves, asked_in_words, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Result, Row
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
@@ -206,7 +206,7 @@ class _Bench:
 
 def _reason(row: Row) -> str:
     """Why a row is not "reached"."""
-    if row.result != "failed":
+    if row.result != Result.FAILED:
         return row.reason
     fault = f"; {row.error}" if row.error else ""
     return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{fault}'

@@ -14,7 +14,7 @@ from boostopt.comparison.fields import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.machine import machine_in_words
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Result, Row
 from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
 from boostopt.comparison.wording import asked_for, together, trivial_bounds, verdict
 from boostopt.files import Keys
@@ -161,7 +161,7 @@ class Benchmark:
         header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")
         rows = {label: list[tuple[object, ...]]() for label in self.programs}
         for s in self.scores:
-            seconds, ratio = ("", "") if s.result != "reached" else (s.median, s.ratio)
+            seconds, ratio = ("", "") if s.result != Result.REACHED else (s.median, s.ratio)
             rows[s.program].append((s.backend, f"{s.tol:g}", s.result, seconds, ratio, s.reason))
         return "".join(html_table(label, of_program, header) for label, of_program in rows.items())
 
@@ -184,7 +184,7 @@ class Benchmark:
     def reached(self) -> bool:
         """Whether for every program some backend reached the smallest gap asked for."""
         finest = min(self.settings.profiles)
-        done = {score.program for score in self.scores if score.result == "reached" and score.tol == finest}
+        done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
         return done == set(self.programs)
 
     def interval(self, program: str) -> tuple[float, float]:

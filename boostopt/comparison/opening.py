@@ -15,7 +15,7 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.isolated import Isolated, isolated
 from boostopt.backends.profiles import CERTIFIED, Profile
-from boostopt.comparison.rows import AUTO, Row, answered_row
+from boostopt.comparison.rows import AUTO, Result, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
 from boostopt.programs.program import Program
@@ -120,7 +120,7 @@ class Opened:
             backend=self.name,
             version=self.version,
             tol=tol,
-            result="not run",
+            result=Result.NOT_RUN.value,
             reason=why,
             isolated=apart,
             profile=self.asked,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Result, Row
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.tables import asked
 from boostopt.comparison.wording import BUG, clashes, iterations, proved, relative_width, seconds_once, width
@@ -307,7 +307,7 @@ def _cells(one: Mean | Score | None, decimals: int, count: int) -> list[str]:
     bound = ">= " if isinstance(one, Mean) and one.at_least else ""
     time, over = _time(one), _ratio(one.ratio)
     if not isinstance(one, Mean):
-        return [f"{time:.{decimals}f}" if one.result == "reached" else one.result, over]
+        return [f"{time:.{decimals}f}" if one.result == Result.REACHED else one.result, over]
     total = one.reached + one.failed + one.not_run
     words = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else ABSENT
     return [words, f"{bound}{over}" if over else "", f"{one.reached}/{total}"]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Annotated, Any, cast
 
 from boostopt.arguments import positive
@@ -17,7 +18,7 @@ from boostopt.comparison.fields import OR_NULL, Count, Named, Number, Seconds, T
 from boostopt.comparison.logged import ATTEMPT, LoggedAttempt, kind_of_failure
 from boostopt.comparison.records import plain
 from boostopt.files import Keys
-from boostopt.solving.solution import Solution
+from boostopt.solving.solution import Outcome, Solution
 
 AUTO = "auto"
 
@@ -27,13 +28,22 @@ TEXTS = ("program", "digest", "backend", "version", "result", "reason")
 ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """The names of options that set an accuracy."""
 
-FINISHED = ("reached", "failed")
+
+class Result(StrEnum):
+    """What came of a solve, or of all repeats of one, as files hold it."""
+
+    REACHED = "reached"
+    FAILED = "failed"
+    NOT_RUN = "not run"
+
+
+FINISHED = (Result.REACHED.value, Result.FAILED.value)
 """Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
 
 ASKED = ("profile", "threads")
 """Fields that are known even if the backend was not run."""
 
-RESULTS = (*FINISHED, "not run")
+RESULTS = (*FINISHED, Result.NOT_RUN.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,17 +142,17 @@ class Row:
     @property
     def ran(self) -> bool:
         """Whether the backend was run, whatever the result."""
-        return self.result != "not run"
+        return self.result != Result.NOT_RUN
 
     @property
     def reached(self) -> bool:
         """Whether the certified gap is within the tolerance."""
-        return self.result == "reached"
+        return self.result == Result.REACHED
 
     @property
     def answered(self) -> bool:
         """Whether there was an answer; without one, the interval does not come from the backend."""
-        return self.ran and self.outcome != "failed"
+        return self.ran and self.outcome != Outcome.FAILED.key
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -165,7 +175,7 @@ class Row:
     @property
     def failure(self) -> str:
         """The kind of a failure, one of `FAILURES` in `comparison.logged`; "" for none."""
-        return kind_of_failure(self.log, self.solver_status or "") if self.result == "failed" else ""
+        return kind_of_failure(self.log, self.solver_status or "") if self.result == Result.FAILED else ""
 
     def seconds_to(self, gap: float) -> float:
         """Return the seconds until the attempts had proved a scaled gap, a positive number; infinite if they did not.
@@ -309,9 +319,9 @@ def answered_row(
         backend=backend,
         version=solution.version,
         tol=tol,
-        result="reached" if certificate.scaled_gap <= tol else "failed",
-        outcome=solution.outcome.name.lower(),
-        verdict=solution.verdict.name.lower(),
+        result=(Result.REACHED if certificate.scaled_gap <= tol else Result.FAILED).value,
+        outcome=solution.outcome.key,
+        verdict=solution.verdict.key,
         lower=certificate.lower,
         upper=certificate.upper,
         gap=certificate.gap,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Result, Row
 from boostopt.files import Keys
 
 SHIFT_SECONDS = 0.01
@@ -119,7 +119,7 @@ def scores(runs: Iterable[Row]) -> tuple[Score, ...]:
     best: dict[tuple[str, float], float] = {}
     for one in bare:
         key = one.program, one.tol
-        best[key] = min(best.get(key, math.inf), one.median if one.result == "reached" else math.inf)
+        best[key] = min(best.get(key, math.inf), one.median if one.result == Result.REACHED else math.inf)
     return tuple(replace(one, ratio=one.median / best[one.program, one.tol]) for one in bare)
 
 
@@ -155,11 +155,14 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
 def _score(program: str, backend: str, tol: float, runs: list[Row]) -> Score:
     ran = [run for run in runs if run.ran]
     reached = [run for run in ran if run.reached]
-    result = "not run" if not ran else "reached" if len(reached) == len(ran) else "failed"
+    if not ran:
+        result = Result.NOT_RUN.value
+    else:
+        result = (Result.REACHED if len(reached) == len(ran) else Result.FAILED).value
     reason = next((run.reason for run in (ran or runs) if not run.reached), "")
     low, median, high = (
         [float(q) for q in np.quantile([run.seconds for run in ran], [0.25, 0.5, 0.75])]
-        if result == "reached"
+        if result == Result.REACHED
         else [math.nan] * 3
     )
     gap = max((run.scaled_gap for run in ran), default=math.inf)
@@ -168,18 +171,18 @@ def _score(program: str, backend: str, tol: float, runs: list[Row]) -> Score:
 
 
 def _mean(backend: str, tol: float, of: list[Score], absent: int, time_limit: float | None) -> Mean:
-    count = {result: sum(score.result == result for score in of) for result in ("reached", "failed", "not run")}
-    count["not run"] += absent
+    count = {result: sum(score.result == result for score in of) for result in Result}
+    count[Result.NOT_RUN] += absent
     limit = math.nan if time_limit is None else time_limit
-    times = [score.median if score.result == "reached" else limit for score in of]
-    comparable = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
+    times = [score.median if score.result == Result.REACHED else limit for score in of]
+    comparable = not count[Result.NOT_RUN] and not any(math.isnan(seconds) for seconds in times)
     return Mean(
         backend,
         tol,
-        count["reached"],
-        count["failed"],
-        count["not run"],
+        count[Result.REACHED],
+        count[Result.FAILED],
+        count[Result.NOT_RUN],
         shifted_geometric_mean(times) if comparable else math.nan,
-        count["failed"] > 0,
+        count[Result.FAILED] > 0,
         math.nan,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from boostopt.backends.profiles import asked_by_name
-from boostopt.comparison.rows import AUTO, Row
+from boostopt.comparison.rows import AUTO, Result, Row
 from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
 
@@ -248,15 +248,15 @@ def ratio(value: float) -> str:
 
 def time_of(score: Score) -> str:
     """Return the median, or why there is none."""
-    return seconds(score.median) if score.result == "reached" else score.result
+    return seconds(score.median) if score.result == Result.REACHED else score.result
 
 
 def spread(score: Score) -> str:
     """Return the quartiles, or how many runs succeeded."""
     missing = f"{score.runs} of {score.wanted} runs" if 0 < score.runs < score.wanted else ""
-    if score.result == "failed":
+    if score.result == Result.FAILED:
         return f"{score.reached} of {score.runs}, gap {score.gap:.1e}"
-    if score.result == "not run" or score.runs == 1:
+    if score.result == Result.NOT_RUN or score.runs == 1:
         return missing
     quartiles = "-".join(seconds(value) for value in score.quartiles)
     return f"{quartiles}, {missing}" if missing else quartiles
@@ -323,8 +323,8 @@ def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
     """
     why: dict[tuple[str, str], str] = {}
     for score in of_program:
-        if score.result != "reached":
-            at = "" if score.result == "not run" else f" at {score.tol:g}"
+        if score.result != Result.REACHED:
+            at = "" if score.result == Result.NOT_RUN else f" at {score.tol:g}"
             why.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
     return [
         (", ".join(backend for (backend, _), its in why.items() if its == words), words)

@@ -219,8 +219,8 @@ def _interval(solution: Solution) -> dict[str, Any]:
         "interval": {
             **bounds(solution.certificate),
             "reached": solution.certificate.scaled_gap <= solution.tol,
-            "outcome": solution.outcome.name.lower(),
-            "verdict": solution.verdict.name.lower(),
+            "outcome": solution.outcome.key,
+            "verdict": solution.verdict.key,
         },
         "proved_by": {"backend": solution.backend, "version": solution.version, "tried": list(solution.path)},
     }

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from boostopt.arguments import choice, flag
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Result, Row
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.wording import asked_for, clashes, mean_of, together, why_none
 from boostopt.errors import OptionError, ProblemError
@@ -69,14 +69,16 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     against, b = choice("scale", against, AGAINST), benchmark_that_ran(benchmark)
     scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
-    times = [_time(score, against) for score in scores if score.result == "reached"]
+    times = [_time(score, against) for score in scores if score.result == Result.REACHED]
     least = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
     ends = least, max(1.3 * max(times, default=least), 2.0 * least)
     heights = 2.6, 0.5 + 0.26 * len(backends)
     on = panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
     for tol, above, below in zip(tols, on.axes[: len(tols)], on.axes[len(tols) :], strict=True):
         reached = {
-            name: sorted(_time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, "reached"))
+            name: sorted(
+                _time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, Result.REACHED)
+            )
             for name in backends
         }
         _curves(above, reached, len(b.programs), ends)

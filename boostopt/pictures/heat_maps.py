@@ -17,6 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from boostopt.arguments import flag, is_number, refused
 from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.rows import Result
 from boostopt.comparison.scores import Score
 from boostopt.comparison.wording import asked_for, seconds
 from boostopt.errors import ProblemError
@@ -90,7 +91,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     on = panels(None, height=longest[1] + 1.2 + HEIGHT * len(programs))
     on.figure.set_figwidth(width := max(width, LEAST if brief else WIDTH))
     axis = on.axes[0]
-    times = [score.median for score in at.values() if score.result == "reached"]
+    times = [score.median for score in at.values() if score.result == Result.REACHED]
     # If all times are equal, extend the scale by a factor of two on both sides: it then has some round number.
     spare = 2.0 if times and max(times) < 4.0 * min(times) else 1.05
     norm = LogNorm(min(times) / spare, max(times) * spare) if times else None
@@ -127,8 +128,8 @@ def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None,
     """Draw the result of a backend on a program."""
     column, row = at
     corner = column - 0.5, row - 0.5
-    if score.result != "reached" or norm is None:
-        color, hatch = OUTCOMES["failed"] if score.result == "failed" else ("#ffffff", "")
+    if score.result != Result.REACHED or norm is None:
+        color, hatch = OUTCOMES["failed"] if score.result == Result.FAILED else ("#ffffff", "")
         # A hatch takes the colour of the edge.
         axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor="white", edgecolor=color, hatch=hatch, lw=0.0))
         return

@@ -30,6 +30,11 @@ class Outcome(Enum):
     INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
     FAILED = "failed: no backend returned an answer; the interval holds without one"
 
+    @property
+    def key(self) -> str:
+        """The word for it in files."""
+        return OUTCOMES[self]
+
 
 class Verdict(Enum):
     """The degree to which an answer is known to be right, in ascending order."""
@@ -38,6 +43,16 @@ class Verdict(Enum):
     CLAIMED = "claimed: the solver claims an optimum, but the interval is wider than asked"
     CHECKED = "checked: the raw answer satisfies the optimality conditions within the tolerance"
     BOUNDED = "bounded: the certified interval is as narrow as asked, or it is proved that the program is infeasible"
+
+    @property
+    def key(self) -> str:
+        """The word for it in files."""
+        return VERDICTS[self]
+
+
+OUTCOMES = {Outcome.SOLVED: "solved", Outcome.INFEASIBLE: "infeasible", Outcome.FAILED: "failed"}
+VERDICTS = {Verdict.NONE: "none", Verdict.CLAIMED: "claimed", Verdict.CHECKED: "checked", Verdict.BOUNDED: "bounded"}
+"""The words for outcomes and verdicts in files."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,8 +102,8 @@ class Solution:
 
     def __repr__(self) -> str:
         return (
-            f"Solution({self.program!r}, backend={self.backend!r}, outcome={self.outcome.name.lower()}, "
-            f"verdict={self.verdict.name.lower()}, solver_status={self.solver_status!r}, {self.certificate!r})"
+            f"Solution({self.program!r}, backend={self.backend!r}, outcome={self.outcome.key}, "
+            f"verdict={self.verdict.key}, solver_status={self.solver_status!r}, {self.certificate!r})"
         )
 
     def _repr_html_(self) -> str:

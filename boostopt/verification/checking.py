@@ -121,8 +121,8 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     check_shape(document, U)
     if digest(U) != document.digest:
         fail("the certificate is of another margin matrix: its digest differs")
-    for name, stated in (("c", document.digest_c), ("d0", document.digest_d0)):
-        if vector_digest(getattr(document, name)) != stated:
+    for name, vector, stated in (("c", document.c, document.digest_c), ("d0", document.d0, document.digest_d0)):
+        if vector_digest(vector) != stated:
             fail(f"the certificate has other {name} than its digest states")
     F = regularizer(document, A)
     G = _edge_formula(document, U, A, F) if document.G["kind"] == "formula" else edge(A, document.G)

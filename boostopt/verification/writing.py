@@ -280,7 +280,7 @@ def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
             "solver status": what.solver_status,
             "options": {} if best is None else {name: repr(value)[:200] for name, value in best.options.items()},
             "tol": what.tol,
-            "verdict": what.verdict.name.lower(),
+            "verdict": what.verdict.key,
             "seconds": what.times["total"],
         }
     return about | dict(made or {})
