@@ -276,6 +276,7 @@ class Benchmark:
             Measured(
                 tuple(self.programs),
                 {tol: by.get(tol, f"gap {power(tol)}") for tol in self.settings.profiles},
+                bool(by),
                 self.scores,
                 self.means,
                 self.settings.repeats,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from boostopt.comparison.logged import FAILURES
+from boostopt.comparison.logged import FAILURES, FailureKind
 from boostopt.comparison.rows import Row
 from boostopt.files import Keys
 
-WORDS = {
-    "claims": "claimed an optimum but proved a gap that is too wide",
-    "infeasible": "called the program infeasible or unbounded without proof",
-    "gives up": "gave up",
-    "error": "raised an error",
-    "killed": "had to be stopped at the time limit",
-    "crashed": "ended the process",
+WORDS: dict[str, str] = {
+    FailureKind.CLAIMS: "claimed an optimum but proved a gap that is too wide",
+    FailureKind.INFEASIBLE: "called the program infeasible or unbounded without proof",
+    FailureKind.GIVES_UP: "gave up",
+    FailureKind.ERROR: "raised an error",
+    FailureKind.KILLED: "had to be stopped at the time limit",
+    FailureKind.CRASHED: "ended the process",
 }
 """The kinds of failures, in words for some of several solves."""
 
@@ -63,7 +63,7 @@ FAILURE = Keys(
         "solves": "solves",
         "programs": "programs",
         "status": "status",
-        "error": "error",
+        FailureKind.ERROR: "error",
     },
 )
 """Keys of the failures of a kind."""

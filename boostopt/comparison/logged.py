@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from boostopt.backends.base import Attempt
-from boostopt.backends.isolation.isolated import CRASHED, KILLED
+from boostopt.backends.isolation.isolated import ProcessEnd
 from boostopt.comparison.fields import Count, Flag, Named, Number, Seconds, SecondsByPhase, Text
 from boostopt.comparison.records import plain
 from boostopt.files import Keys
@@ -16,8 +17,20 @@ from boostopt.files import Keys
 SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
 """Keys that files of earlier versions do not have; they are written only if they are known."""
 
-FAILURES = ("claims", "infeasible", "gives up", "error", "killed", "crashed")
-"""The kinds of failures; `comparison.failures` describes them in words."""
+
+class FailureKind(StrEnum):
+    """The kinds of failures, as files hold them; `comparison.failures` describes them in words."""
+
+    CLAIMS = "claims"
+    INFEASIBLE = "infeasible"
+    GIVES_UP = "gives up"
+    ERROR = "error"
+    KILLED = "killed"
+    CRASHED = "crashed"
+
+
+FAILURES = tuple(kind.value for kind in FailureKind)
+"""The kinds of failures, in the order of tables."""
 
 INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
 """The words that solvers use for programs without an optimum."""
@@ -87,11 +100,13 @@ ATTEMPT = Keys(
 def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
     """Return the kind of a failed solve, one of `FAILURES`; the end of its process counts before the solver's words."""
     last = log[-1] if log else LoggedAttempt()
-    status = last.status or ""
-    if status == CRASHED or status.startswith(KILLED):
-        return "crashed" if status == CRASHED else "killed"
+    end = ProcessEnd.of(last.status or "")
+    if end is ProcessEnd.CRASHED:
+        return FailureKind.CRASHED.value
+    if end is ProcessEnd.KILLED:
+        return FailureKind.KILLED.value
     if any(attempt.claims for attempt in log):
-        return "claims"
+        return FailureKind.CLAIMS.value
     if INFEASIBLE.search(solver_status):
-        return "infeasible"
-    return "error" if last.error else "gives up"
+        return FailureKind.INFEASIBLE.value
+    return (FailureKind.ERROR if last.error else FailureKind.GIVES_UP).value

@@ -238,6 +238,8 @@ class Measured:
         The labels of the programs.
     asked
         The request at each gap, in words.
+    by_profile
+        Whether some were asked by a profile.
     scores, means
         The results.
     repeats, time_limit
@@ -250,6 +252,7 @@ class Measured:
 
     programs: Sequence[str]
     asked: Mapping[float, str]
+    by_profile: bool
     scores: Sequence[Score]
     means: Sequence[Mean]
     repeats: int
@@ -322,7 +325,7 @@ def _caption(measured: Measured) -> str:
     """Say what the seconds are."""
     solves = "one solve" if measured.repeats == 1 else f"the median of {measured.repeats} solves"
     what = "Seconds until a gap is certified"
-    if any(not words.startswith("gap ") for words in measured.asked.values()):
+    if measured.by_profile:
         what = "Seconds of a solve asked for by a profile, if the gap in brackets is certified afterwards"
     if len(measured.programs) == 1:
         return f"{measured.programs[0]}. {what}: {solves}; ratio to the fastest, which is bold."

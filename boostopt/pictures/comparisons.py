@@ -204,7 +204,7 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
     right = axis.get_yaxis_transform()
     if not run.answered:
         what, why = ("no answer", why_none(run)) if run.ran else ("not run", run.reason)
-        words = what if brief else shorten(f"{what}: {why}", WORDS, placeholder="...")
+        words = what if brief or not why else shorten(f"{what}: {why}", WORDS, placeholder="...")
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (end - middle for end in run.interval)

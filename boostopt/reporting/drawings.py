@@ -25,9 +25,6 @@ SAVED: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
 NARROW = 4.2
 """Inches of a picture for narrow screens: at a width of 360 pixels its letters are still as large as text."""
 
-NOT_RUN = "not run"
-"""The words for a backend without an interval."""
-
 
 def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup:
     """Return a figure as SVG to embed in HTML.
@@ -62,11 +59,7 @@ def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup
 
 def wide_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals with gaps and seconds, but without reasons, which the table beside it gives in full."""
-    figure = intervals(runs)
-    for label in figure.axes[0].texts:
-        if label.get_text().startswith(f"{NOT_RUN}: "):
-            label.set_text(NOT_RUN)
-    return figure
+    return intervals([run if run.ran else replace(run, reason="") for run in runs])
 
 
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:

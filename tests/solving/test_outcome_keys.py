@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from boostopt.backends.isolation.isolated import ProcessEnd
 from boostopt.comparison.fields import VERDICTS
+from boostopt.comparison.logged import FAILURES, LoggedAttempt, kind_of_failure
 from boostopt.comparison.rows import Result
 from boostopt.solving.solution import Outcome, Verdict
 
@@ -12,3 +14,17 @@ def test_the_words_in_files_stay() -> None:
     assert [verdict.key for verdict in Verdict] == ["none", "claimed", "checked", "bounded"]
     assert [result.value for result in Result] == ["reached", "failed", "not run"]
     assert {verdict.key for verdict in Verdict} == set(VERDICTS)
+
+
+def test_the_words_for_failures_and_ends_of_processes_stay() -> None:
+    assert FAILURES == ("claims", "infeasible", "gives up", "error", "killed", "crashed")
+    assert [end.value for end in ProcessEnd] == ["crashed", "killed", "not started", "not isolated"]
+
+
+def test_a_solvers_own_status_is_no_end_of_its_process() -> None:
+    assert ProcessEnd.of("crashed") is ProcessEnd.CRASHED
+    assert ProcessEnd.of("killed after 3.0 s") is ProcessEnd.KILLED
+    for status in ("", "optimal", "killed by the node limit", "crashed basis"):
+        assert ProcessEnd.of(status) is None
+    own = LoggedAttempt(status="killed by the node limit")
+    assert kind_of_failure([own], "") == "gives up"

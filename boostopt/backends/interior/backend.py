@@ -50,7 +50,6 @@ REACHED = "the certified gap is as wanted"
 INFEASIBLE = "infeasible, by the certificate"
 ESTIMATED = "the estimated gap is as asked"
 ROUNDED = "what is left of the gap is rounding"
-WARM = "warm"
 
 MAX_ITER = "max_iter"
 """The option for the most iterations of an attempt."""
@@ -114,10 +113,10 @@ class InteriorBackend(Backend):
             return
         state = task.start.state if task.start else None
         earlier = state if isinstance(state, Track) and state.fits(problem) else None
-        for form, begin in self._starts(task, problem, earlier):
+        for form, is_warm, begin in self._starts(task, problem, earlier):
             if task.deadline.passed:
                 return
-            run = _Iterations(task, problem, hopeful=form.startswith(WARM))
+            run = _Iterations(task, problem, hopeful=is_warm)
             began = time.perf_counter()
             with np.errstate(all="ignore"):
                 run.from_point(begin(), earlier)
@@ -148,23 +147,24 @@ class InteriorBackend(Backend):
 
     def _starts(
         self, task: Task, problem: InteriorProblem, earlier: Track | None
-    ) -> Iterator[tuple[str, Callable[[], Point]]]:
-        """Yield starts, the most promising first."""
+    ) -> Iterator[tuple[str, bool, Callable[[], Point]]]:
+        """Yield starts in words, whether each continues an earlier solve, and its point; the most promising first."""
         program, start = task.program, task.start
         if earlier is not None:
-            yield f"{WARM}, from a central iterate", lambda: followed(problem, earlier)
+            yield "warm, from a central iterate", True, lambda: followed(problem, earlier)
         if start is not None and start.d is not None and start.w is not None:
             certificate = program.certify(start.d, start.weights(problem.U.t))
             if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
                 yield (
                     "warm, near an answer",
+                    True,
                     lambda: mixed(problem, certificate.d, certificate.w, certificate.scaled_gap),
                 )
         d0 = program.regularizer.project(None)
         for multiple in STARTS:
             mu = multiple * problem.mass / program.margins.N
             words = "cold" if multiple == 1.0 else f"cold, products {multiple:g} times as large"
-            yield words, lambda mu=mu: centred(problem, d0, mu)
+            yield words, False, lambda mu=mu: centred(problem, d0, mu)
 
 
 def is_started(rows: Epigraph) -> bool:

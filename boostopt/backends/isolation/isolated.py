@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart, Wrapper
@@ -30,11 +31,22 @@ GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
 It is needed because most solvers check the clock between iterations only.
 """
 
-CRASHED, KILLED = "crashed", "killed"
-"""The statuses of attempts whose process died or was killed; the second one is followed by the seconds."""
 
-NOT_ISOLATED = "not isolated"
-"""The status of an attempt if the program or the backend cannot be sent to another process."""
+class ProcessEnd(StrEnum):
+    """The status of an attempt that its process did not finish, as files hold it."""
+
+    CRASHED = "crashed"
+    KILLED = "killed"
+    NOT_STARTED = "not started"
+    NOT_ISOLATED = "not isolated"
+
+    @classmethod
+    def of(cls, status: str) -> ProcessEnd | None:
+        """Return the end that a status states, KILLED with the seconds after it; None for a solver's own status."""
+        if status.startswith(f"{cls.KILLED} after "):
+            return cls.KILLED
+        return next((end for end in cls if end == status), None)
+
 
 PRINTED_KEPT = 2000
 """Number of characters of the printed text, its last ones, that are kept with an attempt."""
@@ -71,14 +83,14 @@ class Kept:
 class _Refused(Exception):
     """A backend cannot run in a process of its own; the message gives the reason, and `status` sums it up."""
 
-    def __init__(self, status: str, why: str) -> None:
+    def __init__(self, status: ProcessEnd, why: str) -> None:
         super().__init__(why)
         self.status = status
 
     @property
     def harmless(self) -> bool:
         """Whether this process may run the backend instead, because the backend itself has not failed."""
-        return self.status == NOT_ISOLATED
+        return self.status is ProcessEnd.NOT_ISOLATED
 
 
 @dataclass(frozen=True)
@@ -145,9 +157,9 @@ class Isolated(Wrapper):
             backend = packed(self.inner)
             process = acquire()
         except NotPortable as why:
-            raise _Refused(NOT_ISOLATED, str(why)) from None
+            raise _Refused(ProcessEnd.NOT_ISOLATED, str(why)) from None
         except OSError as failure:
-            raise _Refused(NOT_ISOLATED, f"no process can be started: {failure}") from None
+            raise _Refused(ProcessEnd.NOT_ISOLATED, f"no process can be started: {failure}") from None
         try:
             self._hand_over(process, program, backend, end)
         except BaseException:
@@ -167,13 +179,13 @@ class Isolated(Wrapper):
             why = str(reason)
         except Died as death:
             words = f"its process died before it began: {death}{_last_words(process.printed())}"
-            raise _Refused(CRASHED, words) from None
+            raise _Refused(ProcessEnd.CRASHED, words) from None
         except Silent:
             if not process.served:
                 process.late = process.late or time.perf_counter()
-            raise _Refused("not started", f"its process did not start within {seconds:.3g} s") from None
+            raise _Refused(ProcessEnd.NOT_STARTED, f"its process did not start within {seconds:.3g} s") from None
         if why:
-            raise _Refused(NOT_ISOLATED, why)
+            raise _Refused(ProcessEnd.NOT_ISOLATED, why)
 
     def _session(
         self, process: Process, task: Task, end: float, suspect: bool
@@ -197,7 +209,7 @@ class Isolated(Wrapper):
                     return None
         except Died as death:
             error = f"the process of {self.inner.name} died: {death}"
-            crash = _ended(CRASHED, error, process.printed(), began)
+            crash = _ended(ProcessEnd.CRASHED.value, error, process.printed(), began)
             if suspect and not came:
                 return crash
             yield crash
@@ -206,7 +218,7 @@ class Isolated(Wrapper):
             process.kill()  # killed before its printed text is read, because it may print without end
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
-            yield _ended(f"{KILLED} after {seconds:.1f} s", error, process.printed(), began)
+            yield _ended(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.printed(), began)
         finally:
             if process.usable:
                 process.tell(("stop",))
@@ -231,7 +243,7 @@ class Isolated(Wrapper):
     def _not_isolated(self, task: Task, refusal: _Refused, began: float) -> Iterator[Attempt]:
         """Run in this process, or only report the reason against isolation."""
         if not (self.otherwise_here and refusal.harmless):
-            yield Attempt("", {}, refusal.status, False, times=lost(began), error=str(refusal)[:LONGEST_WORDS])
+            yield Attempt("", {}, refusal.status.value, False, times=lost(began), error=str(refusal)[:LONGEST_WORDS])
             return
         here = Guarded(self.inner)
         if task.deadline.at is not None and not here.keeps_limit(task.program):
