@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-DETAILS, CONTINUED = (";", ":"), (";", ":", " ")
-"""What separates a reason from its details, and one that its details continue in the same sentence."""
-
 
 class StopReason(StrEnum):
     """Why a run ended. The values begin the texts in files: they never change."""
@@ -61,10 +58,34 @@ class StopReason(StrEnum):
         for member in cls:
             if member and reason.startswith(member):
                 details = reason.removeprefix(member)
-                if not details or details.startswith(CONTINUED if member in SENTENCES else DETAILS):
+                if not details or details.startswith((";", _separator(member))):
                     return member
         return cls.OTHER
 
+
+def _separator(member: StopReason) -> str:
+    """Return what may follow a reason besides a semicolon: rules of a user's own may be called like one."""
+    return " " if member in SENTENCES else ":" if member in LABELS else ";"
+
+
+LABELS = frozenset(
+    {
+        StopReason.DIRECT,
+        StopReason.REGULARIZED,
+        StopReason.SIMPLE,
+        StopReason.PRACTICAL,
+        StopReason.OPTIMUM,
+        StopReason.BOUNDARY,
+        StopReason.INFEASIBLE,
+        StopReason.PRICED,
+        StopReason.SOLVER_STUCK,
+        StopReason.STEPS_STUCK,
+        StopReason.GUARANTEE_BROKEN,
+        StopReason.CERTIFIED,
+        StopReason.TIME_USED,
+    }
+)
+"""Reasons that a colon follows."""
 
 SENTENCES = frozenset(
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, listed_briefly
-from boostopt.files import lack_of
+from boostopt.files import Keys, lack_of
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import default_formulation, get_formulation
 from boostopt.programs.formulation import Formulation
@@ -32,6 +32,24 @@ from boostopt.verification.verifying import CertificateFile
 
 FEW = 1e-12
 """A share nu that is less than one example: a fit scales weights below 1 then."""
+
+VERIFICATION = Keys(
+    Verification,
+    {
+        "accepted": "accepted",
+        "reason": "reason",
+        "formulation": "formulation",
+        "parameters": "parameters",
+        "outcome": "outcome",
+        "lower": "lower",
+        "upper": "upper",
+        "fractions": "fractions",
+        "claimed": "claimed",
+        "verdict": "verdict",
+        "what": "what",
+    },
+)
+"""Keys of the verdict as JSON."""
 
 
 @command("verify")
@@ -100,7 +118,7 @@ def verify_command(
         if not verification:
             verification = replace(verification, reason=verification.reason + _other_names(file.features, dataset))
     if json:
-        typer.echo(json_text(asdict(verification)))
+        typer.echo(json_text(VERIFICATION.to_file(verification)))
     else:
         output().print(_table(certificate, verification, total))
     return 0 if verification else 1

@@ -47,6 +47,10 @@ def test_the_text_of_a_file_is_read_once(folder: Path, monkeypatch: pytest.Monke
 def test_json_says_what_was_recomputed(folder: Path) -> None:
     result = run("verify", folder / "cap.json", "--data", folder / "cap.npz", "--json")
     said = json.loads(result.stdout)
+    assert set(said) == {
+        *("accepted", "reason", "formulation", "parameters", "outcome", "lower", "upper", "fractions", "claimed"),
+        *("verdict", "what"),
+    }
     assert said["accepted"] and said["verdict"] == "bounded" and said["formulation"] == "lpboost"
     assert said["claimed"][0] <= said["lower"] <= said["upper"] <= said["claimed"][1]
 
