@@ -26,7 +26,7 @@ BALANCED = "balanced"
 """The class weights that give each class the same total."""
 
 
-Values = Mapping[str, Float[Array, " N"]]
+Values = Mapping[str, Array]
 """The parameters of a formulation that have one value an example, by name, each of shape (N,)."""
 
 

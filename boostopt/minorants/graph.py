@@ -84,11 +84,13 @@ class Graph:
     """
 
     def __init__(self, expressions: Sequence[Any], variable: Any, domain: Interval, on_simplex: bool) -> None:
-        self.N, self.domain, self.on_simplex = variable.size, domain, on_simplex
+        self.N: int = variable.size
+        self.domain: Interval = domain
+        self.on_simplex: bool = on_simplex
         self._variable = variable
         self._nodes = dict[int, Node]()
         self._forms = dict[int, tuple[Any, AffineForm]]()
-        self.roots = [self._centered(self._form(expression)) for expression in expressions]
+        self.roots: list[AffineForm] = [self._centered(self._form(expression)) for expression in expressions]
         self._forms.clear()
 
     def values(self, box: Interval) -> list[Interval]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Logarithm(Entrywise):
     """ln x, concave."""
 
     sign = -1
-    domain_low = 0.0
+    domain_low: ClassVar[float] = 0.0
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         return arguments[0].log()
@@ -45,7 +46,7 @@ class LogarithmOfOnePlus(Entrywise):
     """ln(1 + x), concave."""
 
     sign = -1
-    domain_low = -1.0
+    domain_low: ClassVar[float] = -1.0
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
@@ -61,7 +62,7 @@ class Entropy(Entrywise):
     """-x ln x, concave."""
 
     sign = -1
-    domain_low = 0.0
+    domain_low: ClassVar[float] = 0.0
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
@@ -127,8 +128,9 @@ class Power(Entrywise):
     """x^p: convex for p >= 1 and p < 0, concave between, on x >= 0 unless p is even."""
 
     def __init__(self, p: float) -> None:
-        self.p, self.exponent = p, Fraction(p)
-        self.even = self.exponent.denominator == 1 and self.exponent % 2 == 0 and p > 0
+        self.p: float = p
+        self.exponent: Fraction = Fraction(p)
+        self.even: bool = self.exponent.denominator == 1 and self.exponent % 2 == 0 and p > 0
         self.sign = -1 if 0.0 < p < 1.0 else 1
 
     @property

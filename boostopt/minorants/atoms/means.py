@@ -10,7 +10,7 @@ import numpy as np
 from boostopt.formulas.intervals import ELEMENTARY, Interval, point, rational
 from boostopt.minorants.atoms.base import Groups, lowest
 from boostopt.minorants.enclosures import column_sums, gamma, interval, reciprocal
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int
 
 
 class LogSumExp(Groups):
@@ -63,9 +63,11 @@ class GeometricMean(Groups):
 
     def __init__(self, k: int, weights: Sequence[Fraction]) -> None:
         self.k = k
-        self.kept = np.array([n for n, w in enumerate(weights) if w != 0])
+        self.kept: Int[Array, " n"] = np.array([n for n, w in enumerate(weights) if w != 0])
         each = [rational(w / sum(weights)) for w in weights if w != 0]
-        self.weights = Interval(np.array([float(w.low) for w in each]), np.array([float(w.high) for w in each]))
+        self.weights: Interval = Interval(
+            np.array([float(w.low) for w in each]), np.array([float(w.high) for w in each])
+        )
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
@@ -97,7 +99,8 @@ class SmallNorm(Groups):
     sign = -1
 
     def __init__(self, k: int, p: float) -> None:
-        self.k, self.p = k, Fraction(p)
+        self.k: int = k
+        self.p: Fraction = Fraction(p)
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])

@@ -24,7 +24,9 @@ class Norm(Groups):
     sign = 1
 
     def __init__(self, k: int, p: float, kink: Ball) -> None:
-        self.k, self.p, self.kink = k, p, kink
+        self.k: int = k
+        self.p: float = p
+        self.kink: Ball = kink
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = absolute(self.columns(arguments[0]))
@@ -57,7 +59,10 @@ class LargestSum(Groups):
     """The sum of the `count` largest of each column, or with sign -1 minus that of minus them: the smallest."""
 
     def __init__(self, k: int, count: float, sign: int = 1) -> None:
-        self.k, self.count, self.sign, self.kink = k, count, sign, Largest(count)
+        self.k: int = k
+        self.count: float = count
+        self.sign: int = sign
+        self.kink: Largest = Largest(count)
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
@@ -123,7 +128,8 @@ class SortedProduct(Groups):
     sign = 1
 
     def __init__(self, k: int, weights: Float[Array, " k"]) -> None:
-        self.k, self.weights = k, np.sort(np.concatenate([weights, np.zeros(k - len(weights))]))
+        self.k: int = k
+        self.weights: Float[Array, " k"] = np.sort(np.concatenate([weights, np.zeros(k - len(weights))]))
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = arguments[0]

@@ -83,12 +83,13 @@ class QuadraticForm(Rule):
     def __init__(self, P: Interval) -> None:
         with np.errstate(all="ignore"):
             center = np.where(P.low == P.high, P.low, 0.5 * P.low + 0.5 * P.high)
-            self.P = 0.5 * (center + center.T)
+            self.P: Float[Array, "n n"] = 0.5 * (center + center.T)
             # By how much an entry of the symmetric part may be off.
             spread = np.maximum(P.high - center, center - P.low)
             spread = 0.5 * (spread + spread.T) + np.where(center == center.T, 0.0, 2.0 * UNIT * np.abs(self.P))
-        self.spread = None if not spread.any() else spread * INFLATION
-        self.sign, self.shift = 0, np.inf
+        self.spread: Float[Array, "n n"] | None = None if not spread.any() else spread * INFLATION
+        self.sign: int = 0
+        self.shift: float = np.inf
         for sign in (1, -1):
             shift = _shift(sign * self.P) if np.isfinite(self.P).all() else np.inf
             if np.isfinite(shift):
