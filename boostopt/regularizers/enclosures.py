@@ -7,7 +7,7 @@ at a feasible point. So F is bounded on a small box that contains one.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.shapes import Array, Float
 
 
+@runtime_checkable
 class Enclosures(Protocol):
     """A sum over the examples whose values and slopes are known as intervals, shape (N,)."""
 
