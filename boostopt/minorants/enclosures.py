@@ -104,7 +104,7 @@ def running_sums(x: Interval) -> Interval:
     return Interval(low, np.where(np.logical_and.accumulate(x.high <= 0.0), np.minimum(high, 0.0), high))
 
 
-def _exact_sum(ends: Float[Array, " n"], unknown: float) -> Float[Array, ""]:
+def _exact_sum(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
     """Return the sum, rounded towards `unknown`, which is returned where the sum has no finite bound."""
     ends = np.ravel(ends)
     if np.isnan(ends).any() or (ends == unknown).any():

@@ -101,7 +101,7 @@ class Graph:
     def minorant(
         self,
         at: Float[Array, " N"],
-        multipliers: Sequence[Float[Array, " k"]],
+        multipliers: Sequence[Float[Array, " _"]],
         raw: Mapping[int, Float[Array, "_ _"]] | None = None,
     ) -> AffineMinorant | None:
         """Return a minorant of the sum of the expressions times multipliers, tangent near a point.
@@ -158,7 +158,7 @@ class Graph:
                 values[number] = node.rule.values([form.values(values) for form in node.arguments])
         return values
 
-    def _shifted(self, node: Node, points: Sequence[Float[Array, " k"]], mu: Interval) -> float:
+    def _shifted(self, node: Node, points: Sequence[Float[Array, " _"]], mu: Interval) -> float:
         """Return what is left of a minorant of an atom that is convex after a multiple of the squares is added."""
         if node.rule.shift == 0.0:
             return 0.0

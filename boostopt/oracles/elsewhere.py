@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn
 
 from boostopt.arrays import is_collection
 from boostopt.errors import OptionError, ProblemError
@@ -23,7 +23,7 @@ class Placeable(Oracle):
     distributed: ClassVar[type[Placeable] | None] = None
     """The subclass for rows on a cluster; it names itself by `Elsewhere`."""
 
-    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+    def __new__(cls, *arguments: Any, **options: Any) -> Any:
         rows = arguments[0] if arguments else options.get("X", options.get("U"))
         own: Any = vars(cls).get("distributed") if is_collection(rows) else None
         return object.__new__(own or cls)

@@ -8,13 +8,13 @@ import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from boostopt import DataError, Run, load_dataset
 from boostopt.cli.clusters import ClusterTable
+from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.cli.verify import verify_command
 from boostopt.data.answers import load_answer
 from boostopt.data.datasets import load_features, load_table
@@ -31,11 +31,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "a certificate": lambda source: verify_command(
         source,
         "iris",
-        files=Any,
-        draw=Any,
-        hypotheses=Any,
+        files=FileOptions(),
+        draw=ColumnOptions(),
+        hypotheses=ClassOptions(),
         page=None,
-        classifier=False,  # pyright: ignore
+        classifier=False,
     ),
 }
 

@@ -32,7 +32,7 @@ class Rule(ABC):
 
     @abstractmethod
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         """Return multipliers of the arguments and an offset, for multipliers mu of the entries.
 
@@ -81,7 +81,7 @@ class Entrywise(Rule):
         """Return intervals of the derivative at floats."""
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0]
         if not (v > self.domain_low).all() or not np.isfinite(v).all():

@@ -24,7 +24,7 @@ class CumulativeSum(Groups):
         return self.flat(running_sums(self.columns(arguments[0])))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         columns = self.columns(mu)
         sums = running_sums(Interval(columns.low[::-1], columns.high[::-1]))
@@ -44,7 +44,7 @@ class CumulativeMaximum(Groups):
         return self.flat(Interval(np.maximum.accumulate(x.low), np.maximum.accumulate(x.high)))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         u = points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(u).all():

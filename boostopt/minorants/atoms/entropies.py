@@ -69,7 +69,7 @@ class RelativeEntropyAtom(Rule):
         return Interval(np.maximum(low, 0.0) if self.is_divergence else low, high)
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         x, y = points
         if not ((x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)).all():

@@ -149,7 +149,7 @@ class Power(Entrywise):
         return Interval(np.where(x.high < 0.0, -np.inf, inside.low), np.where(outside, np.inf, inside.high))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         # A rounding left of 0 the slope at 0 is as good.
         snapped = points if self.even or self.p < 1.0 else [np.where(points[0] < 0.0, 0.0, points[0])]

@@ -40,7 +40,7 @@ class LogSumExp(Groups):
         return largest, Interval(np.where(exact, 1.0, shares.low), np.where(exact, 1.0, np.minimum(shares.high, 1.0)))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")
         if not np.isfinite(v).all():
@@ -79,7 +79,7 @@ class GeometricMean(Groups):
         return Interval(np.where(outside, -np.inf, made.low), made.high)
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")[self.kept]
         if not ((v > 0.0) & np.isfinite(v)).all():
@@ -118,7 +118,7 @@ class SmallNorm(Groups):
         )
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v = points[0].reshape((self.k, -1), order="F")
         if not ((v > 0.0) & np.isfinite(v)).all():

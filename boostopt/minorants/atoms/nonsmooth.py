@@ -33,7 +33,7 @@ class Norm(Groups):
         return Interval(norm(x.low, self.p).low, norm(x.high, self.p).high)
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.low, 0.0)
         if not np.isfinite(least).all() or (raw is None and not np.isfinite(u).all()):
@@ -82,7 +82,7 @@ class LargestSum(Groups):
         return made
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         mu = mu if self.sign > 0 else -mu
         least = np.maximum(mu.low, 0.0)
@@ -149,7 +149,7 @@ class SortedProduct(Groups):
         return column_sums(Interval(products.low[:, None], products.high[:, None]))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         (x,) = points
         if not np.isfinite(x).all():

@@ -41,7 +41,7 @@ class SquaresOverNumber(Groups):
         return Interval(low, np.where(y.low > 0.0, high, np.inf))
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         v, y = points[0].reshape((self.k, -1), order="F"), points[1]
         if not ((y > 0.0) & np.isfinite(y)).all() or not np.isfinite(v).all():
@@ -116,7 +116,7 @@ class QuadraticForm(Rule):
         return made
 
     def pullback(
-        self, points: Sequence[Float[Array, " k"]], mu: Interval, raw: Float[Array, "_ _"] | None
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         (v,) = points
         if self.sign == 0 or not np.isfinite(v).all():
