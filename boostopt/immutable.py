@@ -246,8 +246,8 @@ def _with_read_only_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_ours(thing: Any) -> bool:
-    """Return whether a class or a function is boostopt's own."""
-    return thing.__module__.partition(".")[0] == PACKAGE
+    """Return whether a class or a function is boostopt's own; one that was made without a module is not."""
+    return (thing.__module__ or "").partition(".")[0] == PACKAGE
 
 
 def _view(value: Any) -> Any:

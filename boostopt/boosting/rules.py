@@ -121,24 +121,24 @@ def small_eta(problem: Problem) -> str:
 
 
 def _direct(view: View) -> bool:
-    return view.reachable - view.state.soft_margin <= view.epsilon
+    return bool(view.reachable - view.state.soft_margin <= view.epsilon)
 
 
 def _regularized(view: View) -> bool:
-    return view.state.bounds.smallest_value - view.state.value <= 0.5 * view.epsilon
+    return bool(view.state.bounds.smallest_value - view.state.value <= 0.5 * view.epsilon)
 
 
 def _simple(view: View) -> bool:
     bounds = view.state.bounds
-    return bounds.smallest_primal - bounds.primal <= 0.5 * view.epsilon
+    return bool(bounds.smallest_primal - bounds.primal <= 0.5 * view.epsilon)
 
 
 def _practical(view: View) -> bool:
-    return view.state.bounds.smallest_primal - view.state.value <= 0.5 * view.epsilon
+    return bool(view.state.bounds.smallest_primal - view.state.value <= 0.5 * view.epsilon)
 
 
 def _optimum(view: View) -> bool:
-    return len(view.state.w) > 0 and view.reachable - view.state.value <= view.epsilon
+    return bool(len(view.state.w) > 0 and view.reachable - view.state.value <= view.epsilon)
 
 
 def _infeasible(view: View) -> bool:
@@ -163,12 +163,12 @@ def _priced(view: View) -> bool:
         return False
     bounds, level = view.state.bounds, G.free_edge
     if view.problem.goal is None and math.isfinite(bounds.upper):
-        return bounds.upper - view.state.value <= view.epsilon
+        return bool(bounds.upper - view.state.value <= view.epsilon)
     if level is not None and edge <= level:
         return True
     if level is not None and level > 0.0 and not F.on_simplex:
-        return F.value(d * (level / edge)) - F.value(d) <= view.epsilon
-    return G.rise(view.state.bounds.known, edge) <= view.epsilon
+        return bool(F.value(d * (level / edge)) - F.value(d) <= view.epsilon)
+    return bool(G.rise(view.state.bounds.known, edge) <= view.epsilon)
 
 
 def _not_separable(problem: Problem) -> str:

@@ -70,9 +70,9 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
 
     begun, run = list[bool](), Plan.run
 
-    def noted(self: Plan, X: Any, y: Any, c: Any, before: Any, *more: Any) -> Any:
+    def noted(self: Plan, examples: Any, k: int, before: Any, *more: Any) -> Any:
         begun.append(before is not None)
-        return run(self, X, y, c, before, *more)
+        return run(self, examples, k, before, *more)
 
     monkeypatch.setattr(Plan, "run", noted)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
