@@ -5,6 +5,7 @@ from boostopt.boosting.boosts import boost
 from boostopt.boosting.history import Round
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.paths import RegularizationPath, path
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
@@ -22,6 +23,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Stabilization",
+    "StopReason",
     "Trace",
     "boost",
     "path",

@@ -237,7 +237,7 @@ def path(
                 if each is not None:
                     with writes_named("each"):
                         each(float(values[k]), earlier)
-                if StopReason.of(earlier.reason) is StopReason.INTERRUPTED or interrupts.wanted:
+                if earlier.stop_reason is StopReason.INTERRUPTED or interrupts.wanted:
                     break
         except KeyboardInterrupt:
             if not runs:

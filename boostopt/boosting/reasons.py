@@ -1,7 +1,7 @@
 """The reasons for which a run ends.
 
 A reason is stored as text in files and shown to people: its beginning is one of `StopReason`, and details follow. What
-depends on why a run ended asks `StopReason.of`, so that no wording of the details decides anything.
+depends on why a run ended asks `Run.stop_reason`, so that no wording of the details decides anything.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StopReason(StrEnum):
     OTHER = ""
 
     @classmethod
-    def of(cls, reason: str) -> StopReason:
+    def from_text(cls, reason: str) -> StopReason:
         """Return the member that begins a reason, the text of `Run.reason`; OTHER for none of them."""
         for member in cls:
             if member and reason.startswith(member):

@@ -238,7 +238,7 @@ RULES: Mapping[str, Rule] = {
 
 def rule_of(reason: str) -> Rule | None:
     """Return the stopping rule for which a run ended, from the text of `Run.reason`; None for another end."""
-    return RULES.get(StopReason.of(reason))
+    return RULES.get(StopReason.from_text(reason))
 
 
 @dataclass(frozen=True)

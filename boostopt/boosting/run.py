@@ -15,6 +15,7 @@ from boostopt.arguments import choice
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.history import Round
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.saving import kind_of, load, save, warn_of_change
@@ -141,6 +142,11 @@ class Run:
     def reason(self) -> str:
         """The reason why the run stopped, in words."""
         return self.record.reason
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """The reason as a member of the enumeration, whatever its details."""
+        return StopReason.from_text(self.reason)
 
     @property
     def end(self) -> str:

@@ -297,7 +297,7 @@ class Plan:
             options=options,
             **parameters,
         )
-        if StopReason.of(run.reason) is StopReason.INTERRUPTED:
+        if run.stop_reason is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         return run
 
@@ -318,7 +318,7 @@ class Plan:
     def warn_of_ends(self, runs: Sequence[Run], classes: Sequence[Any]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
         for end, option, reached in ENDS:
-            ended = [StopReason.of(run.reason) is end and not run.problem.endless for run in runs]
+            ended = [run.stop_reason is end and not run.problem.endless for run in runs]
             if any(ended):
                 where, proved = _summary(ended, runs, classes)
                 warnings.warn(
@@ -327,11 +327,11 @@ class Plan:
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        short = [StopReason.of(run.reason) not in LIMITS and self._is_wide(run) for run in runs]
+        short = [run.stop_reason not in LIMITS and self._is_wide(run) for run in runs]
         if any(short):
             where, proved = _summary(short, runs, classes)
             wide = list(compress(runs, short))
-            converged = all(StopReason.of(run.reason) is StopReason.CONVERGED for run in wide)
+            converged = all(run.stop_reason is StopReason.CONVERGED for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
             warnings.warn(
@@ -389,7 +389,7 @@ class Plan:
             *((end, option) for end, option, _ in ENDS),
             (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
         ):
-            if any(StopReason.of(run.reason) is end for run in runs):
+            if any(run.stop_reason is end for run in runs):
                 return f"raise {option}, which narrows the interval"
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
@@ -413,7 +413,7 @@ class Plan:
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
         problem = run.problem
-        if problem.goal is None or problem.adds or StopReason.of(run.reason) is StopReason.NO_SMALLER_TEST_ERROR:
+        if problem.goal is None or problem.adds or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 

@@ -59,7 +59,7 @@ def reached(run: Run) -> bool:
     problem = run.problem
     if within_epsilon(run):
         return True
-    reason = StopReason.of(run.reason)
+    reason = run.stop_reason
     if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.endless and reason in LIMITS):
         return True
     if run.reason.startswith(problem.page.ends):  # the formulation's own words
@@ -84,7 +84,7 @@ def gap_in_words(run: Run) -> Text:
     if reached(run) and not within_epsilon(run):
         ends = {StopReason.NO_SMALLER_TEST_ERROR: "held-out examples are predicted no better"}
         ends |= dict.fromkeys(LIMITS, "the rounds asked for are over")
-        over = ends.get(StopReason.of(run.reason), "the algorithm has come to its own end")
+        over = ends.get(run.stop_reason, "the algorithm has come to its own end")
         return Text(f"{certificate.gap:.2e}; {over}", "yellow")
     words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
     return Text(words, "green" if reached(run) else "red")
@@ -92,7 +92,7 @@ def gap_in_words(run: Run) -> Text:
 
 def interrupted(run: Run) -> bool:
     """Whether the user stopped a run."""
-    return StopReason.of(run.reason) is StopReason.INTERRUPTED
+    return run.stop_reason is StopReason.INTERRUPTED
 
 
 def on_cluster(run: Run) -> bool:

@@ -55,14 +55,15 @@ def test_the_texts_in_files_stay() -> None:
 
 @pytest.mark.parametrize("member", StopReason)
 def test_a_reason_is_found_whatever_its_details(member: StopReason) -> None:
-    assert StopReason.of(member.value) is member
+    assert StopReason.from_text(member.value) is member
     if member is not StopReason.OTHER:
-        assert StopReason.of(f"{member.value}; this promises nothing: a") is member
-        labelled = StopReason.of(f"{member.value}: a, and b; c: d")
+        assert StopReason.from_text(f"{member.value}; this promises nothing: a") is member
+        labelled = StopReason.from_text(f"{member.value}: a, and b; c: d")
         assert labelled is (member if member in LABELS else StopReason.OTHER)
-        continued = StopReason.of(f"{member.value} 3 of them")
+        continued = StopReason.from_text(f"{member.value} 3 of them")
         assert continued is (member if member in SENTENCES else StopReason.OTHER)
-        assert StopReason.of(f"{member.value}ly") is StopReason.of(f"so {member.value}") is StopReason.OTHER
+        for other in (f"{member.value}ly", f"so {member.value}"):
+            assert StopReason.from_text(other) is StopReason.OTHER
 
 
 def test_a_rule_is_found_by_its_reason() -> None:
@@ -73,7 +74,7 @@ def test_a_rule_is_found_by_its_reason() -> None:
 def test_the_reason_of_a_run_is_plain_text() -> None:
     U = np.random.default_rng(0).choice([-1.0, 1.0], (30, 12))
     run = boost("adaboost", GivenMargins(U), max_rounds=2)
-    assert type(run.reason) is str and StopReason.of(run.reason) in LIMITS
+    assert type(run.reason) is str and run.stop_reason in LIMITS
 
 
 def test_no_module_compares_reasons_as_text() -> None:
