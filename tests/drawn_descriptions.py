@@ -348,7 +348,7 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
     """Hold the values and the minorants of a random description at some points against a hundred digits."""
     rng = np.random.default_rng(seed)
     domain, upper = drawn_domain(rng)
-    N, caps = len(upper), exact_caps(domain)
+    N, caps = len(upper), exact_caps(domain, domain.upper)
     drawn = piece(rng, N)
     variable: Any = cp.Variable(N)
     graph = Graph([cp.sum(drawn.made(variable))], variable, Interval(np.zeros(N), caps.high), on_simplex=True)

@@ -169,11 +169,10 @@ class Interval:
         return np.isfinite(self.low) & np.isfinite(self.high)
 
     @property
-    def size(self) -> Interval:
+    def absolute(self) -> Interval:
         """The absolute value."""
-        negative, positive = self.high < 0.0, self.low >= 0.0
-        low = np.where(positive, self.low, np.where(negative, -self.high, 0.0))
-        return Interval(low, np.maximum(-self.low, self.high))
+        low, high = np.abs(self.low), np.abs(self.high)
+        return Interval(np.maximum(np.maximum(self.low, -self.high), 0.0), np.maximum(low, high))
 
     def total(self) -> Interval:
         """Return the sum of the entries, shape (n,), as two floats."""
@@ -276,7 +275,7 @@ def _by_logarithms(term: Term, names: Mapping[str, Interval], known: Collection[
         factor = _base(base, names, known)
         certain = certain & ((factor.low > 0.0) | ((factor.high < 0.0) & (power.denominator == 1)))
         negative = negative ^ ((factor.high < 0.0) & (power.numerator % 2 == 1))
-        parts = parts + factor.size.log() * rational(power)
+        parts = parts + factor.absolute.log() * rational(power)
     made = parts.exp()
     low, high = np.where(negative, -made.high, made.low), np.where(negative, -made.low, made.high)
     return Interval(np.where(certain, low, -np.inf), np.where(certain, high, np.inf))
@@ -321,7 +320,7 @@ def _logarithm(of: Sum, names: Mapping[str, Interval], known: Collection[str]) -
         return made
     parts = rational(product.coefficient).log()
     for base, power in product.factors:
-        parts = parts + _base(base, names, known).size.log() * rational(power)
+        parts = parts + _base(base, names, known).absolute.log() * rational(power)
     return made.within(parts)
 
 

@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.formulas.intervals import Interval, point
+from boostopt.formulas.intervals import SMALLEST, Interval, point
 from boostopt.shapes import Array, Bool, Float
 
 UNIT = 2.0**-53
 """The unit roundoff: the relative error of one operation."""
-
-UNDERFLOW = 2.0**-1074
-"""The smallest positive float: the absolute error of a product that underflows is at most this."""
 
 INFLATION = 1.0 + 2.0**-20
 """Factor of a computed error bound: more than the rounding error of the bound itself."""
@@ -54,11 +51,6 @@ def middle(x: Interval) -> Float[Array, ...]:
 def size(x: Interval) -> Float[Array, ...]:
     """Return the largest absolute value in each interval."""
     return np.maximum(np.abs(x.low), np.abs(x.high))
-
-
-def absolute(x: Interval) -> Interval:
-    """Return the absolute values."""
-    return Interval(np.maximum(np.maximum(x.low, -x.high), 0.0), size(x))
 
 
 def reciprocal(x: Interval) -> Interval:
@@ -262,7 +254,7 @@ class Coefficients:
                 positive @ np.abs(x.low) + negative @ np.abs(x.high),
                 positive @ np.abs(x.high) + negative @ np.abs(x.low),
             )
-            lost = gamma(self.lengths + 3.0), self.lengths * UNDERFLOW
+            lost = gamma(self.lengths + 3.0), self.lengths * SMALLEST
             spread = 0.0 if self.radius is None else self._radii @ size(x)
             errors = [relative + lost[1] + spread for relative in (lost[0] * sizes[0], lost[0] * sizes[1])]
         made = Interval(interval(low, low, errors[0]).low, interval(high, high, errors[1]).high)
@@ -286,7 +278,7 @@ class Coefficients:
         if self.is_exact and other.is_exact and counts.data.max(initial=0.0) <= 1.0:
             if self.is_binary or other.is_binary:
                 return Coefficients(_like(counts, values))
-        radius = gamma(counts.data + 1.0) * _laid_out(A @ B, counts) + counts.data * UNDERFLOW
+        radius = gamma(counts.data + 1.0) * _laid_out(A @ B, counts) + counts.data * SMALLEST
         mine = None if self.radius is None else _with(self, self.radius)
         theirs = None if other.radius is None else _with(other, other.radius)
         for left, right in ((A, theirs), (mine, B), (mine, theirs)):

@@ -189,18 +189,18 @@ class DescribedRegularizer(Regularizer):
                 f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
                 "it."
             )
-        worst = self._proved(inside)[1]
+        value, worst = self._proved(inside)
         if worst >= 0.0:
             raise ProblemError(
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
                 "Pass a point with h < 0: the repair of d mixes d with it."
             )
-        if not np.isfinite(self._proved(inside)[0]) or self._graph.minorant(inside, self._multipliers(None)) is None:
+        if not np.isfinite(value) or self._graph.minorant(inside, self._multipliers(None)) is None:
             raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
 
     @cached_property
     def _caps(self) -> Interval:
-        return exact_caps(self.domain)
+        return exact_caps(self.domain, self.domain.upper)
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -245,6 +245,7 @@ class DescribedRegularizer(Regularizer):
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
         value, worst = self._proved(d)
+        # The value of a subclass in closed form may be below what is proved.
         return allowance(self.value(d), value) if worst <= 0.0 else np.inf
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:

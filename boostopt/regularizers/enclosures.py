@@ -58,9 +58,11 @@ def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
     return Interval(np.where(changed & (down > 0.0), low, x), np.where(changed & (up > 0.0), high, x))
 
 
-def exact_caps(domain: CappedSimplex) -> Interval:
-    """Return intervals of the caps of a capped simplex: c / nu, or c / sum c where nu is above that sum by rounding."""
-    rounded = domain.upper
+def exact_caps(domain: CappedSimplex, rounded: Float[Array, " n"]) -> Interval:
+    """Return intervals of caps of a capped simplex, some of `domain.upper`, which are rounded.
+
+    The exact ones are c / nu, or c / sum c where nu is above that sum by rounding.
+    """
     missing = max(1.0 - math.fsum(domain.c.tolist()) / domain.nu, 0.0)
     room = (missing + UNIT * (missing > 0.0)) * rounded
     low, high = np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf)

@@ -11,7 +11,6 @@ at the x and the d that were used: what they may lose to rounding is counted the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from boostopt.expressions import cones_of, cp
 from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base
 from boostopt.formulas.compiled import Compiler, Function
 from boostopt.formulas.convexity import Formula, Range, convex
-from boostopt.formulas.intervals import UNIT, Interval, allowance, point
+from boostopt.formulas.intervals import Interval, allowance, point
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.reading import INTERIOR_ONLY, latex_of, no_parameters, text_of
 from boostopt.formulas.sizes import Bends
@@ -34,7 +33,7 @@ from boostopt.formulas.tangents import Tangents
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
-from boostopt.regularizers.enclosures import Enclosures, feasible_box
+from boostopt.regularizers.enclosures import Enclosures, exact_caps, feasible_box
 from boostopt.regularizers.formula_reading import copies_fault, read_formula, read_parameters, read_reference
 from boostopt.regularizers.separable import Separable, mixed
 from boostopt.regularizers.statements import Statement, with_caps
@@ -144,20 +143,15 @@ class FormulaRegularizer(Separable):
         """The boxes on which f must be convex, one of each kind."""
         kinds = self._kinds[0].T
         names = {name: point(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
-        names["u"] = self._caps(kinds[0])
+        names["u"] = exact_caps(self.domain, kinds[0])
         ends = Sum(()), of_base(Base("name", name="u"))
         return Range("d", np.zeros(kinds.shape[1]), names["u"].high, names, ends)
 
-    def _caps(self, rounded: Float[Array, " n"]) -> Interval:
-        """Return the exact caps: c / nu, or c / sum c where nu is above that sum by rounding."""
-        missing = max(1.0 - math.fsum(self.domain.c.tolist()) / self.domain.nu, 0.0)
-        room = (missing + UNIT * (missing > 0.0)) * rounded
-        return Interval(np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf))
-
     @cached_property
     def _tangents(self) -> Tangents:
-        names = {**{name: point(value) for name, value in self.names.items()}, "u": self._caps(self.live_upper)}
-        return Tangents(self._formula, "d", names, point(np.zeros(len(self.live_upper))), names["u"], self._slope)
+        caps = exact_caps(self.domain, self.live_upper)
+        names = {**{name: point(value) for name, value in self.names.items()}, "u": caps}
+        return Tangents(self._formula, "d", names, point(np.zeros(len(self.live_upper))), caps, self._slope)
 
     @cached_property
     def _functions(self) -> tuple[Function, Function, Function]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostopt.formulas.intervals import Interval
+from boostopt.formulas.intervals import Interval, point
 from boostopt.minorants.enclosures import total
 from boostopt.shapes import Array, Float
 
@@ -86,8 +86,7 @@ class Entrywise(Rule):
         v = points[0]
         if not (v > self.domain_low).all() or not np.isfinite(v).all():
             return None
-        at = Interval(v, v)
-        slopes, values = self.slopes(v), self.values([at])
+        slopes, values = self.slopes(v), self.values([point(v)])
         ends = (slopes.low, slopes.high, values.low, values.high)
         # What has multiplier 0 may be as steep as it likes.
         if not all((np.isfinite(end) | ((mu.low == 0.0) & (mu.high == 0.0))).all() for end in ends):
@@ -96,7 +95,7 @@ class Entrywise(Rule):
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
         """Return phi(v) - phi'(v) v."""
-        return values + -(slopes * Interval(v, v))
+        return values + -(slopes * point(v))
 
 
 def lowest(mu: Interval, x: Interval) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt.formulas.intervals import ELEMENTARY, Interval, point
 from boostopt.minorants.atoms.base import Entrywise
-from boostopt.minorants.enclosures import UNIT, absolute, interval, reciprocal
+from boostopt.minorants.enclosures import UNIT, interval, reciprocal
 from boostopt.shapes import Array, Float
 
 
@@ -110,7 +110,7 @@ class Huber(Entrywise):
         self.M = M
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
-        x = absolute(arguments[0])
+        x = arguments[0].absolute
         ends = [self._value(end) for end in (x.low, x.high)]
         return Interval(ends[0].low, ends[1].high)
 

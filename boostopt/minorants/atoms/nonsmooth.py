@@ -13,7 +13,7 @@ import numpy as np
 from boostopt.formulas.intervals import Interval, point
 from boostopt.minorants.atoms.base import Groups
 from boostopt.minorants.atoms.means import norm
-from boostopt.minorants.enclosures import absolute, column_sums, interval
+from boostopt.minorants.enclosures import column_sums, interval
 from boostopt.minorants.kinks import Ball, Largest
 from boostopt.shapes import Array, Float
 
@@ -29,7 +29,7 @@ class Norm(Groups):
         self.kink: Ball = kink
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
-        x = absolute(self.columns(arguments[0]))
+        x = self.columns(arguments[0]).absolute
         return Interval(norm(x.low, self.p).low, norm(x.high, self.p).high)
 
     def pullback(

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from boostopt.formulas.intervals import Interval, point
+from boostopt.formulas.intervals import SMALLEST, Interval, point
 from boostopt.minorants.atoms.base import Groups, Rule
 from boostopt.minorants.enclosures import (
     INFLATION,
-    UNDERFLOW,
     UNIT,
-    absolute,
     column_sums,
     gamma,
     interval,
@@ -34,9 +32,8 @@ class SquaresOverNumber(Groups):
         self.k = k
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
-        x, y = absolute(self.columns(arguments[0])), arguments[1]
-        sums = column_sums(Interval(x.low, x.high) * Interval(x.low, x.high))
-        made = sums * reciprocal(y)
+        y = arguments[1]
+        made = column_sums(_squares(self.columns(arguments[0]))) * reciprocal(y)
         low, high = np.maximum(np.where(y.high > 0.0, made.low, -np.inf), 0.0), made.high
         return Interval(low, np.where(y.low > 0.0, high, np.inf))
 
@@ -55,7 +52,7 @@ class SquaresOverNumber(Groups):
 
 
 def _squares(x: Interval) -> Interval:
-    sizes = absolute(x)
+    sizes = x.absolute
     return sizes * sizes
 
 
@@ -107,7 +104,7 @@ class QuadraticForm(Rule):
             Pm, spread = self.P @ m, absolutes @ sizes
             value = float(m @ Pm)
             lost = 2.0 * float(np.abs(Pm) @ r) + float(r @ (absolutes @ r))
-            lost += float(gamma(2.0 * n + 4.0)) * float((sizes + 2.0 * r) @ spread) + n * n * UNDERFLOW
+            lost += float(gamma(2.0 * n + 4.0)) * float((sizes + 2.0 * r) @ spread) + n * n * SMALLEST
             if self.spread is not None:
                 lost += float(size(x) @ (self.spread @ size(x)))
         made = interval(np.array([value]), np.array([value]), np.array([lost]))
@@ -124,7 +121,7 @@ class QuadraticForm(Rule):
         n = len(v)
         with np.errstate(all="ignore"):
             Pv, sizes = self.P @ v, np.abs(self.P) @ np.abs(v)
-            lost = float(gamma(n + 2.0)) * sizes + n * UNDERFLOW
+            lost = float(gamma(n + 2.0)) * sizes + n * SMALLEST
             if self.spread is not None:
                 lost = lost + self.spread @ np.abs(v)
         slopes = interval(Pv, Pv, lost)
@@ -143,7 +140,7 @@ def _shift(P: Float[Array, "n n"]) -> float:
     trace = float(np.trace(P))
     if trace < 0.0 or ((np.diag(P) < 0.0).any() and trace <= 0.0):
         return np.inf
-    lost = 2.0 * float(gamma(n + 3.0)) * trace * INFLATION + n * n * 4.0 * UNDERFLOW
+    lost = 2.0 * float(gamma(n + 3.0)) * trace * INFLATION + n * n * 4.0 * SMALLEST
     if not P.any():
         return 0.0
     if _has_factor(P - np.diag(np.full(n, 2.0 * lost))):
