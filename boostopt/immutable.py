@@ -129,10 +129,11 @@ def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
         return tuple(immutable_value(each, seen) for each in value)
     if type(value) is dict:
         return {key: immutable_value(each, seen) for key, each in value.items()}
-    if isinstance(value, HasImmutableArrays) or (dataclasses.is_dataclass(value) and _is_ours(type(value))):
-        make_arrays_immutable(value, seen)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type) and not _is_ours(type(value)):
+    if isinstance(value, type) or not (isinstance(value, HasImmutableArrays) or dataclasses.is_dataclass(value)):
+        return value
+    if not isinstance(value, HasImmutableArrays) and not _is_ours(type(value)):
         return immutable_record(value, seen)
+    make_arrays_immutable(value, seen)
     return value
 
 

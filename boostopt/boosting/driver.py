@@ -295,11 +295,13 @@ class Loop:
 
     def _rule(self, view: View) -> str:
         """Return the words of the first rule that holds, "" if none does."""
-        for rule in () if (broken := self._broken(view)) else self.rules:
+        if broken := self._broken(view):
+            return broken
+        for rule in self.rules:
             with writes_named(f"the rule {rule.name!r}"):
                 if rule.holds(view):
                     return rule.words(view)
-        return broken
+        return ""
 
     def _broken(self, view: View) -> str:
         """Return that the guarantee is broken, on which rules rely; "" if it is not."""

@@ -15,7 +15,6 @@ from boostopt.data.contents import Contents
 from boostopt.data.labels import is_missing, missing_label
 from boostopt.data.tables import (
     MISSING,
-    TRUTH,
     Numbers,
     Rows,
     is_number,
@@ -24,6 +23,7 @@ from boostopt.data.tables import (
     places,
     read_table,
     to_numbers,
+    truth_value,
 )
 from boostopt.errors import DataError, listed_briefly, unknown_name
 from boostopt.shapes import Array, Float
@@ -168,7 +168,7 @@ def _to_features(cells: Sequence[str]) -> list[float]:
 
 def _truth_as_number(cell: str) -> str:
     """Return 1 or 0 for a truth value, and any other cell as it is."""
-    truth = TRUTH.get(cell.strip())
+    truth = truth_value(cell.strip())
     return cell if truth is None else str(int(truth))
 
 
