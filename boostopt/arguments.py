@@ -102,6 +102,13 @@ def seed(name: str, value: object) -> int:
     return whole(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.")
 
 
+def generator(name: str, value: object) -> np.random.Generator:
+    """Return a random generator: itself, that of a seed, or one without a seed for None."""
+    if value is None or isinstance(value, np.random.Generator):
+        return np.random.default_rng(value)
+    return np.random.default_rng(seed(name, value))
+
+
 def flag(name: str, value: object, advice: str = "Pass one of the two.", error: Raised = OptionError) -> bool:
     """Return a flag; 0 and 1 are flags too."""
     plain: Any = _plain(value)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.arguments import seed, whole
+from boostopt.arguments import generator, whole
 from boostopt.oracles.base import Query
 from boostopt.oracles.decision_stumps import DecisionStumps
 from boostopt.oracles.examples import Labelled, features_and_signs, labelled
@@ -76,20 +75,17 @@ def boosted_stump_matrix(
         t is smaller than 1, or the seed is negative.
     """
     t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
-    if random_state is not None and not isinstance(random_state, np.random.Generator):
-        random_state = seed("random_state", random_state)
-    rng = np.random.default_rng(random_state)
+    rng = generator("random_state", random_state)
     features, labels = features_and_signs(X, y)
     examples = labelled(features, labels, c)
-    oracle = _sample(examples, rng)
-    chosen = _boosted(oracle, t, rng)
+    stumps = _boosted(_sample(examples, rng), t, rng)
     dense = features.toarray() if scipy.sparse.issparse(features) else features
-    columns = [stump(dense).astype(np.int8) * labels for stump in chosen]
-    if len(columns) < t:
-        columns += [stump(dense).astype(np.int8) * labels for stump in _further(dense, examples, chosen, t, rng)]
-    if not columns:  # all features are constant: so is the only hypothesis
-        columns = [labels if examples.c @ examples.y >= 0.0 else -labels]
-    return np.stack(columns, axis=1)
+    if len(stumps) < t:
+        stumps += _further(dense[examples.rows], examples, stumps, t, rng)
+    if not stumps:  # all features are constant: so is the only hypothesis
+        sign = 1 if examples.c @ examples.y >= 0.0 else -1
+        stumps = [Stump(0, -math.inf, sign, dense.shape[1])]
+    return np.stack([stump(dense).astype(np.int8) * labels for stump in stumps], axis=1)
 
 
 def _sample(examples: Labelled, rng: np.random.Generator) -> DecisionStumps:
@@ -124,14 +120,12 @@ def _boosted(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> list[S
 
 def _further(
     X: Float[Array, "N features"], examples: Labelled, chosen: list[Stump], t: int, rng: np.random.Generator
-) -> Iterator[Stump]:
+) -> list[Stump]:
     """Draw further stumps until there are t, in the direction of their feature."""
     signs = {stump.feature: stump.sign for stump in chosen}
     places = {(stump.feature, stump.threshold) for stump in chosen}
-    missing = t - len(chosen)
-    for feature, threshold in draw_stumps(X[examples.rows], t, rng):
-        if (feature, threshold) not in places and missing:
-            above = np.where(X[examples.rows, feature] > threshold, examples.c, -examples.c)
-            sign = signs.setdefault(feature, 1 if above @ examples.y >= 0.0 else -1)
-            yield Stump(feature, threshold, sign, X.shape[1])
-            missing -= 1
+    drawn = [place for place in draw_stumps(X, t, rng) if place not in places][: t - len(chosen)]
+    for feature, threshold in drawn:
+        above = np.where(X[:, feature] > threshold, examples.c, -examples.c)
+        signs.setdefault(feature, 1 if above @ examples.y >= 0.0 else -1)
+    return [Stump(feature, threshold, signs[feature], X.shape[1]) for feature, threshold in drawn]

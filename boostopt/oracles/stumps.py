@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.arguments import seed, whole
+from boostopt.arguments import generator, whole
 from boostopt.oracles.examples import features_and_signs
 from boostopt.rows.thresholds import between_all
 from boostopt.shapes import Array, Float, Int8
@@ -48,9 +48,7 @@ def stump_matrix(
     if scipy.sparse.issparse(features):
         features = features.toarray()
     t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
-    if random_state is not None and not isinstance(random_state, np.random.Generator):
-        random_state = seed("random_state", random_state)
-    rng = np.random.default_rng(random_state)
+    rng = generator("random_state", random_state)
     stumps = [features[:, j] > threshold for j, threshold in draw_stumps(features, -(-t // 2), rng)]
     if not stumps:
         stumps = [np.ones(len(labels), dtype=bool)]
