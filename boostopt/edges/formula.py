@@ -145,7 +145,8 @@ class FormulaEdges(EdgeFunction):
         return allowance(self.value(e), self._values(e, unit * mass).total().high)
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        return allowance(self.conjugate(w), self._conjugates(w).total().high)
+        bounds = self._conjugates(w)
+        return allowance(float(bounds.high.sum()), bounds.total().high)
 
     def epigraph(self, t: int) -> Epigraph | None:
         """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""
