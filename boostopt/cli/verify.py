@@ -91,7 +91,7 @@ def verify_command(
         if class_weight is not None and not classifier:
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
-        file = CertificateFile.of(certificate)
+        file = CertificateFile.load(certificate)
         dataset = files.load(data).in_order(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":

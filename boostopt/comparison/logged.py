@@ -100,7 +100,7 @@ ATTEMPT = Keys(
 def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
     """Return the kind of a failed solve, one of `FAILURES`; the end of its process counts before the solver's words."""
     last = log[-1] if log else LoggedAttempt()
-    end = ProcessEnd.of(last.status or "")
+    end = ProcessEnd.from_text(last.status or "")
     if end is ProcessEnd.CRASHED:
         return FailureKind.CRASHED.value
     if end is ProcessEnd.KILLED:

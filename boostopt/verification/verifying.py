@@ -77,7 +77,7 @@ def verify(
         holds by the bounded recomputation but that exact arithmetic does not decide.
     """
     exact = flag("exact", exact)
-    return CertificateFile.of(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
+    return CertificateFile.load(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class CertificateFile:
     fault: str = ""
 
     @classmethod
-    def of(cls, path: str | PathLike[str]) -> CertificateFile:
+    def load(cls, path: str | PathLike[str]) -> CertificateFile:
         """Read the text of a file."""
         source = file_path("path", path)
         try:
@@ -150,7 +150,7 @@ class CertificateFile:
 
 def subject(path: str | PathLike[str]) -> str:
     """Return the subject of a certificate file, "program" or "class"; "" if the file cannot be read."""
-    return CertificateFile.of(path).subject
+    return CertificateFile.load(path).subject
 
 
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:

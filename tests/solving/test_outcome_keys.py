@@ -22,9 +22,9 @@ def test_the_words_for_failures_and_ends_of_processes_stay() -> None:
 
 
 def test_a_solvers_own_status_is_no_end_of_its_process() -> None:
-    assert ProcessEnd.of("crashed") is ProcessEnd.CRASHED
-    assert ProcessEnd.of("killed after 3.0 s") is ProcessEnd.KILLED
+    assert ProcessEnd.from_text("crashed") is ProcessEnd.CRASHED
+    assert ProcessEnd.from_text("killed after 3.0 s") is ProcessEnd.KILLED
     for status in ("", "optimal", "killed by the node limit", "crashed basis"):
-        assert ProcessEnd.of(status) is None
+        assert ProcessEnd.from_text(status) is None
     own = LoggedAttempt(status="killed by the node limit")
     assert kind_of_failure([own], "") == "gives up"

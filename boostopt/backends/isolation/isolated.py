@@ -41,7 +41,7 @@ class ProcessEnd(StrEnum):
     NOT_ISOLATED = "not isolated"
 
     @classmethod
-    def of(cls, status: str) -> ProcessEnd | None:
+    def from_text(cls, status: str) -> ProcessEnd | None:
         """Return the end that a status states, KILLED with the seconds after it; None for a solver's own status."""
         if status.startswith(f"{cls.KILLED} after "):
             return cls.KILLED
