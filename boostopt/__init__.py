@@ -14,8 +14,8 @@ Names are loaded on first use, so that `import boostopt` loads no solver and no 
 
 from typing import Any
 
-from boostopt.certificates.saving import register
-from boostopt.lazy import attach
+from boostopt._utils.lazy_names import attach
+from boostopt.certificates.file_writers import register
 
 __version__ = "0.1.0"
 
@@ -24,14 +24,14 @@ __getattr__, __dir__, __all__ = attach(__name__)
 
 def _save(*arguments: Any) -> None:
     """Save the certificate of a program, by a module that is loaded now."""
-    from boostopt.verification.writing import save
+    from boostopt.verification.certificate_files import save
 
     save(*arguments)
 
 
 def _save_class(*arguments: Any) -> None:
     """Save the certificate of a run over its class, by a module that is loaded now."""
-    from boostopt.verification.classes import save_class
+    from boostopt.verification.class_certificate_files import save_class
 
     save_class(*arguments)
 

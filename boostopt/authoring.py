@@ -1,18 +1,40 @@
 """Names for pages of `formulations/`, and for formulations, regularizers and backends of one's own."""
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.profiles import Profile
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.formula import FormulaEdges, edge_formula
-from boostopt.edges.intercept import InterceptEdges
-from boostopt.edges.linear import LinearEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.edges.penalties import BallEdges, ElasticEdges, OneNormEdges
-from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.edges.tied import TiedEdges
+from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron
+from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.formula_edges import FormulaEdges, edge_formula
+from boostopt.functions.edge_functions.intercept import InterceptEdges
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
+from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.functions.regularizers.margin_statistics import MarginVariance, Shortfall
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
+from boostopt.functions.regularizers.power_divergence import PowerDivergence
+from boostopt.functions.regularizers.relative_entropy import (
+    LogExponentialLoss,
+    RelativeEntropy,
+    UnnormalizedRelativeEntropy,
+)
+from boostopt.functions.regularizers.separable import Separable, SeparableSum
+from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula
+from boostopt.functions.regularizers.weighted_squares import Squares
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.labelled_problems import maximize, minimize
 from boostopt.programs.parameters import (
     CANONICAL,
     COUNT,
@@ -28,27 +50,9 @@ from boostopt.programs.parameters import (
     interval,
     parameter,
 )
-from boostopt.programs.printed import maximize, minimize
 from boostopt.programs.program import Examples
-from boostopt.programs.progress import Progress
-from boostopt.programs.prototyping import prototype
-from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer
-from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.formula import FormulaRegularizer, formula
-from boostopt.regularizers.hinge import Hinge
-from boostopt.regularizers.loss import Loss
-from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
-from boostopt.regularizers.margin_sums import MarginVariance, Shortfall
-from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
-from boostopt.regularizers.power_divergence import PowerDivergence
-from boostopt.regularizers.relative_entropy import LogExponentialLoss, RelativeEntropy, UnnormalizedRelativeEntropy
-from boostopt.regularizers.separable import Separable, SeparableSum
-from boostopt.regularizers.squares import Squares
-from boostopt.regularizers.tilted import Tilted
-from boostopt.shapes import Array, Float
+from boostopt.programs.prototype import prototype
+from boostopt.programs.step_rule_state import Progress
 
 __all__ = [
     "CANONICAL",

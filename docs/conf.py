@@ -63,9 +63,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!boostopt\.).*"),
     (
         "py:class",
-        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|classifiers\.reweighting_there\.\w+|"
-        r"arrays\.Collection|oracles\.\w+\.Distributed\w+|regularizers\.enclosures\.Enclosures|"
-        r"regularizers\.relative_entropy\.E|comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"boostopt\.(programs\.\w+\.(P|Page)|rows\.(?!margin_matrix\.Margins)\w+\.\w+|"
+        r"ensembles\.distributed_reweighting\.\w+|_utils\.array_validation\.Collection|oracles\.[\w.]+\.Distributed\w+|"
+        r"functions\.regularizers\.(weight_enclosures\.Enclosures|relative_entropy\.E)|"
+        r"comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]
 

@@ -18,8 +18,8 @@ from markup import escaped, fenced, table, values_in, write_folder
 import boostopt
 from boostopt import Formulation, Program
 from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, NormPenalty
-from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import set_anew
+from boostopt.boosting.registry import page_of
 from boostopt.programs.parameters import Parameter
 from boostopt.typesetting import PageText, markdown_page, parse_page, typeset_prose
 

@@ -28,7 +28,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from boostopt.files import replace_file
+from boostopt._utils.files import replace_file
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"

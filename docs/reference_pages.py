@@ -33,7 +33,8 @@ class Page:
     module
         The module that users import the names from.
     part
-        The package, below `boostopt`, that defines them; "" for all names that the module's other pages leave.
+        The package, below `boostopt`, that defines them and has no page for a package within; "" for all names that the
+        module's other pages leave.
     about
         The purpose of the names, as Markdown.
     also
@@ -56,11 +57,11 @@ PAGES = (
         "",
         "The names that you get with `import boostopt`. Each is loaded on first use.",
         also=(
-            "data.answers.Answer",
+            "data.answer_files.Answer",
             "comparison.failures.Failure",
-            "comparison.options.BenchmarkOptions",
-            "comparison.rows.Row",
-            "comparison.origin.Origin",
+            "comparison.benchmark_options.BenchmarkOptions",
+            "comparison.solve_record.Row",
+            "comparison.provenance.Origin",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",
         ),
@@ -76,15 +77,15 @@ PAGES = (
         "regularizers",
         "boostopt.authoring: regularizers",
         "boostopt.authoring",
-        "regularizers",
+        "functions",
         "The functions F of the [template](../template.md), and the interface of your own F.",
-        also=("regularizers.base.Stationarity", "regularizers.statements.Statement"),
+        also=("functions.regularizers.base.Stationarity", "functions.statements.Statement"),
     ),
     Page(
         "edges",
         "boostopt.authoring: edge functions",
         "boostopt.authoring",
-        "edges",
+        "functions.edge_functions",
         "The functions G of the [template](../template.md), and the interface of your own G.",
     ),
     Page(
@@ -103,15 +104,15 @@ PAGES = (
         also=(
             "boosting.rules.View",
             "boosting.problem.Problem",
-            "boosting.soft_margin.Goal",
-            "boosting.collected.Collected",
-            "boosting.collected.Entered",
-            "boosting.history.History",
-            "boosting.history.Kept",
-            "boosting.history.Sparse",
-            "boosting.state.State",
-            "boosting.state.Bounds",
-            "boosting.record.Record",
+            "objectives.soft_margin.Goal",
+            "boosting.column_pool.Collected",
+            "boosting.column_pool.Entered",
+            "boosting.run.history.History",
+            "boosting.run.history.Kept",
+            "boosting.run.history.Sparse",
+            "boosting.run.state.State",
+            "boosting.run.state.Bounds",
+            "boosting.run.run_data.Record",
         ),
     ),
     Page(
@@ -120,7 +121,7 @@ PAGES = (
         "boostopt.oracles",
         "",
         "The oracles that find hypotheses, and the interface of your own oracle.",
-        also=("oracles.features.Features", "oracles.kernel.Kernel"),
+        also=("oracles.features.Features", "oracles.kernels.kernel.Kernel"),
     ),
     Page(
         "estimators",
@@ -143,7 +144,7 @@ PAGES = (
         "boostopt.pictures",
         "",
         "Functions that draw pictures: see [pictures](../pictures.md).",
-        also=("pictures.regions.Decides", "boosting.dynamics.Cycle"),
+        also=("pictures.decision_regions.Decides", "boosting.dynamics.Cycle"),
     ),
     Page(
         "verification",
@@ -171,7 +172,7 @@ PAGES = (
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
 )
 
-ANNOTATIONS = "boostopt.shapes"
+ANNOTATIONS = "boostopt._utils.array_types"
 
 
 def write_reference_pages(folder: Path) -> None:
@@ -192,7 +193,7 @@ def write_reference_pages(folder: Path) -> None:
 def _by_home(page: Page) -> dict[str, dict[str, Any]]:
     """Return the names of a page, as users write them, with their objects, by the module that defines them."""
     module = import_module(page.module)
-    other_parts = {other.part for other in PAGES if other.module == page.module and other.part}
+    parts = [other.part for other in PAGES if other.module == page.module and other.part]
     found: dict[str, dict[str, Any]] = {}
     for node in ast.walk(ast.parse(_imports_of(module))):
         if not isinstance(node, ast.ImportFrom):
@@ -200,8 +201,8 @@ def _by_home(page: Page) -> dict[str, dict[str, Any]]:
         home = resolve_name("." * node.level + (node.module or ""), str(module.__package__))
         if not home.startswith("boostopt.") or home == ANNOTATIONS:
             continue
-        part = home.split(".")[1]
-        if not (part == page.part if page.part else part not in other_parts):
+        within = (part for part in parts if f"{home}.".startswith(f"boostopt.{part}."))
+        if max(within, key=len, default="") != page.part:
             continue
         for name in sorted({alias.name for alias in node.names} & set(module.__all__)):
             value = getattr(module, name)

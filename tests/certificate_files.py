@@ -11,8 +11,8 @@ import numpy as np
 
 from boostopt import Program, get_formulation
 from boostopt.verification import Verification, save, verify
-from boostopt.verification.parsing import Rejected
-from boostopt.verification.reading import read
+from boostopt.verification.trusted_kernel.certificate_schema import read
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
 
 CASES = (
     "cap",

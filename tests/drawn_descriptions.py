@@ -18,17 +18,17 @@ import numpy as np
 from twins import exact_edges, program
 
 from boostopt import ProblemError
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.formulas.intervals import Interval
-from boostopt.minorants.graph import Graph
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.enclosures import exact_caps, feasible_box, support_bound
-from boostopt.regularizers.tilted import Tilted
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.formulas.intervals import Interval
+from boostopt.functions.minorants.expression_graph import Graph
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.weight_enclosures import exact_caps, feasible_box, support_bound
 
 DIGITS = 100
 mp = mpmath.mp.clone()

@@ -14,13 +14,13 @@ from boostopt import benchmark, boost, compare, get_formulation
 from boostopt.backends import get_backend
 from boostopt.backends.base import Deadline, Task
 from boostopt.boosting import boosters
-from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.saving import Writer
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.run.run_file import Writer
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, GivenMargins, KernelColumns, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Query
-from boostopt.oracles.fitted import Fitted
-from boostopt.oracles.saving import to_state
+from boostopt.oracles.hypothesis_state import to_state
+from boostopt.oracles.learners.fitted import Fitted
 from boostopt.verification import save
 
 N = 24

@@ -12,12 +12,12 @@ import cvxpy as cp
 import numpy as np
 from twins import program
 
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.maximum import MaximumEdge
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 from boostopt.programs.program import Program
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
 
 REGULARIZERS: dict[str, Callable[[Any, np.ndarray], Any]] = {
     "distance in total": lambda d, a: 0.5 * cp.norm1(d - a),

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.expressions import cones_of, slopes, solve_roughly
+from boostopt._utils.cvxpy_tools import cones_of, slopes, solve_roughly
 
 AT = np.array([0.5, 0.25, 2.0])
 M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])

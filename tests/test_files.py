@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boostopt import DataError
-from boostopt.files import Keys, half_written, read_npz, replace_file, same_place, save_arrays, written
+from boostopt._utils.files import Keys, half_written, read_npz, replace_file, same_place, save_arrays, written
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 
 from boostopt import Margins, ProblemError
-from boostopt.margins import BLOCK_ROWS
+from boostopt.rows.margin_matrix import BLOCK_ROWS
 
 
 def storages(U: np.ndarray) -> list[Margins]:

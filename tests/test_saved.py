@@ -13,7 +13,7 @@ from certificate_files import taken
 from saved.write import BOOSTERS, N, examples, oracles
 
 from boostopt import boost, verify
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.comparison import documents
 from boostopt.estimators import MarginBoostClassifier
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostopt.regularizers.binary_entropy import BinaryEntropy
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "theorems.md").read_text(encoding="utf-8")

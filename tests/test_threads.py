@@ -19,15 +19,14 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import boostopt
+from boostopt._utils.blas_threads import Limit, at_most, most_threads, one_thread
+from boostopt._utils.environment import THREAD_VARIABLES
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.backends.isolation.process import close
-from boostopt.classifiers import margin_boost
+from boostopt.backends.isolation.worker_process import close
 from boostopt.comparison import benchmark
 from boostopt.comparison.documents import load
-from boostopt.comparison.machine import THREAD_VARIABLES
-from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
+from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier, margin_boost
 from boostopt.oracles.rbf import fitting
-from boostopt.threads import Limit, at_most, most_threads, one_thread
 
 GIVEN = 3
 """Threads that the tests give BLAS: whatever the machine has, it is another number than one."""

@@ -689,7 +689,7 @@ class Settings:
 
 
 def test_what_is_immutable_stays_so() -> None:
-    from boostopt.immutable import as_immutable, as_read_only, immutable_value, is_immutable
+    from boostopt._utils.immutable_arrays import as_immutable, as_read_only, immutable_value, is_immutable
 
     arrays: list[Any] = [
         U,

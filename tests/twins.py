@@ -13,9 +13,9 @@ import pytest
 from problems import slow_capped_softmax
 
 import boostopt
-from boostopt.edges.base import EdgeFunction
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.program import Examples, Program
-from boostopt.regularizers.base import Regularizer
 
 Value = Callable[[np.ndarray], float]
 

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.margins import Margins
+from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.program import Program
-from boostopt.regularizers.base import Regularizer
+from boostopt.rows.margin_matrix import Margins
 
 COSTLY = frozenset({"cones", "latex", "T", "real", "imag", "flat", "base", "data", "text"})
 """Attributes that are no arrays of a program, or take long."""

@@ -7,9 +7,9 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
+from boostopt._utils.user_files import is_path, one_class
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, shown, unknown_name
-from boostopt.sources import is_path, one_class
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -23,10 +23,10 @@ ISOLATED = "isolated:"
 """Prefix of the name of a backend that runs in a process of its own."""
 
 FAMILIES = {
-    "augmented_lagrangian": ("boostopt.backends.papers.augmented_lagrangian", "open_augmented_lagrangian"),
+    "augmented_lagrangian": ("boostopt.backends.classical.augmented_lagrangian", "open_augmented_lagrangian"),
     "cvxpy": ("boostopt.backends.cvxpy.backend", "open_solver"),
     "highs": ("boostopt.backends.highs.backend", "open_highs"),
-    "sqp": ("boostopt.backends.papers.sqp", "open_sqp"),
+    "sqp": ("boostopt.backends.classical.sqp", "open_sqp"),
 }
 """For the part of a name before ":", the module that knows the rest, and its function that opens a name.
 

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import optional, read_fields, text
-from boostopt.arrays import real_numbers
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import real_numbers
+from boostopt._utils.immutable_arrays import ImmutableArrays, immutable_value
+from boostopt._utils.validation import optional, read_fields, text
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
-from boostopt.immutable import ImmutableArrays, immutable_value
+from boostopt.functions.regularizers.separable import Separable
 from boostopt.programs.program import Program
-from boostopt.regularizers.separable import Separable
-from boostopt.shapes import Array, Float
 
 CONES = {
     "linear": "linear constraints",

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
-from boostopt.shapes import Array, Float, Int
 
 ON_A_SIDE = 1e-6
 """By how much a largest weight may miss 1/2 on the inner triangle: what iterating without renormalizing may cost."""

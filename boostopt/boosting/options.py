@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostopt.arguments import (
+from boostopt._utils.validation import (
     choice,
     file_path,
     flag,
@@ -22,15 +22,15 @@ from boostopt.arguments import (
     seconds,
     whole,
 )
-from boostopt.boosting.classifier import AT_ZERO
-from boostopt.boosting.columns import ColumnsPerRound, read_columns
+from boostopt.boosting.column_count import ColumnsPerRound, read_columns
 from boostopt.boosting.problem import STEPS
 from boostopt.boosting.rules import Schedule
-from boostopt.boosting.run import AtZero, Run
+from boostopt.boosting.run.combined_hypothesis import AT_ZERO
+from boostopt.boosting.run.run import AtZero, Run
+from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.boosting.trace import Row
 from boostopt.errors import OptionError, listed, nearest
-from boostopt.oracles.given import AN_EDGE
+from boostopt.oracles.matrix_oracle import AN_EDGE
 from boostopt.programs.formulation import Formulation
 
 

@@ -12,20 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, names, positive
-from boostopt.boosting.pages import run_by_name
-from boostopt.boosting.soft_margin import EPS, Goal, value_slack
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import choice, names, positive
+from boostopt.boosting.registry import run_by_name
 from boostopt.certificates.bounds import as_bound
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import Margins
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.objectives.exact import Aim, aim_of_goal
+from boostopt.objectives.soft_margin import EPS, Goal, value_slack
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.programs.progress import Progress
-from boostopt.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.shapes import Array, Float
+from boostopt.programs.step_rule_state import Progress
+from boostopt.rows.margin_matrix import Margins
 
 EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""
@@ -364,3 +365,8 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
             f"update={update!r} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
             'weights is free. Use update="step", "line_search" or "total".'
         )
+
+
+def aim_of(problem: Problem, total: float) -> Aim | None:
+    """Return what a run of a problem over so many examples is after, as `aim_of_goal` does."""
+    return aim_of_goal(problem.goal, problem.page, problem.first.parameters, problem.examples, total)

@@ -16,20 +16,20 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from boostopt.arguments import instance
-from boostopt.boosting.moves import Move, Update, alone
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import instance
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
-from boostopt.edges.maximum import MaximumEdge
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import State
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.updates.base import Move, Update, alone
 from boostopt.errors import needed
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
-from boostopt.shapes import Array, Float
 
 ALONE = StopReason.ONE_HYPOTHESIS.value
 """Beginning of the reason of a run whose newest hypothesis is right everywhere."""

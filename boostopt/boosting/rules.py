@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt.arguments import number, positive
+from boostopt._utils.validation import number, positive
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
-from boostopt.boosting.state import State
+from boostopt.boosting.run.state import State
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import OptionError
 
 

@@ -15,12 +15,12 @@ from typing import cast
 
 import numpy as np
 
-from boostopt.arguments import number
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.validation import number
 from boostopt.backends.base import WarmStart
-from boostopt.boosting.collected import Collected
-from boostopt.boosting.state import State
+from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.run.state import State
 from boostopt.errors import OptionError
-from boostopt.shapes import Array, Float, Int
 
 ASKED = "asked"
 """Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.certificates.bounds import check_bounds
-from boostopt.certificates.saving import save_certificate
-from boostopt.immutable import ImmutableArrays
-from boostopt.shapes import Array, Float
-from boostopt.text import html_table, interval
+from boostopt.certificates.file_writers import save_certificate
 
 WIDE = 1e-8
 """Scaled gap above which the share of rounding is told."""

@@ -9,15 +9,15 @@ from functools import cached_property
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.certificates.bounds import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
-from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
-from boostopt.immutable import as_immutable
-from boostopt.margins import Margins
-from boostopt.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.shapes import Array, Float
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.rows.margin_matrix import Margins
 
 MASS = 1e-9
 """By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""

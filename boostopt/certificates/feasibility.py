@@ -16,11 +16,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from boostopt.edges.base import EdgeFunction, Polyhedron
-from boostopt.margins import Margins
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.capped_simplex import SUM_ROUNDING
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING
+from boostopt.rows.margin_matrix import Margins
 
 MOVES = 40
 """Least-squares steps before the search is given up."""

@@ -24,15 +24,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt.arguments import choice, number
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.formatting import html_table
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt._utils.validation import choice, number
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
-from boostopt.edges.base import Active, EdgeFunction
-from boostopt.immutable import ImmutableArrays
-from boostopt.margins import Margins
-from boostopt.regularizers.base import Regularizer, Stationarity
-from boostopt.shapes import Array, Bool, Float
-from boostopt.text import html_table
+from boostopt.functions.edge_functions.base import Active, EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer, Stationarity
+from boostopt.rows.margin_matrix import Margins
 
 Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from boostopt.cli import boost, certify, check, compare, export, fit, listing, new, path, predict, report, verify
+from boostopt._utils.standard_streams import give_up_output, steady_streams
 from boostopt.cli.application import app, say_unwritten
-from boostopt.streams import give_up_output, steady_streams
+from boostopt.cli.commands import boost, certify, check, compare, export, fit, new, path, predict, report, verify
+from boostopt.cli.commands import list as listing
 
 __all__ = [
     "app",

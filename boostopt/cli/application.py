@@ -18,9 +18,9 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from boostopt._utils.standard_streams import printable
+from boostopt._utils.user_files import raised_in
 from boostopt.errors import BoostoptError, listed
-from boostopt.sources import raised_in
-from boostopt.streams import printable
 
 PIPE_WIDTH = 160
 """The width of a table if the output is not a terminal and COLUMNS is not set."""

@@ -1,9 +1,9 @@
 """Programs and backends: which backend is right, how fast it reaches which accuracy, and why it fails."""
 
-from boostopt.comparison.benchmarking import GAPS, benchmark
-from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.comparing import Comparison, compare
-from boostopt.comparison.options import BenchmarkOptions
-from boostopt.comparison.rows import Row
+from boostopt.comparison.benchmark import GAPS, benchmark
+from boostopt.comparison.benchmark_options import BenchmarkOptions
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.compare import Comparison, compare
+from boostopt.comparison.solve_record import Row
 
 __all__ = ["GAPS", "Benchmark", "BenchmarkOptions", "Comparison", "Row", "benchmark", "compare"]

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostopt.arguments import file_path
+from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.validation import file_path
 from boostopt.backends.profiles import asked_by_name
-from boostopt.comparison import fields
-from boostopt.comparison.benchmarks import SETTINGS, Benchmark, Settings
-from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.descriptions import describe
-from boostopt.comparison.ledger import KIND, finished_run, parsed
-from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.origin import ORIGIN, Origin
-from boostopt.comparison.records import facts, plain
-from boostopt.comparison.rows import Row, read_row
-from boostopt.comparison.wording import together
+from boostopt.comparison import json_schema as fields
+from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, Settings
+from boostopt.comparison.compare import Comparison
+from boostopt.comparison.provenance import ORIGIN, Origin
+from boostopt.comparison.rendering.phrases import together
+from boostopt.comparison.results_log import KIND, finished_run, parsed
+from boostopt.comparison.solve_record import Row, read_row
 from boostopt.errors import DataError, OptionError
+from boostopt.programs.description import describe
+from boostopt.programs.identity import facts, plain
 
 LARGEST = 1_000_000_000
 """The size in bytes of the largest file that is read."""

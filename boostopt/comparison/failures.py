@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from boostopt.comparison.logged import FAILURES, FailureKind
-from boostopt.comparison.rows import Row
-from boostopt.files import Keys
+from boostopt._utils.files import Keys
+from boostopt.comparison.attempt_record import FAILURES, FailureKind
+from boostopt.comparison.solve_record import Row
 
 WORDS: dict[str, str] = {
     FailureKind.CLAIMS: "claimed an optimum but proved a gap that is too wide",

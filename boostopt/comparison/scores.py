@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boostopt.comparison.rows import Result, Row
-from boostopt.files import Keys
+from boostopt._utils.files import Keys
+from boostopt.comparison.solve_record import Result, Row
 
 SHIFT_SECONDS = 0.01
 """Added to every time under the geometric mean and subtracted again: shorter times are overhead, not solving."""

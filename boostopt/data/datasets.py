@@ -12,18 +12,18 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import file_path, flag, optional, text
-from boostopt.arguments import names as listed_names
-from boostopt.data.columns import DEFAULT_LABEL, labelled_columns, named_columns
-from boostopt.data.contents import Contents, check_weights, of_arrays, of_name, of_svmlight
-from boostopt.data.labels import as_they_are, check_count, two_classes
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.files import kind, lack_of, read_npz
+from boostopt._utils.validation import file_path, flag, optional, text
+from boostopt._utils.validation import names as listed_names
+from boostopt.data.class_labels import as_they_are, check_count, two_classes
+from boostopt.data.csv_tables import SEPARATORS
+from boostopt.data.labelled_tables import DEFAULT_LABEL, labelled_columns, named_columns
 from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
-from boostopt.data.tables import SEPARATORS
+from boostopt.data.source_contents import Contents, check_weights, of_arrays, of_name, of_svmlight
 from boostopt.errors import DataError, OptionError, nearest
-from boostopt.files import kind, lack_of, read_npz
-from boostopt.oracles.boosted_stumps import boosted_stump_matrix
-from boostopt.oracles.stumps import stump_matrix
-from boostopt.shapes import Array, Float, Int8
+from boostopt.oracles.stumps.boosted import boosted_stump_matrix
+from boostopt.oracles.stumps.random_matrix import stump_matrix
 
 EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 """The classification sets that come with scikit-learn; sets with more than two classes need `positive`."""

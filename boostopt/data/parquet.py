@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.data.columns import ENCODE, REMEDY, check_names, feature_names, warn_of_index
-from boostopt.data.contents import Contents
-from boostopt.data.labels import is_missing, missing_label
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.files import LIMIT
+from boostopt.data.class_labels import is_missing, missing_label
+from boostopt.data.labelled_tables import ENCODE, REMEDY, check_names, feature_names, warn_of_index
+from boostopt.data.source_contents import Contents
 from boostopt.errors import DataError, OptionError
-from boostopt.files import LIMIT
-from boostopt.shapes import Array, Float
 
 PARQUET = ".parquet"
 """The ending of a parquet file."""

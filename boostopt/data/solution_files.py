@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from boostopt.data.tables import is_number
+from boostopt.data.csv_tables import is_number
 from boostopt.errors import DataError
 
 WEIGHT = re.compile(r"([dw])_(\d{1,12})")

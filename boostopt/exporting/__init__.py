@@ -6,6 +6,6 @@ export_set
     Write many programs with certified intervals of their optima, for the authors of solvers.
 """
 
-from boostopt.lazy import attach
+from boostopt._utils.lazy_names import attach
 
 __getattr__, __dir__, __all__ = attach(__name__)

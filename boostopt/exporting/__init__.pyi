@@ -1,4 +1,4 @@
-from .sets import export_set as export_set
-from .writing import export as export
+from .export import export as export
+from .program_set import export_set as export_set
 
 __all__: list[str]

@@ -17,9 +17,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.exporting.conic import Cones, ConicProgram
+from boostopt._utils.array_types import Array, Int
+from boostopt.exporting.conic_form import Cones, ConicProgram
 from boostopt.exporting.lines import write_lines
-from boostopt.shapes import Array, Int
 
 VERSION = 3
 """The first version of the format with exponential and power cones."""

@@ -16,9 +16,9 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.exporting.conic import ConicProgram
+from boostopt._utils.array_types import Array, Bool, Float, Int
+from boostopt.exporting.conic_form import ConicProgram
 from boostopt.exporting.lines import write_lines
-from boostopt.shapes import Array, Bool, Float, Int
 
 OBJECTIVE = "objective"
 """Name of the row of the objective."""

@@ -14,10 +14,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from boostopt.arguments import refused
-from boostopt.comparison.records import json_text
+from boostopt._utils.files import half_written, replace_file
+from boostopt._utils.validation import refused
 from boostopt.errors import DataError, listed
-from boostopt.files import half_written, replace_file
+from boostopt.programs.identity import json_text
 
 INDEX = "index.json"
 """The name of the file that describes all others."""

@@ -9,13 +9,13 @@
 An `Instance` is a margin matrix with known answers; the generators of examples return a `Dataset` instead.
 """
 
-from boostopt.instances.base import Instance
-from boostopt.instances.drawn import banana, hypercube, softboost_synthetic
-from boostopt.instances.dynamics import cycle_3x3, cycle_mxm, manifold_4x5
-from boostopt.instances.noisy import long_servedio, outliers
+from boostopt.instances.adaboost_cycles import cycle_3x3, cycle_mxm, manifold_4x5
+from boostopt.instances.approximate_solutions import stalled_criterion
+from boostopt.instances.known_instance import Instance
+from boostopt.instances.label_noise import long_servedio, outliers
 from boostopt.instances.pivots import bad_example_and_hypothesis, iteration_lower_bound, pivot
-from boostopt.instances.practical import stalled_criterion
 from boostopt.instances.reference_numbers import reference
+from boostopt.instances.toy_data import banana, hypercube, softboost_synthetic
 
 __all__ = [
     "Instance",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.instances.base import Instance, checked_between, checked_count, checked_generator
-from boostopt.margins import Margins
-from boostopt.shapes import Array, Float
+from boostopt.instances.known_instance import Instance, checked_between, checked_count, checked_generator
+from boostopt.rows.margin_matrix import Margins
 
 
 def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt.instances.base import Instance
+from boostopt.instances.known_instance import Instance
 
 
 def reference() -> Instance:

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import DataError
-from boostopt.margins import Margins
+from boostopt.functions.regularizers.capped_simplex import project_capped_simplex
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.program import Program
-from boostopt.regularizers.capped_simplex import project_capped_simplex
-from boostopt.shapes import Array, Float
+from boostopt.rows.margin_matrix import Margins
 
 SHARE = 0.1
 """nu / N in all programs that have a nu."""

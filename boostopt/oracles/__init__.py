@@ -61,6 +61,6 @@ as plain numbers. A complete oracle for a given matrix:
 Names are loaded on first use, so that importing this module loads neither SciPy nor scikit-learn.
 """
 
-from boostopt.lazy import attach
+from boostopt._utils.lazy_names import attach
 
 __getattr__, __dir__, __all__ = attach(__name__)

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import whole
+from boostopt._utils.array_types import Array, Float, Num
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt._utils.validation import whole
 from boostopt.errors import OptionError, shown
-from boostopt.immutable import ImmutableArrays
-from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""

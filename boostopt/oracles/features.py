@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.arguments import instance, listed
-from boostopt.arrays import check_unmasked, compressed_rows
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import check_unmasked, compressed_rows
+from boostopt._utils.immutable_arrays import immutable_copy, writes_named
+from boostopt._utils.validation import instance, listed
 from boostopt.errors import ProblemError, shown
-from boostopt.immutable import immutable_copy, writes_named
 from boostopt.oracles.base import Hypothesis
-from boostopt.shapes import Array, Float
 
 
 class Features:

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.arguments import flag
-from boostopt.arrays import is_collection
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import is_collection
+from boostopt._utils.validation import flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
-from boostopt.oracles.elsewhere import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.examples import OracleOfExamples, labelled
+from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
+from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
 from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.ranking import leading
-from boostopt.oracles.sign_columns import cut_at_zero, signs_part
-from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
-from boostopt.rows.kernels import Split
-from boostopt.shapes import Array, Float
+from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
+from boostopt.oracles.top_k import leading
+from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+from boostopt.rows.block_kernels import Split
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from boostopt.arguments import choice, flag
-from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.rows import Result, Row
+from boostopt._utils.validation import choice, flag
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.compare import Comparison
+from boostopt.comparison.rendering.phrases import asked_for, clashes, mean_of, together, why_none
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
-from boostopt.comparison.wording import asked_for, clashes, mean_of, together, why_none
+from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.arguments import benchmark_that_ran
+from boostopt.pictures.sources import benchmark_that_ran
 from boostopt.pictures.style import BLACK, BLUE, GREY, OUTCOMES, RED, Where, look, name_of, panels
 
 LEAST = 1e-16

@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from boostopt.arguments import flag, is_number, refused
-from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.rows import Result
+from boostopt._utils.validation import flag, is_number, refused
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.rendering.phrases import asked_for, seconds
 from boostopt.comparison.scores import Score
-from boostopt.comparison.wording import asked_for, seconds
+from boostopt.comparison.solve_record import Result
 from boostopt.errors import ProblemError
-from boostopt.pictures.arguments import benchmark_that_ran
+from boostopt.pictures.sources import benchmark_that_ran
 from boostopt.pictures.style import BLACK, OUTCOMES, WIDTH, name_of, panels
 
 COLORS = "viridis_r"

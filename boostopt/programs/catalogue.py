@@ -11,10 +11,10 @@ from os import PathLike
 from types import ModuleType
 from typing import Any
 
+from boostopt._utils.user_files import is_path, loaded
 from boostopt.errors import OptionError, shown, unknown_name
-from boostopt.programs.combining import JOIN, combined
 from boostopt.programs.formulation import Formulation
-from boostopt.sources import is_path, loaded
+from boostopt.programs.loss_penalty import JOIN, combined
 
 FOLDER = "boostopt.formulations"
 ENTRY_POINTS = "boostopt.formulations"

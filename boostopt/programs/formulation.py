@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.edges.base import EdgeFunction
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.immutable_arrays import immutable_record
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.immutable import immutable_record
-from boostopt.margins import Margins
-from boostopt.programs.derived import Form, Side, derive
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING
+from boostopt.programs.cvxpy_models import Form, Side, derive
 from boostopt.programs.parameters import (
     LARGEST,
     OF_EXAMPLES,
@@ -34,10 +36,8 @@ from boostopt.programs.parameters import (
     typical,
 )
 from boostopt.programs.program import Examples, Program, made_by_page
-from boostopt.programs.progress import Progress
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.capped_simplex import SUM_ROUNDING
-from boostopt.shapes import Array, Float
+from boostopt.programs.step_rule_state import Progress
+from boostopt.rows.margin_matrix import Margins
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")

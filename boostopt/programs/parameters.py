@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, flag, instance, maker, number, numbers, refused, text
-from boostopt.arrays import real_numbers
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import real_numbers
+from boostopt._utils.immutable_arrays import as_immutable
+from boostopt._utils.validation import choice, flag, instance, maker, number, numbers, refused, text
 from boostopt.errors import ProblemError
-from boostopt.immutable import as_immutable
+from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.programs.program import Examples
-from boostopt.regularizers.capped_softmax import FULL_SUPPORT
-from boostopt.shapes import Array, Float
 
 
 @dataclasses.dataclass(frozen=True)

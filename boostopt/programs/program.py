@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, tolerance
-from boostopt.arrays import real_numbers
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import real_numbers
+from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import parameters_in_words
+from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_record
+from boostopt._utils.validation import choice, tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
-from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
-from boostopt.expressions import cp
-from boostopt.immutable import ImmutableArrays, as_immutable, immutable_record
-from boostopt.margins import Margins
-from boostopt.programs.derived import Form, Side, derive
-from boostopt.regularizers.base import Regularizer
-from boostopt.shapes import Array, Float
-from boostopt.text import parameters_in_words
-from boostopt.threads import one_thread
-from boostopt.typesetting.layout import latex_of_formulas
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.programs.cvxpy_models import Form, Side, derive
+from boostopt.rows.margin_matrix import Margins
+from boostopt.typesetting.page_rendering import latex_of_formulas
 
 if TYPE_CHECKING:
     from boostopt.solving.explanation import Explanation
@@ -286,7 +286,7 @@ class Program(ImmutableArrays):
         options: Mapping[str, Any] | None = None,
     ) -> Solution:
         """Solve the program and certify the answer: the same as `boostopt.solve(program, ...)`."""
-        from boostopt.solving.solving import solve
+        from boostopt.solving.solve import solve
 
         return solve(self, backend, tol, time_limit, start, isolate, merge, options)
 

@@ -9,6 +9,6 @@ The page needs no other file, no script and no network. To make it, you need Jin
 `pip install "boostopt[report]"`.
 """
 
-from boostopt.lazy import attach
+from boostopt._utils.lazy_names import attach
 
 __getattr__, __dir__, __all__ = attach(__name__)

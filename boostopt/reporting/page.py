@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from boostopt.arguments import file_path
-from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.comparing import Comparison
+from boostopt._utils.files import replace_file
+from boostopt._utils.validation import file_path
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.compare import Comparison
 from boostopt.comparison.documents import Document, document
-from boostopt.files import replace_file
-from boostopt.reporting.tools import check_place, check_tools
+from boostopt.reporting.requirements import check_place, check_tools
 
 HERE = Path(__file__).parent
 
@@ -37,7 +37,7 @@ def to_html(result: Comparison | Benchmark | Document) -> str:
         A package that reports need is not installed.
     """
     check_tools()
-    from boostopt.reporting.contents import contents
+    from boostopt.reporting.report_data import contents
 
     return _template().render(c=contents(document(result)))
 
@@ -71,8 +71,8 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    from boostopt.comparison import wording
-    from boostopt.reporting import logs
+    from boostopt.comparison.rendering import phrases as wording
+    from boostopt.reporting import log_sections as logs
 
     environment = Environment(
         loader=FileSystemLoader(HERE),

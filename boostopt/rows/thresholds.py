@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
 
 
 def threshold_between(

@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import counted, html_table, interval
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
-from boostopt.shapes import Array, Float
-from boostopt.text import counted, html_table, interval
 
 NAMED = 3
 """Number of examples or hypotheses that are named."""

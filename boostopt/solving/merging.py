@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Attempt, Capability, Task, Wrapper
 from boostopt.certificates.certificate import Certificate
-from boostopt.margins import SMALL_ENTRIES, Rows
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.shapes import Array, Float
+from boostopt.rows.margin_matrix import SMALL_ENTRIES, Rows
 
 WORTHWHILE, WORTHWHILE_LARGE = 0.7, 0.4
 """Share of the examples that may be left for merging to pay, less where the merged margins need memory that counts.

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
 
-from boostopt.arguments import seconds, tolerance
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.validation import seconds, tolerance
 from boostopt.backends.base import Attempt, WarmStart
 from boostopt.certificates.certificate import Certificate
-from boostopt.certificates.saving import save_certificate
+from boostopt.certificates.file_writers import save_certificate
 from boostopt.errors import SolverFailed
 from boostopt.programs.program import Program
-from boostopt.shapes import Array, Float
 from boostopt.solving.explanation import Explanation, explain
-from boostopt.text import html_table, interval
 
 PHASES = ("build", "canonicalize", "solve", "recover", "certify")
 

@@ -1,9 +1,15 @@
 """A page's docstring as LaTeX and Markdown: it is the only source of the mathematics in notebooks and documentation."""
 
-from boostopt.typesetting.expressions import latex
-from boostopt.typesetting.layout import latex_display, latex_kkt, latex_of_formulas, latex_side_by_side, markdown_page
-from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
-from boostopt.typesetting.prose import typeset_prose
+from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.latex_translator import latex
+from boostopt.typesetting.page_rendering import (
+    latex_display,
+    latex_kkt,
+    latex_of_formulas,
+    latex_side_by_side,
+    markdown_page,
+)
+from boostopt.typesetting.prose_math import typeset_prose
 from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
 
 __all__ = [

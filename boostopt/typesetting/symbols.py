@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from boostopt.typesetting.pages import PageText
-from boostopt.typesetting.tokens import SYMBOLS, Token, tokenize
+from boostopt.typesetting.docstring_parser import PageText
+from boostopt.typesetting.tokenizer import SYMBOLS, Token, tokenize
 
 STANDARD: Mapping[str, str] = {
     "U": "margin matrix, U[n, q] = y_n h_q(x_n) in [-1, 1]: rows are examples, columns hypotheses",

@@ -12,6 +12,6 @@ Verification
     The verdict: accepted or rejected, and why.
 """
 
-from boostopt.lazy import attach
+from boostopt._utils.lazy_names import attach
 
 __getattr__, __dir__, __all__ = attach(__name__)

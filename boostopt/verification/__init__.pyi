@@ -1,7 +1,7 @@
-from .classes import save_class as save_class
-from .verifying import Verification as Verification
-from .verifying import subject as subject
-from .verifying import verify as verify
-from .writing import save as save
+from .certificate_files import save as save
+from .class_certificate_files import save_class as save_class
+from .verify import Verification as Verification
+from .verify import subject as subject
+from .verify import verify as verify
 
 __all__: list[str]

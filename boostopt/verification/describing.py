@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.statements import Statement, stated, states_itself
 from boostopt.programs.program import Examples
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.statements import Statement, stated, states_itself
 
 
 def described_edge(G: EdgeFunction) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import pytest
 import typechecker
 
 import boostopt
-from boostopt import DataError, OptionError, ProblemError, arguments, benchmark, boost, compare, load_dataset, path
+from boostopt import DataError, OptionError, ProblemError, benchmark, boost, compare, load_dataset, path
+from boostopt._utils import validation as arguments
 from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, Regularizer
 from boostopt.boosting import Stabilization
 from boostopt.oracles import DecisionStumps

@@ -14,8 +14,8 @@ from scipy.optimize import minimize
 import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task, WarmStart
-from boostopt.backends.papers.augmented_lagrangian import AugmentedLagrangian, corrective_start
-from boostopt.backends.papers.lagrangian import (
+from boostopt.backends.classical.augmented_lagrangian import AugmentedLagrangian, corrective_start
+from boostopt.backends.classical.lagrangian import (
     Dual,
     Eliminated,
     Lagrangian,
@@ -24,15 +24,15 @@ from boostopt.backends.papers.lagrangian import (
     duals,
     row_multipliers,
 )
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
-from boostopt.edges.linear import LinearEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.edges.tied import TiedEdges
-from boostopt.margins import Margins
-from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.rows.margin_matrix import Margins
 
 pytestmark = pytest.mark.every(2)
 

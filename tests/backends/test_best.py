@@ -8,7 +8,7 @@ from problems import REFERENCE_U
 
 from boostopt import Solution, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.best import CLOSER, Best
+from boostopt.backends.incumbent import CLOSER, Best
 
 PROGRAM = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=3.0)
 

@@ -17,7 +17,7 @@ from problems import (
 )
 
 from boostopt import Program, get_backend, get_formulation, list_backends, list_formulations
-from boostopt.programs.derived import Form, derive
+from boostopt.programs.cvxpy_models import Form, derive
 
 pytestmark = pytest.mark.every(2)
 

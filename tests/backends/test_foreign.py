@@ -14,9 +14,9 @@ from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, ref
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
 from boostopt.backends.base import Attempt, Capability, Task
-from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticSolver
+from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.papers.quadratic import SOLVERS, QuadraticSolver
 
 WORDS = {
     "leave": "SystemExit: 3",

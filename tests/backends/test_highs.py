@@ -29,6 +29,7 @@ from boostopt import (
     get_formulation,
     list_backends,
 )
+from boostopt._utils.files import save_arrays
 from boostopt.authoring import (
     AbsoluteEdge,
     BoundedEdges,
@@ -45,10 +46,9 @@ from boostopt.authoring import (
 from boostopt.backends.base import Attempt, Deadline, WarmStart
 from boostopt.backends.highs import backend as highs
 from boostopt.backends.highs.backend import Handle, Rung
-from boostopt.backends.highs.program import LinearProgram
-from boostopt.edges.base import Epigraph
-from boostopt.edges.tied import TiedEdges
-from boostopt.files import save_arrays
+from boostopt.backends.highs.linear_program import LinearProgram
+from boostopt.functions.edge_functions.base import Epigraph
+from boostopt.functions.edge_functions.tied import TiedEdges
 
 pytestmark = pytest.mark.every(2)
 

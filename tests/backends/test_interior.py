@@ -12,9 +12,9 @@ from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
 
 from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
 from boostopt.backends.base import WarmStart
-from boostopt.backends.interior.folded import Folded, folded
+from boostopt.backends.interior.interior_form import InteriorProblem
+from boostopt.backends.interior.merged_columns import Folded, folded
 from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
-from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import centred
 
 pytestmark = pytest.mark.every(2)

@@ -22,7 +22,7 @@ from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formul
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import sound
 from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
-from boostopt.backends.isolation.process import Died, Process, close, waiting
+from boostopt.backends.isolation.worker_process import Died, Process, close, waiting
 
 TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
 
@@ -378,7 +378,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Attempt, Backend, Capability
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.process import waiting
+from boostopt.backends.isolation.worker_process import waiting
 
 print("the script runs")
 HALVES = np.array([0.5, 0.5])
@@ -440,7 +440,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.process import waiting
+from boostopt.backends.isolation.worker_process import waiting
 
 backend = isolated(Fake("hanging", then="hang"))
 assert backend.prepare(reference_lpboost())
@@ -475,7 +475,7 @@ from problems import reference_lpboost
 from boostopt import get_backend
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.process import acquire
+from boostopt.backends.isolation.worker_process import acquire
 
 program = reference_lpboost()
 attempts = isolated(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))

@@ -20,12 +20,12 @@ from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost,
 
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.cvxpy.solvers import SOLVERS, Solver
+from boostopt.backends.classical.sqp import SequentialQuadratic
+from boostopt.backends.cvxpy.solver_specs import SOLVERS, Solver
 from boostopt.backends.isolation.isolated import PRINTED_KEPT, isolated
-from boostopt.backends.isolation.printed import KEPT_BYTES, Printed
-from boostopt.backends.isolation.process import Process, close, waiting
-from boostopt.backends.papers.sqp import SequentialQuadratic
-from boostopt.boosting.reasons import StopReason
+from boostopt.backends.isolation.output_tail import KEPT_BYTES, Printed
+from boostopt.backends.isolation.worker_process import Process, close, waiting
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
 
@@ -232,7 +232,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.process import waiting
+from boostopt.backends.isolation.worker_process import waiting
 
 backend = isolated(Fake("holding", then="hold"))
 assert backend.prepare(reference_lpboost())
@@ -261,7 +261,7 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
-    code = "from boostopt.backends.isolation.child import serve; serve(1 << 22, b'mark')"  # no process has this number
+    code = "from boostopt.backends.isolation.worker import serve; serve(1 << 22, b'mark')"  # no process has this number
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
@@ -272,7 +272,7 @@ def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> N
 @pytest.mark.thorough
 @pytest.mark.parametrize("cut", [0, -100])
 def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
-    code = f"from boostopt.backends.isolation.child import serve; serve({os.getpid()}, b'mark')"
+    code = f"from boostopt.backends.isolation.worker import serve; serve({os.getpid()}, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         out, error = started.communicate(pickle.dumps(("hold", b"0" * 1000))[:cut], timeout=100)
@@ -305,7 +305,7 @@ def test_a_solver_that_cycles_ends_without_a_limit() -> None:
 def test_a_solver_that_hangs_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = list[tuple[float, float]]()
     spy = Fake("spy", rough().script, asked=(notes,))
-    monkeypatch.setattr("boostopt.backends.papers.sqp.isolated", lambda backend: spy)
+    monkeypatch.setattr("boostopt.backends.classical.sqp.isolated", lambda backend: spy)
     reference_lpboost().solve("sqp:highs")
     reference_lpboost().solve("sqp:highs", time_limit=5.0)
     assert 5.0 < notes[0][1] <= 600.0 and notes[1][1] <= 5.0

@@ -16,11 +16,11 @@ from speeds import many
 import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.papers.quadratic import SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
-from boostopt.backends.papers.sqp import Model, SequentialQuadratic, open_sqp
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.binary_entropy import BinaryEntropy
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
+from boostopt.backends.classical.sqp import Model, SequentialQuadratic, open_sqp
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 pytestmark = pytest.mark.every(2)
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from boostopt._utils.files import replace_file
 from boostopt.comparison.documents import load
-from boostopt.comparison.rows import Row
-from boostopt.comparison.wording import together
+from boostopt.comparison.rendering.phrases import together
+from boostopt.comparison.solve_record import Row
 from boostopt.errors import DataError
-from boostopt.files import replace_file
 
 KINDS = ("asked", "certified")
 """Solves by a profile, each form by itself; attempts until a gap is certified."""

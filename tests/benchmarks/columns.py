@@ -21,7 +21,7 @@ import numpy as np
 from problems import noisy_stumps
 
 from boostopt import Solution, get_backend, get_formulation, solve
-from boostopt.margins import Margins
+from boostopt.rows.margin_matrix import Margins
 
 CLOCK = time.perf_counter
 """What measures; a test on busy cores takes the time of the process instead."""

@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.ida_data import WHOLE, part_of, rows_of
 from boostopt import load_dataset
-from boostopt.files import replace_file
+from boostopt._utils.files import replace_file
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 NUS, EPSILONS, ROUNDS = (0.05, 0.1, 0.2, 0.3, 0.45), (0.01, 0.03, 0.1), 1000

@@ -31,8 +31,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from boostopt import ModelCertificate, boost, certify_model, get_formulation
+from boostopt._utils.formatting import interval
 from boostopt.oracles import DecisionStumps
-from boostopt.text import interval
 
 A9A = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "a9a.svm.xz"
 CLOCK = time.perf_counter

@@ -22,7 +22,7 @@ from benchmarks.ida_data import names, rows_of
 from benchmarks.ida_methods import Options
 from benchmarks.ida_table import written
 from benchmarks.ida_work import Work
-from boostopt.comparison.machine import machine
+from boostopt._utils.environment import machine
 from boostopt.errors import BoostoptError
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float, Int, Int8
 from boostopt.errors import DataError
-from boostopt.shapes import Array, Float, Int, Int8
 
 PUBLISHED, SEEDED = "published", "seeded"
 ENOUGH = 2

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ida_data import Unit
-from boostopt.comparison.records import plain
 from boostopt.errors import DataError
+from boostopt.programs.identity import plain
 
 KIND, FORMAT = "boostopt IDA benchmark", 1
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from benchmarks.ida_data import Part
 from boostopt import boost, get_formulation
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.classifier import combined, decided
-from boostopt.margins import Margins
+from boostopt.boosting.run.combined_hypothesis import combined, decided
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
-from boostopt.oracles.given import Given
-from boostopt.shapes import Array, Float
+from boostopt.oracles.matrix_oracle import Given
+from boostopt.rows.margin_matrix import Margins
 
 Values = tuple[float, ...]
 

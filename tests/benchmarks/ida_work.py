@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.ida_data import WHOLE, Rows, Unit, digest, part_of
 from benchmarks.ida_ledger import Ledger, Line
 from benchmarks.ida_methods import GRIDS, Options, Values, errors_on_grids, outcomes, points
-from boostopt.comparison.machine import boostopt_version
+from boostopt._utils.environment import boostopt_version
 
 Chosen = dict[str, Values]
 

@@ -19,8 +19,8 @@ from scipy.optimize import linprog
 
 from boostopt import Program, Solution, get_backend, get_formulation, solve
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.solvers import FORMS
-from boostopt.margins import Margins
+from boostopt.backends.cvxpy.solver_specs import FORMS
+from boostopt.rows.margin_matrix import Margins
 
 OURS, TOL, RIVAL_TOL = "interior", 1e-9, 1e-6
 RIVAL_SECONDS = 30.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from boostopt._utils.files import replace_file
 from boostopt.errors import DataError
-from boostopt.files import replace_file
 
 
 def put_between(page: Path, begin: str, end: str, tables: str) -> None:

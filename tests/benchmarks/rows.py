@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.blas_threads import one_thread
 from boostopt.oracles import BinnedStumps, DecisionStumps, Query
-from boostopt.threads import one_thread
 
 KINDS: dict[str, Callable[..., Any]] = {
     "DecisionStumps": DecisionStumps,

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import boosting, busy, classifier, columns, masters
 from benchmarks.masters import Line
-from boostopt.comparison.machine import machine
+from boostopt._utils.environment import machine
 
 PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "highspy")
 HEADER = "| work | figure | meant to be | met | ours, s | gap | iterations | rival | rival, s | rival's gap |"

@@ -26,10 +26,10 @@ import numpy as np
 from dask import config
 from distributed import Client, LocalCluster, Worker, wait
 
-from boostopt.rows.coding import Coded
-from boostopt.rows.kernels import BUCKETS, ONE, Part, Split, Window
-from boostopt.rows.on_dask import RowsOnDask
-from boostopt.rows.rows import added
+from boostopt.rows.binned_rows import added
+from boostopt.rows.block_kernels import BUCKETS, ONE, Part, Split, Window
+from boostopt.rows.dask_rows import RowsOnDask
+from boostopt.rows.encoding import Coded
 
 FEATURES, CODES, HYPOTHESES, ROWS = 28, 256, 100, 64
 REPEATS = 3

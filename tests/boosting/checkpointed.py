@@ -19,9 +19,9 @@ from asked import Asked
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
 from boostopt.boosting.problem import STEPS
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.trace import COLUMNS, Row
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.boosting.trace import COLUMNS, Row
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Oracle
 

@@ -13,7 +13,7 @@ import scipy.optimize
 from scipy.special import xlogy
 
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Answer, Query
 from boostopt.programs.program import Program

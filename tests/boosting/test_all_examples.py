@@ -11,13 +11,13 @@ import pytest
 import boostopt
 from boostopt import ProblemError, get_formulation, list_formulations
 from boostopt.authoring import COUNT, RelativeEntropy, parameter
-from boostopt.boosting.serving import standing_for
+from boostopt.boosting.histogram_newton.selection import standing_for
 from boostopt.errors import needed as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
-from boostopt.oracles.elsewhere import Elsewhere
-from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.distributed.placement import Elsewhere
 from boostopt.programs.parameters import typical
 from boostopt.programs.program import Examples
 

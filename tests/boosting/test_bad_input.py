@@ -13,10 +13,10 @@ import scipy.sparse
 from asked import Asked
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
-from boostopt.oracles.given import Given
+from boostopt.oracles.matrix_oracle import Given
 
 ALGORITHMS: list[tuple[str, dict[str, Any]]] = [
     ("lpboost", {"nu": 2}),

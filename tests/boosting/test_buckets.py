@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
-from boostopt.boosting.aims import SoftMarginAim, law_of
-from boostopt.boosting.buckets import POINTS, Buckets
+from boostopt.objectives.exact import SoftMarginAim, law_of
+from boostopt.objectives.margin_histogram import POINTS, Buckets
 from boostopt.programs.program import Examples
-from boostopt.rows.kernels import LARGEST, ONE, STEEP, Part, Window, counts
+from boostopt.rows.block_kernels import LARGEST, ONE, STEEP, Part, Window, counts
 
 
 def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:

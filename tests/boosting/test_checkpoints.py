@@ -11,7 +11,7 @@ from checkpointed import compared
 
 from boostopt import boost
 from boostopt.backends import get_backend
-from boostopt.boosting.saving import load
+from boostopt.boosting.run.run_file import load
 from boostopt.oracles import GivenMargins
 
 

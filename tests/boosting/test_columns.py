@@ -13,8 +13,8 @@ from noisy_stumps import stumps
 
 from boostopt import OptionError, Run, boost, path
 from boostopt.boosting import BoostOptions
-from boostopt.boosting.columns import FIRST, NUMBERS, Chosen, Fixed, at_least, columns_of, read_columns
-from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.column_count import FIRST, NUMBERS, Chosen, Fixed, at_least, columns_of, read_columns
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.oracles import BinnedStumps
 
 PLAIN: dict[str, Any] = {"nu": 30, "epsilon": 0.02, "update": "total"}

@@ -10,7 +10,8 @@ import pytest
 from asked import Asked
 
 from boostopt import boost
-from boostopt.boosting import Stabilization, collected
+from boostopt.boosting import Stabilization
+from boostopt.boosting import column_pool as collected
 
 
 @pytest.mark.thorough_cases("qp_reg_adaboost")

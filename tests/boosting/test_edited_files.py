@@ -17,10 +17,10 @@ from problems import reference_lpboost
 from speeds import many
 
 from boostopt import BoostoptError, DataError, boost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.comparison import benchmark
 from boostopt.comparison.documents import load as load_document
-from boostopt.comparison.ledger import Ledger
+from boostopt.comparison.results_log import Ledger
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, GivenMargins
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from boostopt import boost, get_formulation
-from boostopt.boosting.driver import standstill
-from boostopt.boosting.reasons import StopReason
-from boostopt.boosting.run import Run
+from boostopt.boosting.column_generation import standstill
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins, RawFeatures
 
 GERMAN = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "german.numer.svm.xz"

@@ -12,14 +12,14 @@ from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
 from speeds import many
 
 from boostopt import OptionError, boost, instances
-from boostopt.boosting.frank_wolfe import Carrying, Corner
-from boostopt.boosting.mlpboost import MLPBoost
-from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import STEPS
-from boostopt.boosting.projection import CLASSES
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
-from boostopt.boosting.updates import LineSearch, Step
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import State
+from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.corrective import LineSearch, Step
+from boostopt.boosting.updates.entropy_projection import CLASSES
+from boostopt.boosting.updates.mlpboost import MLPBoost
+from boostopt.boosting.updates.pairwise import Carrying, Corner
 from boostopt.oracles import GivenMargins
 
 pytestmark = pytest.mark.every(2)

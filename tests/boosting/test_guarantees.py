@@ -15,8 +15,8 @@ from random_classes import EPSILON, LP, ORACLES, ROUNDING, SEEDS, RandomClass, a
 from boostopt import boost, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.rules import Schedule
-from boostopt.boosting.run import Run
-from boostopt.edges.bounded import BoundedEdges
+from boostopt.boosting.run.run import Run
+from boostopt.functions.edge_functions.bounded import BoundedEdges
 from boostopt.programs.program import Program
 
 TIGHT = Schedule(share=0.0, shift=0.0, loosest=1e-10, finest=1e-10)

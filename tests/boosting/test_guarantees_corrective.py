@@ -26,7 +26,7 @@ from random_classes import (
 
 from boostopt import boost
 from boostopt.boosting.rules import Schedule
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.instances import stalled_criterion
 
 COARSE = 0.5

@@ -25,7 +25,7 @@ from random_classes import (
 from scipy.special import logsumexp
 
 from boostopt import boost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 
 pytestmark = pytest.mark.every(2)
 

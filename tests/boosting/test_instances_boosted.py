@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from boostopt import boost, get_backend, get_formulation, list_backends
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting import Run
 from boostopt.instances import (
     Instance,
@@ -18,7 +19,6 @@ from boostopt.instances import (
     stalled_criterion,
 )
 from boostopt.oracles import Given, GivenMargins
-from boostopt.shapes import Array, Float
 
 pytestmark = pytest.mark.every(2)
 

@@ -26,22 +26,24 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends.base import Deadline
-from boostopt.boosting import looked as looked_module
-from boostopt.boosting import looks, newton, serving
-from boostopt.boosting.aims import SoftMarginAim
-from boostopt.boosting.asking import Looks
-from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.looks import Looking, whole
+from boostopt.boosting.histogram_newton import histogram_run as looked_module
+from boostopt.boosting.histogram_newton import selection as serving
+from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton.evaluator import Looks
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.selection import counted, going_on
+from boostopt.boosting.histogram_newton.solver import Looking, whole
+from boostopt.boosting.histogram_newton.solver_state import Glance, below
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reached import Glance, below
-from boostopt.boosting.serving import counted, going_on
+from boostopt.boosting.registry import page_of
 from boostopt.boosting.stabilization import Stabilization
+from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, needed
+from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.kernels import BUCKETS, ONE, Split, Window
-from boostopt.rows.rows import Rows, RowsHere
+from boostopt.rows.binned_rows import Rows, RowsHere
+from boostopt.rows.block_kernels import BUCKETS, ONE, Split, Window
 
 pytestmark = pytest.mark.every(2)
 

@@ -15,17 +15,17 @@ from test_looks import binned, column, noisy, proved, ranges
 
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
-from boostopt.boosting import looks
-from boostopt.boosting.aims import SoftMarginAim
-from boostopt.boosting.asking import Look, Looks
-from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.looks import whole
-from boostopt.boosting.looks_bounded import BoundedLooking
+from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
+from boostopt.boosting.histogram_newton.evaluator import Look, Looks
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.selection import counted
+from boostopt.boosting.histogram_newton.solver import whole
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.serving import counted
+from boostopt.boosting.registry import page_of
 from boostopt.errors import OptionError, needed
+from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
 pytestmark = pytest.mark.every(2)

@@ -14,8 +14,8 @@ from speeds import many
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
-from boostopt.boosting import looks
-from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.problem import CORRECTIVE
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, Query

@@ -23,10 +23,10 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.boosting import newton
-from boostopt.boosting.newton import LEVEL, Newton
-from boostopt.margins import Margins
+from boostopt.boosting.updates import newton_update as newton
+from boostopt.boosting.updates.newton_update import LEVEL, Newton
 from boostopt.oracles import Answer, BinnedStumps, DecisionStumps, GivenMargins, Oracle, Query
+from boostopt.rows.margin_matrix import Margins
 
 pytestmark = pytest.mark.every(2)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from boostopt import boost
-from boostopt.boosting import updates
+from boostopt.boosting.updates import corrective as updates
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
-from boostopt.solving.solving import solve
+from boostopt.solving.solve import solve
 
 
 @pytest.fixture

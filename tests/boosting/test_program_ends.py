@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost
-from boostopt.boosting.buckets import Buckets
-from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import ProblemError
+from boostopt.objectives.margin_histogram import Buckets
 from boostopt.oracles import BinnedStumps
-from boostopt.rows.kernels import ONE, Window
+from boostopt.rows.block_kernels import ONE, Window
 
 pytestmark = pytest.mark.every(2)
 

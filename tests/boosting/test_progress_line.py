@@ -7,8 +7,8 @@ from math import nan
 
 import pytest
 
-from boostopt.boosting.progress_line import progress_line, words
-from boostopt.boosting.trace import Row
+from boostopt.boosting.run.progress_line import progress_line, words
+from boostopt.boosting.run.trace import Row
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 import boostopt
 from boostopt import boost
-from boostopt.boosting.reasons import LABELS, LIMITS, SENTENCES, StopReason
 from boostopt.boosting.rules import RULES, rule_of
+from boostopt.boosting.run.stop_reason import LABELS, LIMITS, SENTENCES, StopReason
 from boostopt.oracles import GivenMargins
 
 STORED = {
@@ -80,15 +80,18 @@ def test_the_reason_of_a_run_is_plain_text() -> None:
 def test_no_module_compares_reasons_as_text() -> None:
     root = Path(boostopt.__file__).parent
     found = {
-        f"{path.relative_to(root)}: {line.strip()}"
-        for room in ("boosting", "classifiers", "cli", "estimators.py", "models", "pictures", "reporting")
-        for path in ([root / room] if room.endswith(".py") else (root / room).rglob("*.py"))
+        (str(path.relative_to(root)), line.strip())
+        for room in ("boosting", "cli", "estimators", "ensembles", "objectives", "pictures", "reporting")
+        for path in (root / room).rglob("*.py")
         for line in path.read_text().splitlines()
         if TEXT_DECIDES.search(line)
     }
     assert found == {
         # The text of the end for people, the words that a formulation states itself, and a reason without any details.
-        'boosting/run.py: return self.reason.partition(";")[0]',
-        "cli/runs.py: if run.reason.startswith(problem.page.ends):  # the formulation's own words",
-        "boosting/looked.py: without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",
+        ("boosting/run/run.py", 'return self.reason.partition(";")[0]'),
+        ("cli/run_output.py", "if run.reason.startswith(problem.page.ends):  # the formulation's own words"),
+        (
+            "boosting/histogram_newton/histogram_run.py",
+            "without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",
+        ),
     }

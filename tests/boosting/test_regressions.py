@@ -14,6 +14,7 @@ from problems import noisy_stumps
 from scipy.optimize import linprog
 
 from boostopt import boost, get_formulation, load_dataset
+from boostopt._utils.array_types import Array, Float
 from boostopt.authoring import (
     COUNT,
     PER_EXAMPLE,
@@ -26,9 +27,8 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.boosting import Run, Schedule
+from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.oracles import DecisionStumps, GivenMargins, Query, Stump
-from boostopt.regularizers.tilted import Tilted
-from boostopt.shapes import Array, Float
 
 CAPPED: dict[str, dict[str, Any]] = {
     "lpboost": {},

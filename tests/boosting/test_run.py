@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, OptionError, ProblemError, boost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
 from boostopt.oracles.base import Oracle
 
@@ -319,7 +319,7 @@ def test_python_o_believes_a_file_no_more_than_python_does(saved: Path) -> None:
 READ_ALL = """
 import sys
 from boostopt import DataError
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 
 for path in sys.argv[1:]:
     try:

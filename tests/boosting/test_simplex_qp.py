@@ -8,8 +8,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.boosting.active_set import settled_maximizer
-from boostopt.boosting.simplex_qp import bounded_maximizer, simplex_maximizer
+from boostopt.boosting.qp.primal_dual_active_set import settled_maximizer
+from boostopt.boosting.qp.simplex_qp import bounded_maximizer, simplex_maximizer
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:

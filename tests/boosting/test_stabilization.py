@@ -13,10 +13,10 @@ from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, Noted, drawn
 
 from boostopt import DataError, OptionError, boost
-from boostopt.boosting.run import Run
-from boostopt.boosting.saving import save
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.run_file import save
+from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.boosting.trace import Row
 from boostopt.oracles import GivenMargins
 
 WAYS = (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt import boost
-from boostopt.boosting.driver import standstill
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.column_generation import standstill
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 
 

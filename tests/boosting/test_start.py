@@ -13,9 +13,9 @@ from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, drawn
 
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.boosting.trace import Row
 from boostopt.oracles import GivenMargins
 
 TOTAL = ("lpboost", "erlpboost", "binary_erlpboost", "softboost", "binary_softboost")

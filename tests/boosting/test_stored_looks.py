@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost
-from boostopt.boosting import looks
-from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.saving import KIND, LOOKS, META, kind_of
-from boostopt.boosting.stored_looks import StoredLooks
-from boostopt.boosting.trace import Row
+from boostopt._utils.files import read_npz, save_arrays
+from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run_file import StoredLooks
+from boostopt.boosting.run.run_file import KIND, LOOKS, META, kind_of
+from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError
-from boostopt.files import read_npz, save_arrays
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.oracles.left import Left
+from boostopt.oracles.distributed.detached import Left
 
 pytestmark = pytest.mark.every(2)
 

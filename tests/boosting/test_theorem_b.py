@@ -12,7 +12,7 @@ from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
 from boostopt.boosting.problem import CORRECTIVE, RAISING
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.formulations.softboost import SoftBoost
 from boostopt.oracles import GivenMargins
 

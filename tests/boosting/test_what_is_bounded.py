@@ -36,11 +36,11 @@ from boostopt.authoring import (
     prototype,
     simplex,
 )
-from boostopt.boosting.run import Run
-from boostopt.boosting.soft_margin import MEASURES, Goal
+from boostopt.boosting.run.run import Run
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.statements import states_itself
+from boostopt.objectives.soft_margin import MEASURES, Goal
 from boostopt.oracles import GivenMargins
-from boostopt.regularizers.statements import states_itself
-from boostopt.regularizers.tilted import Tilted
 
 N, T, NU, MU, ETA, R = 4, 3, 2.5, 0.7, 3.0, 0.7
 C = np.array([1.0, 1.0, 2.0, 1.0])

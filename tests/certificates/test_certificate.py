@@ -19,9 +19,9 @@ from problems import (
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import TOLERANCES
-from boostopt.margins import Margins
-from boostopt.regularizers.base import ConjugatePoint
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.base import ConjugatePoint
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.rows.margin_matrix import Margins
 
 NAMES = ("lpboost", "erlpboost")
 

@@ -18,18 +18,18 @@ from twins import exact_edges, junk, points, program
 import boostopt
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.feasibility import holds_exactly, meet
-from boostopt.edges.base import EdgeFunction, Polyhedron
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.edges.tied import TiedEdges
-from boostopt.regularizers.binary_entropy import BinaryEntropy
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.hinge import Hinge
-from boostopt.regularizers.norms import NormBall, simplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.regularizers.separable import Separable
+from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
+from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.separable import Separable
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 
 pytestmark = pytest.mark.every(2)
 

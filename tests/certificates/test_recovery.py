@@ -16,22 +16,22 @@ from twins import junk, program
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import TOLERANCES, best_recovery
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.linear import LinearEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.edges.tied import TiedEdges
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.hinge import Hinge
-from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.regularizers.squares import Squares
-from boostopt.regularizers.tilted import Tilted
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.weighted_squares import Squares
 
 pytestmark = pytest.mark.every(2)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import minimize
-from boostopt.checks.conic import conic_dual, dual_function, with_edges, with_multiplier
-from boostopt.checks.measuring import PieceFailed, optimum
+from boostopt.checks.references.dual_function import conic_dual, dual_function, with_edges, with_multiplier
+from boostopt.checks.references.measurements import PieceFailed, optimum
 
 U = np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, 0.5], [-1.0, 0.5]])
 A = np.array([[0.5, -1.0, 0.3, 0.7], [-0.2, 0.4, 1.0, -0.6]])

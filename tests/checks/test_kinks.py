@@ -12,8 +12,8 @@ from boostopt import solve
 from boostopt.authoring import COUNT, POSITIVE, Array, CappedSimplex, Float, formula, parameter, prototype
 from boostopt.backends import get_backend
 from boostopt.checks import check_regularizer
-from boostopt.regularizers.base import Regularizer
-from boostopt.templates.regularizer_class import NewName
+from boostopt.cli.templates.regularizer_class import NewName
+from boostopt.functions.regularizers.base import Regularizer
 
 C = np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0])
 

@@ -23,8 +23,8 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.checks import pages
-from boostopt.checks.modelling import exact_problem
+from boostopt.checks import formulation_checks as pages
+from boostopt.checks.references.cvxpy_references import exact_problem
 from boostopt.programs.formulation import Formulation
 
 PARAMETERS = {

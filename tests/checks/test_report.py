@@ -12,10 +12,10 @@ import pytest
 
 from boostopt import BoostoptError
 from boostopt.checks import Check, CheckReport, ChecksFailed, check_edge, check_formulation, check_regularizer
-from boostopt.checks.edges import EDGE_CHECKS
-from boostopt.checks.measuring import Measured, Measurements, NotAsked, PieceFailed, Remark, made
-from boostopt.checks.pages import PAGE_CHECKS
-from boostopt.checks.regularizers import REGULARIZER_CHECKS
+from boostopt.checks.edge_checks import EDGE_CHECKS
+from boostopt.checks.formulation_checks import PAGE_CHECKS
+from boostopt.checks.references.measurements import Measured, Measurements, NotAsked, PieceFailed, Remark, made
+from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 from boostopt.errors import OptionError
 
 GOOD = Check("gaps", True, 2.5e-16, 1e-9, "40 compared")

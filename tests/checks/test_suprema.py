@@ -11,11 +11,12 @@ from test_wrong_pieces import MAKERS, ExpressionThatAllowsNegativeWeights, Expre
 
 from boostopt import OptionError
 from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Domain, Examples, Regularizer, interval
-from boostopt.checks import drawing, measuring
-from boostopt.checks.domains import forbidden
-from boostopt.checks.measuring import made, optimum
-from boostopt.checks.points import RegularizerProbe
-from boostopt.checks.regularizers import REGULARIZER_CHECKS
+from boostopt.checks.domain_checks import forbidden
+from boostopt.checks.references import measurements as measuring
+from boostopt.checks.references import random_instances as drawing
+from boostopt.checks.references.measurements import made, optimum
+from boostopt.checks.references.probes import RegularizerProbe
+from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 
 x: Any = cp.Variable(2, name="x")
 SUM_IS_ONE: Any = cp.sum(x) == 1.0

@@ -11,7 +11,7 @@ import pytest
 
 from boostopt.authoring import COUNT, POSITIVE, Array, CappedSimplex, Float, formula, parameter, prototype
 from boostopt.checks import check_formulation, check_regularizer
-from boostopt.templates.regularizer_class import NewName
+from boostopt.cli.templates.regularizer_class import NewName
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from boostopt.authoring import (
     minimize,
 )
 from boostopt.checks import CheckReport, check_formulation
-from boostopt.checks.pages import PAGE_CHECKS
+from boostopt.checks.formulation_checks import PAGE_CHECKS
 from boostopt.formulations.binary_erlpboost import BinaryERLPBoost
 from boostopt.formulations.entropy_projection import EntropyProjection
 from boostopt.formulations.erlpboost import ERLPBoost
@@ -371,10 +371,10 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
     """Check a page on two instances, enough for gross mistakes; F and G only where the mistake is theirs."""
     names, parameters = next((names, parameters) for kind, names, parameters in CATALOGUE if kind is page)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("boostopt.checks.pages.INSTANCES", 2)
+        patch.setattr("boostopt.checks.formulation_checks.INSTANCES", 2)
         for side, registry in (("F", "REGULARIZER_CHECKS"), ("G", "EDGE_CHECKS")):
             if not any(name.startswith(f"{side}: ") for name in names):
-                patch.setattr(f"boostopt.checks.pages.{registry}", {})
+                patch.setattr(f"boostopt.checks.formulation_checks.{registry}", {})
         return check_formulation(page(), **parameters)
 
 

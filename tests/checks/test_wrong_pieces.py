@@ -657,8 +657,8 @@ def test_the_catalogue_is_as_long_as_it_is_said_to_be() -> None:
     assert len(CATALOGUE) >= 40
     regularizer_checks = {name for kind, names in CATALOGUE for name in names if issubclass(kind, Regularizer)}
     edge_checks = {name for kind, names in CATALOGUE for name in names if issubclass(kind, EdgeFunction)}
-    from boostopt.checks.edges import EDGE_CHECKS
-    from boostopt.checks.regularizers import REGULARIZER_CHECKS
+    from boostopt.checks.edge_checks import EDGE_CHECKS
+    from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 
     # There is no check that no mistake of the catalogue needs.
     assert regularizer_checks == set(REGULARIZER_CHECKS)

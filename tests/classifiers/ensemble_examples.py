@@ -18,7 +18,7 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
 
 RNG = np.random.default_rng(0)
 N = 80

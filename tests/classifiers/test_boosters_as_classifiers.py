@@ -10,7 +10,7 @@ import pytest
 from commands import run as invoke
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.pages import PAGES
+from boostopt.boosting.registry import PAGES
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps
 

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from boostopt import boost
-from boostopt.classifiers.thinning import trimmed
 from boostopt.ensembles import members_of, reweight
+from boostopt.ensembles.thinning import trimmed
 from boostopt.errors import ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Given

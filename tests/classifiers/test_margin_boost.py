@@ -26,11 +26,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import Run, boost, stump_matrix
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
-from boostopt.classifiers.binary import Plan
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.binary_fit import Plan
 from boostopt.oracles import DecisionStumps, Oracle, Query
 from boostopt.oracles.base import Answer
 

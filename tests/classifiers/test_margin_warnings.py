@@ -15,9 +15,9 @@ from commands import run as invoke
 from sklearn.ensemble import RandomForestClassifier
 
 from boostopt import MarginWarning, reweight
-from boostopt.boosting.classifier import ZERO
-from boostopt.classifiers.margin_warnings import Judged
+from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.margin_warnings import Judged
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 3)).round(2)

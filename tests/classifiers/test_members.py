@@ -29,10 +29,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.classifiers.hypotheses import Member, Negation
+from boostopt._utils.array_types import Array, Float
 from boostopt.ensembles import Members, members_of
+from boostopt.ensembles.member_hypotheses import Member, Negation
 from boostopt.oracles import DecisionStumps, Given, evaluate
-from boostopt.shapes import Array, Float
 
 ROWS = np.arange(len(X))
 

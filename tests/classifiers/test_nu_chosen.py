@@ -12,10 +12,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import verify
-from boostopt.boosting.looked import LookedRun
-from boostopt.classifiers.choosing_nu import FRACTIONS, NuPath
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.nu_selection import FRACTIONS, NuPath
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)).round(2)
@@ -28,7 +28,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     share = min(np.mean(y == "yes"), np.mean(y == "no"))
     np.testing.assert_allclose(model.nus_, 2.0 * share * np.array(FRACTIONS))
     # By hand: the folds are those of the examples in the classifier's own order.
-    from boostopt.classifiers.examples import counted
+    from boostopt.estimators.training.training_data import counted
 
     its = counted(X, y, None).merged()
     assert isinstance(model.run_, LookedRun)  # each run is one by itself
@@ -66,7 +66,7 @@ def test_of_several_classes_one_nu_is_chosen_up_to_the_smallest_share() -> None:
 
 @pytest.mark.thorough
 def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    from boostopt.classifiers.binary import Plan
+    from boostopt.estimators.training.binary_fit import Plan
 
     begun, run = list[bool](), Plan.run
 

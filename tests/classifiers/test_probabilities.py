@@ -10,9 +10,9 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 
-from boostopt.classifiers.probabilities import probabilities_of
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.calibration import probabilities_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)).round(2)

@@ -23,13 +23,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from boostopt import boost, get_formulation, list_formulations
-from boostopt.boosting.run import Run
-from boostopt.classifiers.reweighting_there import DistributedMembers, DistributedReweighted
+from boostopt.boosting.run.run import Run
 from boostopt.ensembles import Reweighted, members_of, reweight
+from boostopt.ensembles.distributed_reweighting import DistributedMembers, DistributedReweighted
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps
-from boostopt.rows.coding import Coded
-from boostopt.rows.rows import Rows
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.encoding import Coded
 
 pytestmark = pytest.mark.thorough
 

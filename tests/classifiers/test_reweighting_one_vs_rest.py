@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from boostopt.classifiers.kinds import members_of
 from boostopt.ensembles import OneVsRestReweighted, reweight, reweight_one_vs_rest
+from boostopt.ensembles.member_extraction import members_of
 from boostopt.errors import MarginWarning, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from boostopt import OptionError, ProblemError, boost, get_formulation
 from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.cli import app
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, GivenMargins, Hypothesis

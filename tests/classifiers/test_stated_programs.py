@@ -35,18 +35,19 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.boosting.pages import PAGES
-from boostopt.classifiers import choosing_nu, probabilities
-from boostopt.classifiers.examples import counted
-from boostopt.classifiers.held_out import parted
+from boostopt.boosting.registry import PAGES
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators import calibration as probabilities
+from boostopt.estimators.training import nu_selection as choosing_nu
+from boostopt.estimators.training.training_data import counted
+from boostopt.estimators.training.validation_set import parted
 from boostopt.formulations.erlpboost import ERLPBoost
+from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.oracles import BinnedStumps, DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
 from boostopt.programs.catalogue import get_formulation
-from boostopt.programs.combining import combine
-from boostopt.regularizers.tilted import Tilted
+from boostopt.programs.loss_penalty import combine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::boostopt.MarginWarning"),

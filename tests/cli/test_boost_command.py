@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from invoked import document, examples, refused, run, write_csv, write_examples
 
-import boostopt.cli.boost
+import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix
-from boostopt.boosting import progress_line
-from boostopt.boosting.trace import Row
+from boostopt.boosting.run import progress_line
+from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import verify
 
@@ -219,7 +219,7 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
     def stopped(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(boostopt.cli.boost, "boost", stopped)
+    monkeypatch.setattr(boostopt.cli.commands.boost, "boost", stopped)
     checkpoint = tmp_path / "run.npz"
     checkpoint.write_bytes(b"")
     result = run("boost", "erlpboost", "--data", data, *COARSE, "--checkpoint", checkpoint)
@@ -315,7 +315,7 @@ def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(PROTOTYPE)
     assert run("boost", *arguments, "--data", data, "--epsilon", "0.1").exit_code == 0
-    monkeypatch.setattr(boostopt.cli.boost, "boost", None)
+    monkeypatch.setattr(boostopt.cli.commands.boost, "boost", None)
     refused(message, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")
 
 

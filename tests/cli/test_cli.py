@@ -20,7 +20,8 @@ import pytest
 from commands import refused, run
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
 
-import boostopt.cli
+import boostopt.cli.commands.compare
+import boostopt.cli.commands.list
 from boostopt import (
     Comparison,
     Program,
@@ -31,10 +32,10 @@ from boostopt import (
     list_formulations,
     load_dataset,
 )
-from boostopt.boosting.pages import PAGES
-from boostopt.cli.listing import sentence
-from boostopt.streams import printable, stdout_to_stderr
-from boostopt.text import interval
+from boostopt._utils.formatting import interval
+from boostopt._utils.standard_streams import printable, stdout_to_stderr
+from boostopt.boosting.registry import PAGES
+from boostopt.cli.commands.list import sentence
 
 OPTIMUM = 2 / 530
 """Of LPBoost on the reference matrix with nu = 2.5."""
@@ -164,7 +165,7 @@ def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
         good = compare(*arguments, **options)
         return replace(good, rows=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
 
-    monkeypatch.setattr(boostopt.cli.compare, "compare", broken)
+    monkeypatch.setattr(boostopt.cli.commands.compare, "compare", broken)
     result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
     assert result.exit_code == 1
     assert "Certified to" not in result.stdout
@@ -545,7 +546,7 @@ def test_a_folder_that_is_not_there_is_an_error_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("boostopt.cli.records.load_dataset", None)
+    monkeypatch.setattr("boostopt.cli.option_groups.load_dataset", None)
     expected = rf"expected the path of a file in a writable folder; got '{arguments[-1]}'\. Make the folder"
     refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
 
@@ -725,7 +726,7 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "stdout", terminal)
-    boostopt.cli.listing.list_command()
+    boostopt.cli.commands.list.list_command()
     lines = terminal.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line or "│" in line for line in lines)
@@ -765,7 +766,7 @@ def test_nothing_but_the_report_is_on_the_standard_output_whatever_is_printed(
 
 QUIET = """
 import ctypes, os, sys
-from boostopt.streams import stdout_to_stderr
+from boostopt._utils.standard_streams import stdout_to_stderr
 
 def talk(when):
     print("printed", when)
@@ -796,7 +797,7 @@ def test_the_standard_output_is_turned_away_for_a_while_only() -> None:
 
 REPLACED = """
 import sys
-from boostopt.streams import stdout_to_stderr
+from boostopt._utils.standard_streams import stdout_to_stderr
 
 sys.stdout = sys.stderr
 sys.__stdout__.write("before\\n")
@@ -937,7 +938,7 @@ def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyP
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(boostopt.cli.compare, "compare", interrupted)
+    monkeypatch.setattr(boostopt.cli.commands.compare, "compare", interrupted)
     result = run("compare", "lpboost", "--data", data, *REFERENCE)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "interrupted"

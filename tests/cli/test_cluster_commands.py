@@ -21,8 +21,8 @@ from distributed import Client, LocalCluster, get_client
 
 import boostopt.rows
 from boostopt import Run
+from boostopt.cli import cluster_tables as clusters
 from boostopt.errors import ProblemError
-from boostopt.rows import clusters
 
 pytestmark = pytest.mark.thorough
 
@@ -328,6 +328,6 @@ def test_a_scheduler_that_ends_is_an_error_in_words() -> None:
 
 def test_dask_must_be_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(boostopt.rows, "clusters")
-    monkeypatch.delitem(sys.modules, "boostopt.rows.clusters")
+    monkeypatch.delitem(sys.modules, "boostopt.cli.cluster_tables")
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused(r"--cluster needs Dask: .*distributed.* pip install 'boostopt\[dask\]'", *boosted(folder, "127.0.0.1:9"))

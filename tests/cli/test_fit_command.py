@@ -14,8 +14,8 @@ import pytest
 from invoked import document, examples, refused, run, write_csv, write_examples
 from sklearn.datasets import load_iris
 
-import boostopt.classifiers.binary
-from boostopt.boosting.trace import Row
+import boostopt.estimators.training.binary_fit
+from boostopt.boosting.run.trace import Row
 from boostopt.estimators import MarginBoostClassifier
 
 ROUGH = ("--epsilon", "0.4")
@@ -193,7 +193,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, out, checkpoint = write_examples(tmp_path / "data.npz"), tmp_path / "m.npz", tmp_path / "c.npz"
-    real = boostopt.classifiers.binary.boost
+    real = boostopt.estimators.training.binary_fit.boost
 
     def stopped(*arguments: Any, **options: Any) -> Any:
         def pressed(row: Row) -> None:
@@ -202,7 +202,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
 
         return real(*arguments, **{**options, "progress": pressed, "checkpoint_rounds": 1})
 
-    monkeypatch.setattr(boostopt.classifiers.binary, "boost", stopped)
+    monkeypatch.setattr(boostopt.estimators.training.binary_fit, "boost", stopped)
     arguments = ("fit", "--data", data, "--out", out, "--epsilon", "0.05", "--checkpoint", checkpoint)
     result = run(*arguments)
     assert (result.exit_code, result.stdout, out.exists()) == (130, "", False)

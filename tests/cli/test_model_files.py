@@ -15,8 +15,8 @@ from invoked import examples
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-import boostopt.classifiers.saving
-import boostopt.files
+import boostopt._utils.files
+import boostopt.estimators.model_files
 from boostopt import DataError, OptionError
 from boostopt.estimators import MarginBoostClassifier
 
@@ -274,7 +274,7 @@ def test_classes_are_counted_before_an_array_is_made_of_them(
     def made(*arguments: Any) -> Any:
         raise AssertionError("an array was made")
 
-    monkeypatch.setattr(boostopt.classifiers.saving, "_classes", made)
+    monkeypatch.setattr(boostopt.estimators.model_files, "_classes", made)
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
     with pytest.raises(DataError, match="it does not have one part for each class"):
@@ -308,7 +308,7 @@ def test_a_description_that_is_too_long_is_refused(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(saved)
-    monkeypatch.setattr(boostopt.classifiers.saving, "LARGEST_TEXT", 100)
+    monkeypatch.setattr(boostopt.estimators.model_files, "LARGEST_TEXT", 100)
     with pytest.raises(DataError, match=r"its description has .* bytes, the limit is 100"):
         load(saved)
     with pytest.raises(OptionError, match="expected a model whose description has at most 100 bytes; got"):
@@ -320,7 +320,7 @@ def test_a_file_that_takes_more_memory_than_there_is_is_refused(saved: Path, mon
         raise MemoryError
 
     for name in ("_restored", "read_npz"):
-        monkeypatch.setattr(boostopt.classifiers.saving, name, full)
+        monkeypatch.setattr(boostopt.estimators.model_files, name, full)
         with pytest.raises(DataError, match="MemoryError"):
             load(saved)
 
@@ -345,7 +345,7 @@ def test_an_archive_that_would_fill_the_memory_is_refused(
     with zipfile.ZipFile(tmp_path / "m.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("meta.npy", bytes(1 << 24))
     assert (tmp_path / "m.npz").stat().st_size < 1 << 16
-    monkeypatch.setattr(boostopt.files, "LIMIT", 1 << 20)
+    monkeypatch.setattr(boostopt._utils.files, "LIMIT", 1 << 20)
     load(saved)
     with pytest.raises(DataError, match="arrays of at most 1,048,576 bytes together; they would take 16,777,216"):
         load(tmp_path / "m.npz")

@@ -11,11 +11,12 @@ import pytest
 from invoked import document, refused, run, write_examples
 
 import boostopt
-from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer, suspects
-from boostopt.checks.backends import BACKEND_CHECKS
-from boostopt.checks.oracles import ORACLE_CHECKS
-from boostopt.cli.new import FORMS
-from boostopt.sources import loaded, own_file
+from boostopt._utils.user_files import loaded, own_file
+from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer
+from boostopt.checks import fault_localization as suspects
+from boostopt.checks.backend_checks import BACKEND_CHECKS
+from boostopt.checks.oracle_checks import ORACLE_CHECKS
+from boostopt.cli.commands.new import FORMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "idea_to_boosted.md"
 KINDS = {
@@ -41,7 +42,7 @@ slow = pytest.mark.thorough
 @pytest.fixture(autouse=True)
 def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gross mistakes show on one instance."""
-    monkeypatch.setattr("boostopt.checks.pages.INSTANCES", 1)
+    monkeypatch.setattr("boostopt.checks.formulation_checks.INSTANCES", 1)
 
 
 def written(folder: Path, kind: str, name: str = "mine") -> Path:
@@ -180,7 +181,7 @@ def test_a_broken_oracle_is_named_by_its_line(
 def test_a_broken_backend_is_named_by_its_line(
     tmp_path: Path, line: str, change: str, check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
+    monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
     path = broken(written(tmp_path, "backend"), line, change)
     report = check_backend(path)
     assert check in [failed.name for failed in report.failures]
@@ -189,8 +190,8 @@ def test_a_broken_backend_is_named_by_its_line(
 
 @pytest.mark.thorough
 def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
-    monkeypatch.setattr("boostopt.checks.backends.SECONDS", 0.01)
+    monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
+    monkeypatch.setattr("boostopt.checks.backend_checks.SECONDS", 0.01)
     path = written(tmp_path, "backend")
     broken(path, "        solved = answer.status == 0\n", "        solved, answer.x[:t] = False, 1.0 / t\n")
     broken(path, "w=answer.x[:t] if solved else None", "w=answer.x[:t]")
@@ -201,7 +202,7 @@ def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: py
 
 
 def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
+    monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
     assert check_backend("interior").passed
     report = check_backend("interior", tol=1e-15)
     assert [check.name for check in report.failures] == ["claims", "accuracy"] and report.suspect == ""
@@ -264,7 +265,7 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
 
 
 def test_a_resumed_comparison_solves_a_changed_page_anew(tmp_path: Path) -> None:
-    from boostopt.comparison.records import program_digest
+    from boostopt.programs.identity import program_digest
 
     page, U = written(tmp_path, "cvxpy"), np.array([[1.0], [-1.0], [1.0]])
     before = program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0))
@@ -340,7 +341,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_every_template_has_a_command() -> None:
-    found = importlib.util.find_spec("boostopt.templates")
+    found = importlib.util.find_spec("boostopt.cli.templates")
     assert found is not None and found.origin is not None
     files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
     assert files == {*(f"regularizer_{form}" for form in FORMS), "loss", "formulation", "oracle", "backend"}

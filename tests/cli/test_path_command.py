@@ -14,13 +14,13 @@ import pytest
 from invoked import document, examples, refused, run, write_examples
 from rich.console import Console
 
-import boostopt.boosting.paths
-import boostopt.cli.path
+import boostopt.boosting.regularization_path
+import boostopt.cli.commands.path
 from boostopt import path
-from boostopt.boosting import progress_line
-from boostopt.boosting.trace import Row
+from boostopt._utils.formatting import interval
+from boostopt.boosting.run import progress_line
+from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps
-from boostopt.text import interval
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
 def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
     data: Path, monkeypatch: pytest.MonkeyPatch, width: int, last: str
 ) -> None:
-    monkeypatch.setattr(boostopt.cli.path, "output", lambda: Console(width=width, color_system=None))
+    monkeypatch.setattr(boostopt.cli.commands.path, "output", lambda: Console(width=width, color_system=None))
     arguments = ("path", "erlpboost", "--data", data, "--nu", "0.3,0.6", "--epsilon", "0.2")
     lines = run(*arguments).stdout.splitlines()
     header = [cell.strip() for line in lines if line.startswith("┃") for cell in line.strip("┃").split("┃")]
@@ -155,7 +155,7 @@ def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, mo
             if value == 24:
                 press()
 
-        monkeypatch.setattr(boostopt.cli.path, "_said", told)
+        monkeypatch.setattr(boostopt.cli.commands.path, "_said", told)
         result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
         assert result.exit_code == 130
         assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -178,6 +178,6 @@ def test_ctrl_c_before_a_value_is_reached_has_nothing_to_print(data: Path, monke
     def stopped(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("boostopt.boosting.paths.boost", stopped)
+    monkeypatch.setattr("boostopt.boosting.regularization_path.boost", stopped)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6")
     assert (result.exit_code, result.stdout) == (130, "")

@@ -13,7 +13,7 @@ from commands import refused, run
 
 from boostopt import ProblemError, get_formulation, load_dataset
 from boostopt.certificates.certificate import Certificate
-from boostopt.verification import reading
+from boostopt.verification.trusted_kernel import certificate_schema as reading
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import compare
 from boostopt.cli.application import EXAMPLE_WIDTH, folded
-from boostopt.comparison.progress import Solvers
+from boostopt.comparison.rendering.progress_output import Solvers
 
 COMMANDS: list[str] = sorted(cast(Any, get_command(boostopt.cli.app)).commands)
 HELPS = [

@@ -9,6 +9,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from rich.console import Console
 
 import boostopt
 from boostopt import DataError, OptionError
+from boostopt._utils.environment import boostopt_version
 from boostopt.backends.base import Attempt, Task
-from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark, benchmarking
+from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
 from boostopt.comparison.documents import load
-from boostopt.comparison.ledger import Ledger
-from boostopt.comparison.machine import boostopt_version
-from boostopt.comparison.records import program_digest
-from boostopt.comparison.rows import Row
+from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
+from boostopt.comparison.solve_record import Row
+from boostopt.programs.identity import program_digest
 
 OPTIMUM = 2 / 530
 
@@ -201,7 +202,7 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
 
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(benchmarking, "time", clock)
+        patch.setattr(import_module("boostopt.comparison.benchmark"), "time", clock)
         result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
     slow, unable = result.scores
     assert (slow.result, slow.runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
@@ -356,7 +357,7 @@ def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: P
     benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(asked) == 3
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(benchmarking, "boostopt_version", lambda: "0.2.0+00000000")
+        patch.setattr(import_module("boostopt.comparison.benchmark"), "boostopt_version", lambda: "0.2.0+00000000")
         benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(asked) == 6
 

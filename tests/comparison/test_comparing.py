@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
 
-import boostopt.solving.solving
+import boostopt.solving.solve
 from boostopt import Comparison, OptionError, compare, get_formulation, list_backends
 from boostopt.backends.base import Attempt, Backend
-from boostopt.comparison.rows import Row
+from boostopt.comparison.solve_record import Row
 from boostopt.solving.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
@@ -100,8 +100,8 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.solving.solving, "_preferred", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.solving, "list_backends", list[str])
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.solve, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
     assert automatic.reason.startswith("no installed backend supports linear constraints.")

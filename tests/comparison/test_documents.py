@@ -17,9 +17,9 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost, righ
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
 from boostopt.comparison import documents
 from boostopt.comparison.documents import document, load
-from boostopt.comparison.ledger import Ledger
-from boostopt.comparison.origin import Origin
-from boostopt.comparison.records import plain
+from boostopt.comparison.provenance import Origin
+from boostopt.comparison.results_log import Ledger
+from boostopt.programs.identity import plain
 
 ORIGIN = Origin.here("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
 

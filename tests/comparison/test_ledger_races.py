@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from boostopt import DataError
-from boostopt.comparison.ledger import FORMAT, KIND, Ledger
+from boostopt.comparison.results_log import FORMAT, KIND, Ledger
 
 HEAD = {"kind": KIND, "format": FORMAT, "programs": {"a": "1"}}
 

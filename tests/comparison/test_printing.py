@@ -18,9 +18,9 @@ from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark
-from boostopt.comparison.printing import escaped, narrow, power, tex
-from boostopt.comparison.rows import Row
-from boostopt.comparison.wording import BUG
+from boostopt.comparison.rendering.paper_tables import escaped, narrow, power, tex
+from boostopt.comparison.rendering.phrases import BUG
+from boostopt.comparison.solve_record import Row
 
 HOSTILE = r"a_b 50% #1 & $x$ {y} ^~\ <z> |`'" + '"'
 

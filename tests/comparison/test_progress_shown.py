@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
-from boostopt import live
+from boostopt._utils import progress_display as live
 from boostopt.backends.profiles import CERTIFIED
-from boostopt.comparison import benchmark, progress
-from boostopt.comparison.progress import Solves, asked_in_words, lasting
-from boostopt.comparison.rows import Row
+from boostopt.comparison import benchmark
+from boostopt.comparison.rendering import progress_output as progress
+from boostopt.comparison.rendering.progress_output import Solves, asked_in_words, lasting
+from boostopt.comparison.solve_record import Row
 
 
 class Terminal(io.StringIO):

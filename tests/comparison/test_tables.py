@@ -16,10 +16,10 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
-from boostopt.comparison.rows import Row, answered_row
-from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table
+from boostopt._utils.formatting import interval
+from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
+from boostopt.comparison.solve_record import Row, answered_row
 from boostopt.solving.explanation import PROOFS
-from boostopt.text import interval
 
 
 def table(comparison: Comparison) -> Any:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import DataError, Program, get_formulation
-from boostopt.data.answers import load_answer
+from boostopt.data.answer_files import load_answer
 from boostopt.exporting import export
 
 RAW, PRETTY = 0, 1

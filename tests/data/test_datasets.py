@@ -18,7 +18,7 @@ import pytest
 import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
-from boostopt.data.answers import load_answer
+from boostopt.data.answer_files import load_answer
 from boostopt.data.datasets import EMBEDDED, load_features, load_table
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import DataError, load_dataset
+from boostopt.data.class_labels import as_they_are, is_missing, match_class, match_classes
+from boostopt.data.csv_tables import MISSING, TRUTH
 from boostopt.data.datasets import load_features, load_table
-from boostopt.data.labels import as_they_are, is_missing, match_class, match_classes
-from boostopt.data.tables import MISSING, TRUTH
 
 NAMES_OF_MISSING = ("NA", "N/A", "null", "None", "?", "#N/A", "nan", "NaN", "Nan", "NULL", "na", "<NA>")
 

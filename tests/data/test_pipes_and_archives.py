@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from boostopt import DataError, Run, load_dataset
-from boostopt.cli.clusters import ClusterTable
-from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
-from boostopt.cli.verify import verify_command
-from boostopt.data.answers import load_answer
+from boostopt.cli.cluster_data import ClusterTable
+from boostopt.cli.commands.verify import verify_command
+from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
+from boostopt.data.answer_files import load_answer
 from boostopt.data.datasets import load_features, load_table
 from boostopt.estimators import MarginBoostClassifier
 

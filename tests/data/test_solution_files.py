@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import DataError
-from boostopt.data.answers import load_answer
+from boostopt.data.answer_files import load_answer
 from boostopt.exporting import export
 
 CBC_ALL = """\

@@ -20,12 +20,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from boostopt import DataError, files, load_dataset
+from boostopt import DataError, load_dataset
+from boostopt._utils import files
 from boostopt.cli import app
-from boostopt.data import tables
-from boostopt.data.answers import load_answer
+from boostopt.data import csv_tables as tables
+from boostopt.data.answer_files import load_answer
+from boostopt.data.csv_tables import guarded, meant, read_table, written_table
 from boostopt.data.datasets import load_features, load_table
-from boostopt.data.tables import guarded, meant, read_table, written_table
 
 
 def write(folder: Path, name: str, content: bytes | str) -> str:
@@ -118,7 +119,7 @@ def test_too_little_memory_is_an_error_in_words(tmp_path: Path, monkeypatch: pyt
     def fails(*_: object) -> None:
         raise MemoryError("Unable to allocate 9.9 TiB")
 
-    monkeypatch.setattr("boostopt.cli.fit.load_table", fails)
+    monkeypatch.setattr("boostopt.cli.commands.fit.load_table", fails)
     result = CliRunner().invoke(app, ["fit", "--data", "iris", "--out", str(tmp_path / "m.npz")])
     assert result.exit_code == 2
     assert result.stderr == (

@@ -10,9 +10,9 @@ from problems import draw
 from speeds import many
 from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 
 G = AbsoluteEdge()
 seeds = st.integers(0, 2**32 - 1)

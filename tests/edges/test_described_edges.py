@@ -12,11 +12,11 @@ from speeds import many
 from twins import assert_edge_gap, assert_weights_are_repaired, optimum, program
 
 from boostopt import ProblemError
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.edges.squared import SquaredPositiveEdges
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.squared import SquaredPositiveEdges
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,

@@ -7,8 +7,8 @@ import pytest
 from problems import REFERENCE_D0, REFERENCE_U
 from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
-from boostopt.edges.linear import LinearEdges
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 SLOPES = (-0.5, 0.0, 2.0)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from speeds import many
 
-from boostopt.edges.maximum import MaximumEdge
+from boostopt.functions.edge_functions.maximum import MaximumEdge
 
 G = MaximumEdge()
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shlex
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,14 @@ import scipy.sparse
 from reading import opened, read_cbf
 from test_programs_exported import random_program
 
-import boostopt.exporting.instance
+import boostopt.exporting.npz
 from boostopt import DataError, OptionError, Program, get_formulation, list_formulations, load_dataset
 from boostopt.authoring import COUNT, Cap, CappedSimplex, DescribedRegularizer, parameter, prototype
-from boostopt.comparison.records import program_digest
 from boostopt.exporting import export
-from boostopt.exporting.conic import conic_program
-from boostopt.exporting.heading import certify_command
+from boostopt.exporting.conic_form import conic_program
+from boostopt.exporting.file_header import certify_command
 from boostopt.exporting.mps import write_mps
+from boostopt.programs.identity import program_digest
 
 AWKWARD = np.array([0.1, 1 / 3, 0.1 + 0.2, -2 / 3, 1.0 - 2**-53, 2.0**-20 / 3, 1e-8, -1.0])
 """Entries of U that 15 digits do not hold."""
@@ -229,7 +230,7 @@ def test_a_reference_distribution_of_many_examples_comes_back_to_the_last_bit(tm
 
 
 def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.exporting.instance, "DENSE_LIMIT", 8 * 30 * 7 - 1)
+    monkeypatch.setattr(boostopt.exporting.npz, "DENSE_LIMIT", 8 * 30 * 7 - 1)
     U = scipy.sparse.random_array((30, 7), density=0.2, rng=np.random.default_rng(0))
     program = get_formulation("lpboost").bind(U, nu=3)
     expected = re.escape("expected a margin matrix of at most 1679 bytes as a dense array")
@@ -320,7 +321,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     for writer in ("write_mps", "write_cbf", "write_instance"):
-        monkeypatch.setattr(f"boostopt.exporting.writing.{writer}", interrupted)
+        monkeypatch.setattr(import_module("boostopt.exporting.export"), writer, interrupted)
     with pytest.raises(KeyboardInterrupt):
         export(awkward(), path)
     assert path.read_text() == "as it was"

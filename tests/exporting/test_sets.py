@@ -20,12 +20,12 @@ from test_programs_exported import random_program
 from typer.testing import CliRunner
 
 import boostopt.cli
-import boostopt.cli.export
+import boostopt.cli.commands.export
 from boostopt import BoostoptError, DataError, OptionError, Program, get_formulation
-from boostopt.comparison.machine import boostopt_version
-from boostopt.comparison.records import plain, program_digest
+from boostopt._utils.environment import boostopt_version
 from boostopt.exporting import export_set
 from boostopt.instances.standard import standard_programs
+from boostopt.programs.identity import plain, program_digest
 
 ACCURACY = 1e-9
 """Asked of the solvers: on the largest programs of the standard set Clarabel comes no nearer in doubles."""
@@ -320,7 +320,7 @@ def test_an_index_is_whole_however_its_writing_ends(tmp_path: Path, monkeypatch:
             raise KeyboardInterrupt
         replace(source, target)
 
-    monkeypatch.setattr("boostopt.files.os.replace", interrupted)
+    monkeypatch.setattr("boostopt._utils.files.os.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         export_set({"one": programs()["linear: 1"]}, tmp_path)
     index = json.loads((tmp_path / "index.json").read_text())
@@ -438,7 +438,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         named.append(ida)
         return {label: programs()[label] for label in ("linear: 1", "infeasible")}
 
-    monkeypatch.setattr(boostopt.cli.export, "standard_programs", two)
+    monkeypatch.setattr(boostopt.cli.commands.export, "standard_programs", two)
     return named
 
 
@@ -462,7 +462,7 @@ def test_the_command_names_the_wide_intervals(
     def finer(*arguments: Any, **options: Any) -> Any:
         return export_set(*arguments, tol=1e-15, **options)
 
-    monkeypatch.setattr(boostopt.cli.export, "export_set", finer)
+    monkeypatch.setattr(boostopt.cli.commands.export, "export_set", finer)
     result = run("export", "--set", tmp_path / "set", "--time-limit", 5)
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()

@@ -25,9 +25,9 @@ from boostopt.authoring import (
 from boostopt.oracles import DecisionStumps
 from boostopt.programs.program import Program
 from boostopt.verification import save, verify
-from boostopt.verification.arithmetic import Floats
-from boostopt.verification.formulas import StatedFormula
-from boostopt.verification.parsing import Rejected
+from boostopt.verification.trusted_kernel.formula_terms import StatedFormula
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
+from boostopt.verification.trusted_kernel.number_types import Floats
 
 
 def program(G: EdgeFunction) -> Program:

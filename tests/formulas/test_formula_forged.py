@@ -16,10 +16,10 @@ import typechecker
 from boostopt.authoring import POSITIVE, CappedSimplex, Formulation, formula, parameter, prototype
 from boostopt.programs.program import Program
 from boostopt.verification import Verification, save, verify
-from boostopt.verification.arithmetic import Floats
-from boostopt.verification.exact import Arbs
-from boostopt.verification.formulas import StatedFormula
-from boostopt.verification.parsing import Rejected
+from boostopt.verification.trusted_kernel.exact_numbers import Arbs
+from boostopt.verification.trusted_kernel.formula_terms import StatedFormula
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
+from boostopt.verification.trusted_kernel.number_types import Floats
 
 TEXT = "d*log(d/d0)/eta + tilt*d"
 TILT = np.linspace(-1.0, 1.0, 12)
@@ -167,7 +167,7 @@ def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
 
 def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The points that floats find are hearsay: any others give a bound that is not below."""
-    from boostopt.formulas.solving import Slope
+    from boostopt.functions.formulas.maximizers import Slope
 
     A, rng = Floats(), np.random.default_rng(0)
     y = A.vector(rng.normal(size=12))
@@ -184,8 +184,8 @@ def test_the_checker_needs_no_sympy(folder: Path) -> None:
     code = (
         "import sys; sys.modules['sympy'] = None\n"
         "import numpy as np\n"
-        "from boostopt.verification.arithmetic import Floats\n"
-        "from boostopt.verification.formulas import StatedFormula\n"
+        "from boostopt.verification.trusted_kernel.number_types import Floats\n"
+        "from boostopt.verification.trusted_kernel.formula_terms import StatedFormula\n"
         "A = Floats(); u = A.vector(np.full(3, 0.5))\n"
         "box = StatedFormula.of('d*log(d/d0)/eta', {'eta': 2.0}).box(A, u, np.ones(3), np.full(3, 1/3))\n"
         "print(float(A.high(A.total(box.conjugates(A.vector(np.zeros(3)))))))\n"

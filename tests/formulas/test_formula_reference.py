@@ -11,8 +11,8 @@ from speeds import many
 from twins import program
 
 from boostopt.authoring import CappedSimplex, FormulaRegularizer, formula, prototype
-from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import ProblemError
+from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.programs.program import Program
 
 DIGITS = 40

@@ -22,10 +22,10 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.formulas.calculus import derivative
-from boostopt.formulas.compiled import Compiler
-from boostopt.formulas.intervals import enclosure, point
-from boostopt.formulas.parsing import parsed
+from boostopt.functions.formulas.compilation import Compiler
+from boostopt.functions.formulas.differentiation import derivative
+from boostopt.functions.formulas.intervals import enclosure, point
+from boostopt.functions.formulas.parsing import parsed
 
 SIX = CappedSimplex(np.ones(6), 2.0)
 UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
@@ -158,7 +158,7 @@ def test_expressions_of_sympy_are_taken_with_all_digits() -> None:
 
 def test_a_formula_is_written_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     assert formula("d*log(d/d0)/eta", SIX, eta=2.0).latex == r"\frac{d_n \log{\left(\frac{d_n}{d^0_n} \right)}}{\eta}"
-    reading = importlib.import_module("boostopt.formulas.reading")
+    reading = importlib.import_module("boostopt.functions.formulas.inputs")
     monkeypatch.setattr(reading, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="expected SymPy"):
         _ = formula("d**2", SIX).latex

@@ -30,12 +30,12 @@ from boostopt.authoring import (
     edge_formula,
     formula,
 )
-from boostopt.boosting.soft_margin import ClassCertificate, Goal
 from boostopt.certificates.certificate import Certificate
-from boostopt.edges.intercept import InterceptEdges
-from boostopt.formulas.intervals import Interval, enclosure, point
-from boostopt.formulas.parsing import parsed
-from boostopt.models.certificate import ModelCertificate
+from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
+from boostopt.functions.edge_functions.intercept import InterceptEdges
+from boostopt.functions.formulas.intervals import Interval, enclosure, point
+from boostopt.functions.formulas.parsing import parsed
+from boostopt.objectives.soft_margin import ClassCertificate, Goal
 
 STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
 """Infinitely steep at both ends, of which one is the only point where nu = N."""

@@ -22,8 +22,8 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
+from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer
 from boostopt.programs.program import Program
-from boostopt.regularizers.formula import FormulaRegularizer
 from boostopt.verification import save, verify
 
 pytestmark = pytest.mark.every(2)

@@ -10,7 +10,7 @@ import scipy.optimize
 from problems import Drawn, draw
 
 from boostopt import Program, get_formulation
-from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 
 TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 WITHIN = 3e-7

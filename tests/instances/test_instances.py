@@ -14,7 +14,7 @@ import pytest
 import boostopt
 from boostopt import ProblemError, instances
 from boostopt.instances import Instance
-from boostopt.instances.base import checked_between, checked_count, checked_generator
+from boostopt.instances.known_instance import checked_between, checked_count, checked_generator
 
 ALL = [
     instances.reference(),

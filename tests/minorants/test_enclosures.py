@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt.formulas.intervals import Interval, point
-from boostopt.minorants.affine import AffineForm
-from boostopt.minorants.atoms.nonsmooth import LargestSum, Norm
-from boostopt.minorants.enclosures import Coefficients, column_sums, exact_sum, middle, reciprocal, running_sums, total
-from boostopt.minorants.kinks import Ball
+from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.minorants.affine_forms import AffineForm
+from boostopt.functions.minorants.atoms.nonsmooth import LargestSum, Norm
+from boostopt.functions.minorants.interval_sums import (
+    Coefficients,
+    column_sums,
+    exact_sum,
+    middle,
+    reciprocal,
+    running_sums,
+    total,
+)
+from boostopt.functions.minorants.multiplier_sets import Ball
 
 
 def fractions(A: np.ndarray) -> list[list[Fraction]]:

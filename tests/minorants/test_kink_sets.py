@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.minorants.kinks import Ball, Kink, Largest, Sums
+from boostopt.functions.minorants.multiplier_sets import Ball, Kink, Largest, Sums
 
 
 def three_norm(u: np.ndarray) -> np.ndarray:

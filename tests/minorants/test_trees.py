@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from boostopt import ProblemError
-from boostopt.formulas.intervals import Interval, point
-from boostopt.minorants.choosing import Minorants
-from boostopt.minorants.graph import Graph
-from boostopt.minorants.linearized import Linearized, in_words
-from boostopt.minorants.trees import tree_of
+from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.minorants.expression_graph import Graph
+from boostopt.functions.minorants.expression_trees import tree_of
+from boostopt.functions.minorants.families import Minorants
+from boostopt.functions.minorants.linearization import Linearized, in_words
 
 pytestmark = pytest.mark.every(2)
 

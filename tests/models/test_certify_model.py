@@ -23,8 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from boostopt import ModelCertificate, OptionError, ProblemError, certify_model, certify_svc
+from boostopt.ensembles.model_certification.svm_kernels import kernel_matrix, pivoted_cholesky
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.models.kernels import kernel_matrix, pivoted_cholesky
 
 LOADED: Any = load_breast_cancer(return_X_y=True)
 RAW, Y = LOADED

@@ -13,9 +13,10 @@ import scipy.sparse
 import typechecker
 
 from boostopt import DataError, OptionError, ProblemError, boost
+from boostopt._utils.files import half_written
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.files import half_written
-from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump, binning
+from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump
+from boostopt.oracles.stumps import binning
 
 FORMS = {
     "dense": np.asarray,

@@ -17,8 +17,9 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer
 
 from boostopt import ProblemError, get_formulation, stump_matrix
-from boostopt.oracles import DecisionStumps, Query, Stump, presorted
-from boostopt.oracles.examples import labelled
+from boostopt.oracles import DecisionStumps, Query, Stump
+from boostopt.oracles.labelled_examples import labelled
+from boostopt.oracles.stumps import presorted
 
 FORMS = {
     "dense": np.asarray,

@@ -11,10 +11,10 @@ import pytest
 
 from boostopt import ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, RawFeatures
-from boostopt.oracles.binned_stumps import DistributedStumps
-from boostopt.oracles.elsewhere import Placeable
-from boostopt.oracles.given import DistributedMargins
+from boostopt.oracles.distributed.placement import Placeable
+from boostopt.oracles.matrix_oracle import DistributedMargins
 from boostopt.oracles.raw_features import DistributedFeatures
+from boostopt.oracles.stumps.binned import DistributedStumps
 
 COLLECTION: Any = type("Collection", (), {"__module__": "dask.collection"})()
 CLASSES: tuple[tuple[type[Placeable], type[Placeable]], ...] = (

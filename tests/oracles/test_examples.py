@@ -9,7 +9,7 @@ import pytest
 
 from boostopt import ProblemError
 from boostopt.oracles import DecisionStumps, GivenMargins, Query, features
-from boostopt.oracles.examples import labelled, multiplicities
+from boostopt.oracles.labelled_examples import labelled, multiplicities
 
 X = np.arange(8.0).reshape(4, 2)
 

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from boostopt import ProblemError, boost
-from boostopt.boosting.classifier import combined
+from boostopt.boosting.run.combined_hypothesis import combined
 from boostopt.oracles import (
     DecisionStumps,
     Feature,

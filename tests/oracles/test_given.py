@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from boostopt import Margins, OptionError, ProblemError, boost
 from boostopt.oracles.base import Answer, Query
-from boostopt.oracles.given import Given, GivenMargins
+from boostopt.oracles.matrix_oracle import Given, GivenMargins
 
 U = np.array([[1, -1, 1, 0], [1, 1, -1, 0], [-1, 1, 1, 1]])
 D = np.array([0.5, 0.25, 0.25])

@@ -16,10 +16,10 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from boostopt import OptionError, ProblemError
-from boostopt.oracles import kernel_columns
 from boostopt.oracles.base import Query
-from boostopt.oracles.kernel import Kernel, KernelColumn
-from boostopt.oracles.kernel_columns import KernelColumns
+from boostopt.oracles.kernels import kernel_oracle as kernel_columns
+from boostopt.oracles.kernels.kernel import Kernel, KernelColumn
+from boostopt.oracles.kernels.kernel_oracle import KernelColumns
 
 OPTIONS: tuple[dict[str, Any], ...] = (
     {"kernel": "linear"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostopt import OptionError, check_oracle
-from boostopt.classifiers.bases import oracle_of
+from boostopt.estimators.training.hypothesis_classes import oracle_of
 from boostopt.oracles import DecisionStumps
 
 

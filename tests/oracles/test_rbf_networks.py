@@ -13,10 +13,10 @@ import typechecker
 from boostopt import DataError, OptionError, ProblemError, Run, boost
 from boostopt.instances import banana
 from boostopt.oracles import Query, RBFSettings
+from boostopt.oracles.hypothesis_state import from_state, to_state
 from boostopt.oracles.rbf.fitting import fit_rbf
 from boostopt.oracles.rbf.network import RBFNetwork
-from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
-from boostopt.oracles.saving import from_state, to_state
+from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis, RBFNetworks
 
 
 def bananas(*arguments: Any, **options: Any) -> Any:

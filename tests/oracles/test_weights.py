@@ -12,7 +12,7 @@ import pytest
 
 from boostopt import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps, GivenMargins, KernelColumns, Oracle, Query, RawFeatures
-from boostopt.oracles.weights import MOST, scaled_weights, total_weight
+from boostopt.oracles.weight_scaling import MOST, scaled_weights, total_weight
 
 RNG = np.random.default_rng(4)
 N = 12

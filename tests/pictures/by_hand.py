@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostopt.comparison import Benchmark
-from boostopt.comparison.benchmarks import Settings
-from boostopt.comparison.rows import Row
+from boostopt.comparison.benchmark_result import Settings
+from boostopt.comparison.solve_record import Row
 
 TIMES: dict[tuple[str, str], Sequence[float | str]] = {
     # seconds on the programs a, b, c, d, or why there are none

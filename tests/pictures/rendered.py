@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from boostopt import boost, instances
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps
 
 PIXEL = 1.0

@@ -11,8 +11,8 @@ from rendered import labels, legend_of, line, points, rendered, run, size, xy
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.run import Run
-from boostopt.boosting.trace import Trace
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.trace import Trace
 from boostopt.oracles import Estimators
 from boostopt.pictures import bounds
 

@@ -12,11 +12,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import boostopt
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.paths import RegularizationPath
-from boostopt.boosting.run import Run
+from boostopt.boosting.regularization_path import RegularizationPath
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators
 from boostopt.pictures import path_of_runs
-from boostopt.pictures.paths import shares
+from boostopt.pictures.path_of_runs import shares
 
 
 def along(parameter: str, values: list[float]) -> RegularizationPath:

@@ -11,7 +11,7 @@ from rendered import labels, legend_of, line, points, rendered, run, xy
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.pictures import bounds, example_weights, margin_distributions
-from boostopt.pictures.arguments import check_nu
+from boostopt.pictures.sources import check_nu
 from boostopt.pictures.style import panels
 
 

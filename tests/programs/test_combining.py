@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 import boostopt
 from boostopt import Formulation, OptionError, Program, combine, get_formulation
-from boostopt.programs.combining import LOSSES, PENALTIES
+from boostopt.programs.loss_penalty import LOSSES, PENALTIES
 from boostopt.typesetting import latex_display, parse_page
 
 pytestmark = [

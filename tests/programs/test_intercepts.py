@@ -13,7 +13,7 @@ from pairs_by_hand import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
-from boostopt.programs.combining import LOSSES, PENALTIES
+from boostopt.programs.loss_penalty import LOSSES, PENALTIES
 
 pytestmark = [
     pytest.mark.every(2),

@@ -25,9 +25,9 @@ from twins import (
 )
 
 from boostopt import ProblemError, get_formulation
-from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.sigmoids import sigmoid_shift
+from boostopt.functions.numerics.sigmoid_sums import sigmoid_shift
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -10,9 +10,9 @@ from problems import slow_capped_softmax, slow_soft_margin
 from speeds import many
 
 from boostopt import OptionError, ProblemError, project_capped_simplex
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.capped_softmax import capped_softmax
+from boostopt.functions.numerics.capped_softmax import capped_softmax
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 
 METHODS = ("select", "sort", "auto")
 seeds = st.integers(0, 2**32 - 1)

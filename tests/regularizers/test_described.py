@@ -13,12 +13,12 @@ from speeds import many
 from twins import junk, optimum, points, program
 
 from boostopt import ProblemError
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.regularizers.squares import Squares
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.weighted_squares import Squares
 
 pytestmark = pytest.mark.every(2)
 

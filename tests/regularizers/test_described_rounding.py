@@ -17,16 +17,16 @@ from drawn_descriptions import Count, check_graph, check_program
 from twins import program
 
 from boostopt import Certificate, ProblemError
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.described import DescribedEdges
-from boostopt.edges.linear import LinearEdges
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.separable import Separable
-from boostopt.regularizers.tilted import Tilted
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.separable import Separable
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 
 N = 64  # 1/64 is a float: the inner point has the sum 1, also in floats, and no slack measured there sees the slopes
 COLUMN = np.where(np.arange(N) < 20, -1.0, 1.0)

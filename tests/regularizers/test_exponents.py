@@ -12,8 +12,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from boostopt._utils.cvxpy_tools import exactly
 from boostopt.authoring import CappedSimplex, DescribedEdges, DescribedRegularizer
-from boostopt.expressions import exactly
 
 P = 1.374975
 """CVXPY takes 11/8 for it."""

@@ -15,9 +15,9 @@ from kinked import KINKED, kinked_program
 from twins import program
 
 from boostopt import ProblemError
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 
 pytestmark = pytest.mark.every(2)
 

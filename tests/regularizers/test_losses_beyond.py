@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.regularizers.loss import Loss
-from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
 
 C = np.array([1.0, 2.5, 0.5])
 

@@ -26,10 +26,10 @@ from twins import (
 )
 
 from boostopt import ProblemError
-from boostopt.edges.maximum import AbsoluteEdge
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 seeds = st.integers(0, 2**32 - 1)
 EXPONENTS = (1.05, 1.2, 1.5, 2.0, 3.0, 7.0, 50.0)

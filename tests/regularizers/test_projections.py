@@ -15,8 +15,8 @@ from scipy.special import logsumexp
 
 from boostopt import ProblemError, boost
 from boostopt.oracles import RawFeatures
-from boostopt.regularizers import projections
-from boostopt.regularizers.projections import smooth_margin, step_to_edge, step_to_largest_smooth_margin
+from boostopt.programs import step_sizes as projections
+from boostopt.programs.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
 
 _root: Any = vars(projections)["_root"]
 

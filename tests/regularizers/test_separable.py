@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from problems import REFERENCE_D0, REFERENCE_M, REFERENCE_NU, draw
 from speeds import many
 
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.regularizers.separable import Separable
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.separable import Separable
 
 seeds = st.integers(0, 2**32 - 1)
 NAMES = ("lpboost", "erlpboost")

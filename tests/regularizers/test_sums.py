@@ -26,16 +26,16 @@ from twins import (
 )
 
 from boostopt import ProblemError
-from boostopt.regularizers.binary_entropy import BinaryEntropy
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.described import DescribedRegularizer
-from boostopt.regularizers.hinge import Hinge
-from boostopt.regularizers.norms import NormBall, simplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.regularizers.separable import Separable, SeparableSum
-from boostopt.regularizers.squares import Squares
-from boostopt.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.separable import Separable, SeparableSum
+from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
+from boostopt.functions.regularizers.weighted_squares import Squares
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -19,7 +19,7 @@ from twins import (
     relative_entropy,
 )
 
-from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 
 
 def capped(c: np.ndarray, nu: float, eta: float, d0: np.ndarray) -> UnnormalizedRelativeEntropy:

@@ -11,11 +11,11 @@ from typing import Any
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
-from boostopt.comparison.benchmarks import Settings
-from boostopt.comparison.descriptions import describe
-from boostopt.comparison.origin import Origin
-from boostopt.comparison.records import facts, plain
-from boostopt.comparison.rows import Row
+from boostopt.comparison.benchmark_result import Settings
+from boostopt.comparison.provenance import Origin
+from boostopt.comparison.solve_record import Row
+from boostopt.programs.description import describe
+from boostopt.programs.identity import facts, plain
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from boostopt import get_formulation, list_formulations
-from boostopt.reporting.formulas import LONGEST, PageShown, mathml, prose, shown, symbol
+from boostopt.reporting.mathml import LONGEST, PageShown, mathml, prose, shown, symbol
 from boostopt.typesetting import parse_page
 
 

@@ -11,7 +11,7 @@ from edited import REMOVED, edited, places
 from problems import reference_lpboost, right
 from reported import linear
 
-import boostopt.reporting.contents
+import boostopt.reporting.report_data
 from boostopt import DataError, benchmark
 from boostopt.comparison.documents import load
 from boostopt.reporting import to_html
@@ -49,7 +49,7 @@ def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
 ) -> None:
     # Pictures are drawn of what has been checked, and take all the time.
     for pictures in ("_pictures", "of_programs", "of_claims"):
-        monkeypatch.setattr(boostopt.reporting.contents, pictures, lambda *arguments: ())
+        monkeypatch.setattr(boostopt.reporting.report_data, pictures, lambda *arguments: ())
     file = tmp_path / "file"
     said = written(kind, tmp_path)
     refused = made = 0

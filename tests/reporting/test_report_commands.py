@@ -16,7 +16,7 @@ from reported import Page
 from typer.testing import CliRunner
 
 import boostopt.cli
-import boostopt.cli.report  # pyright: ignore[reportUnusedImport]
+import boostopt.cli.commands.report  # pyright: ignore[reportUnusedImport]
 from boostopt import list_formulations
 
 SMALL = ["--nu", "0.4", "--backends", "interior,highs"]

@@ -25,13 +25,14 @@ from reported import (
 )
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
-from boostopt.comparison.descriptions import describe
 from boostopt.comparison.documents import document, load
-from boostopt.comparison.wording import asked, proved, seconds, time_of
+from boostopt.comparison.rendering.phrases import asked, proved, seconds, time_of
 from boostopt.pictures.heat_maps import MOST
-from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html, tools
-from boostopt.reporting.formulas import prose
-from boostopt.reporting.illustrations import of_programs
+from boostopt.programs.description import describe
+from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
+from boostopt.reporting import requirements as tools
+from boostopt.reporting.benchmark_figures import of_programs
+from boostopt.reporting.mathml import prose
 
 HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
 

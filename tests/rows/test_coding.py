@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from boostopt.rows import coding
-from boostopt.rows.coding import Coded, fill
+from boostopt.rows import encoding as coding
+from boostopt.rows.encoding import Coded, fill
 from boostopt.rows.thresholds import at_quantiles, between_all, few_values
 
 

@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from boostopt import boost, reweight
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, GivenMargins
-from boostopt.rows.on_dask import RowsOnDask
+from boostopt.rows.dask_rows import RowsOnDask
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(60, 2)), 1)

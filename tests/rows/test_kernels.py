@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from boostopt.rows import kernels
-from boostopt.rows.coding import Coded
-from boostopt.rows.kernels import (
+from boostopt.rows import block_kernels as kernels
+from boostopt.rows.binned_rows import Rows, RowsHere
+from boostopt.rows.block_kernels import (
     BUCKETS,
     LARGEST,
     MOST_COPIES,
@@ -23,7 +23,7 @@ from boostopt.rows.kernels import (
     scores,
     sums,
 )
-from boostopt.rows.rows import Rows, RowsHere
+from boostopt.rows.encoding import Coded
 
 SPLITS = (Split(0, 1, 1), Split(2, 4, -1), Split(2, 0, 1), Split(1, 2, 1))
 

@@ -32,20 +32,21 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
-from boostopt.boosting import looks
-from boostopt.boosting.aims import SoftMarginAim
-from boostopt.boosting.looks import Looking
-from boostopt.boosting.looks_bounded import BoundedLooking
+from boostopt.boosting.histogram_newton import solver as looks
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
+from boostopt.boosting.histogram_newton.solver import Looking
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, needed
-from boostopt.oracles import BinnedStumps, Query, Stump, binning
-from boostopt.oracles.binned_stumps import DistributedStumps
-from boostopt.rows.kernels import BUCKETS, ONE, Part, Split, Window
-from boostopt.rows.on_dask import RowsOnDask
-from boostopt.rows.rows import Rows, RowsHere
+from boostopt.objectives.exact import SoftMarginAim
+from boostopt.oracles import BinnedStumps, Query, Stump
+from boostopt.oracles.stumps import binning
+from boostopt.oracles.stumps.binned import DistributedStumps
+from boostopt.rows.binned_rows import Rows, RowsHere
+from boostopt.rows.block_kernels import BUCKETS, ONE, Part, Split, Window
+from boostopt.rows.dask_rows import RowsOnDask
 
 pytestmark = pytest.mark.thorough
 
@@ -144,7 +145,7 @@ def test_a_client_is_needed() -> None:
 
 
 def test_dask_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "boostopt.rows.on_dask")
+    monkeypatch.delitem(sys.modules, "boostopt.rows.dask_rows")
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(
         OptionError, match=r"rows on a cluster need Dask: .*distributed.* pip install 'boostopt\[dask\]'"

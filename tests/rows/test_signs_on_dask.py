@@ -16,15 +16,15 @@ import typechecker
 from distributed import Client, LocalCluster
 
 from boostopt import boost
-from boostopt.boosting.run import Run
-from boostopt.classifiers.reweighting_there import DistributedMembers
+from boostopt.boosting.run.run import Run
+from boostopt.ensembles.distributed_reweighting import DistributedMembers
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatures
-from boostopt.oracles.elsewhere import Elsewhere
-from boostopt.oracles.given import DistributedMargins, Given
+from boostopt.oracles.distributed.placement import Elsewhere
+from boostopt.oracles.matrix_oracle import DistributedMargins, Given
 from boostopt.oracles.raw_features import DistributedFeatures, Feature
-from boostopt.rows.coding import Coded
-from boostopt.rows.rows import Rows
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.encoding import Coded
 
 pytestmark = pytest.mark.thorough
 

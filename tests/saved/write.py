@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from boostopt import Run, benchmark, boost, compare, get_formulation, list_formulations
+from boostopt._utils.files import save_arrays
 from boostopt.boosting import boosters
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.files import save_arrays
 from boostopt.oracles import DecisionStumps, KernelColumns
 from boostopt.oracles.base import Oracle
 from boostopt.verification import save

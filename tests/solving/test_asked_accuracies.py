@@ -13,7 +13,7 @@ import pytest
 
 from boostopt import Program, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Attempt, Deadline, Task
-from boostopt.backends.cvxpy.solvers import SOLVERS
+from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.backends.profiles import Profile
 
 ASKED = (1e-2, 1e-4, 1e-6, 1e-8)

@@ -10,6 +10,7 @@ import pytest
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
+from boostopt._utils.formatting import interval
 from boostopt.authoring import (
     COUNT,
     CappedSimplex,
@@ -17,10 +18,9 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.margins import Margins
+from boostopt.cli.templates.regularizer_class import NewName, described
+from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.explanation import explain
-from boostopt.templates.regularizer_class import NewName, described
-from boostopt.text import interval
 
 
 def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:

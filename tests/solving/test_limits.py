@@ -25,7 +25,7 @@ from boostopt.authoring import (
     RelativeEntropy,
     prototype,
 )
-from boostopt.minorants import trees
+from boostopt.functions.minorants import expression_trees as trees
 
 NEAR_ONE = [1 - 5e-13, 5e-13]
 TWO_EACH = [[1.0], [-1.0], [1.0], [-1.0]]

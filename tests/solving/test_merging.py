@@ -24,7 +24,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends.base import Attempt, Task
-from boostopt.backends.interior.problem import InteriorProblem
+from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.solving.merging import merged
 
 

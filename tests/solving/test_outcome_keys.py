@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from boostopt.backends.isolation.isolated import ProcessEnd
-from boostopt.comparison.fields import VERDICTS
-from boostopt.comparison.logged import FAILURES, LoggedAttempt, kind_of_failure
-from boostopt.comparison.rows import Result
+from boostopt.comparison.attempt_record import FAILURES, LoggedAttempt, kind_of_failure
+from boostopt.comparison.json_schema import VERDICTS
+from boostopt.comparison.solve_record import Result
 from boostopt.solving.solution import Outcome, Verdict
 
 

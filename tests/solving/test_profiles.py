@@ -11,11 +11,11 @@ import pytest
 import typechecker
 
 from boostopt import OptionError, Program, SolverNotFound, get_backend, get_formulation, list_backends, solve
-from boostopt.backends.cvxpy.solvers import SOLVERS, UNCOUNTED
+from boostopt.backends.cvxpy.solver_specs import SOLVERS, UNCOUNTED
 from boostopt.backends.interior.backend import is_started
 from boostopt.backends.profiles import PROFILES
-from boostopt.edges.base import Epigraph
-from boostopt.solving.asking import profile_of
+from boostopt.functions.edge_functions.base import Epigraph
+from boostopt.solving.request import profile_of
 
 ITERATED = {"interior", "cvxpy:clarabel", "cvxpy:scs"}
 """Those whose iterations fall where less is asked for."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from problems import DEFAULT_BACKENDS, Fake, attempt, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
 
-import boostopt.solving.solving
+import boostopt.solving.solve
 from boostopt import (
     OptionError,
     Outcome,
@@ -25,7 +25,7 @@ from boostopt import (
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.cvxpy import backend as cvxpy_backend
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.solvers import DENSITY_RATED, DUAL, RATED
+from boostopt.backends.cvxpy.solver_specs import DENSITY_RATED, DUAL, RATED
 
 
 def optimum() -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +100,7 @@ def test_both_ends_are_kept_from_different_attempts() -> None:
 
 def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     liar, honest = rough("liar"), CvxpyBackend("HIGHS")
-    monkeypatch.setattr(boostopt.solving.solving, "_in_order", lambda program, start: [liar, honest])
+    monkeypatch.setattr(boostopt.solving.solve, "_in_order", lambda program, start: [liar, honest])
     solution = solve(reference_lpboost())
     assert solution.path == ("liar", "cvxpy:highs")
     assert solution.backend == "cvxpy:highs"
@@ -127,10 +127,10 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     def opened(which: str) -> Backend:
         return Confused() if which in ("highs", "confused") else get_backend(which)
 
-    monkeypatch.setattr(boostopt.solving.solving, "get_backend", opened)
-    monkeypatch.setattr(boostopt.solving.solving, "list_backends", lambda: ["confused", "interior"])
+    monkeypatch.setattr(boostopt.solving.solve, "get_backend", opened)
+    monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: ["confused", "interior"])
     assert reference_lpboost().solve().path == ("interior",)
-    monkeypatch.setattr(boostopt.solving.solving, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
     with pytest.raises(SolverNotFound, match="no installed backend supports linear, second_order constraints"):
         get_formulation("norm_ball").smallest().solve()
 
@@ -270,10 +270,10 @@ def of_gap(called: str, gap: float, asked: list[object]) -> Fake:
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
     """Let these be installed, and nothing else."""
     known = {backend.name: backend for backend in backends}
-    monkeypatch.setattr(boostopt.solving.solving, "AUTO_ORDER", ())
-    monkeypatch.setattr(boostopt.solving.solving, "_preferred", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.solving, "list_backends", lambda: list(known))
-    monkeypatch.setattr(boostopt.solving.solving, "get_backend", lambda name: known[name])
+    monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: list(known))
+    monkeypatch.setattr(boostopt.solving.solve, "get_backend", lambda name: known[name])
 
 
 def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,8 +332,8 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     assert all(CvxpyBackend(solver).automatic for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     monkeypatch.setattr(cvxpy_backend, "_found", lambda: [*odd, "SCIPY"])
     monkeypatch.setattr(cvxpy_backend, "_cones", lambda solver: frozenset({"linear"}))
-    monkeypatch.setattr(boostopt.solving.solving, "_preferred", lambda program, start: [])
-    ordered = boostopt.solving.solving._in_order(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    ordered = boostopt.solving.solve._in_order(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
     names = [backend.name for backend in ordered]
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
     assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}

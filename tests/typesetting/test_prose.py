@@ -9,7 +9,7 @@ import pytest
 
 import boostopt
 from boostopt.typesetting import latex, parse_page, typeset_prose
-from boostopt.typesetting.prose import typeset_display
+from boostopt.typesetting.prose_math import typeset_display
 from boostopt.typesetting.symbols import STANDARD
 
 FOUND = {

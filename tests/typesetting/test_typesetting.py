@@ -27,8 +27,8 @@ from boostopt.typesetting import (
     symbol_table,
     symbols,
 )
-from boostopt.typesetting.layout import WIDEST
-from boostopt.typesetting.prose import typeset_display
+from boostopt.typesetting.page_rendering import WIDEST
+from boostopt.typesetting.prose_math import typeset_display
 
 PAIRS = [
     # the objectives and constraints of the papers

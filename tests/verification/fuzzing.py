@@ -15,7 +15,7 @@ import numpy as np
 from certificate_files import CASES, program, taken, text
 
 from boostopt.verification import verify
-from boostopt.verification.reading import Document, read
+from boostopt.verification.trusted_kernel.certificate_schema import Document, read
 
 MISSED = 1e-8
 """By how much the true optimum is known, relative to its size: the certificates are that narrow."""

@@ -28,7 +28,7 @@ from boostopt import Run, boost, get_formulation, verify
 from boostopt.errors import BoostoptError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.verification import Verification, save
-from boostopt.verification.reading import EDGES, REGULARIZERS
+from boostopt.verification.trusted_kernel.certificate_schema import EDGES, REGULARIZERS
 
 ODD = (
     *("1e400", "-1e400", "1e-400", "-0.0", "0", "true", "false", "null", '"inf"', '"-inf"', '"nan"', '"1"', "[]", "{}"),

@@ -14,11 +14,11 @@ import pytest
 
 from boostopt import get_formulation
 from boostopt.verification import save, verify
-from boostopt.verification.arithmetic import Floats
-from boostopt.verification.checking import recompute, vector_digest
-from boostopt.verification.exact import exact_numbers
-from boostopt.verification.parsing import Rejected
-from boostopt.verification.reading import read
+from boostopt.verification.trusted_kernel.certificate_schema import read
+from boostopt.verification.trusted_kernel.checker import recompute, vector_digest
+from boostopt.verification.trusted_kernel.exact_numbers import exact_numbers
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
+from boostopt.verification.trusted_kernel.number_types import Floats
 
 U = np.array([[0.5, -0.2], [-0.25, 0.3], [0.1, 0.1]])
 

@@ -17,10 +17,11 @@ from drawn_programs import draw_program
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
 from boostopt.authoring import CappedSimplex, DescribedRegularizer, Examples
 from boostopt.errors import DataError
-from boostopt.margins import Margins
-from boostopt.programs.prototyping import prototype
-from boostopt.verification import save, verify, writing
-from boostopt.verification.reading import read
+from boostopt.programs.prototype import prototype
+from boostopt.rows.margin_matrix import Margins
+from boostopt.verification import certificate_files as writing
+from boostopt.verification import save, verify
+from boostopt.verification.trusted_kernel.certificate_schema import read
 
 ROUNDING = 1e-11
 """By how much the interval in a file may be wider than the certificate's, for programs of this size."""

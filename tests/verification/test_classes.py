@@ -13,7 +13,8 @@ import pytest
 
 from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.oracles import DecisionStumps, GivenMargins
-from boostopt.verification import classes, save_class, verify
+from boostopt.verification import class_certificate_files as classes
+from boostopt.verification import save_class, verify
 
 pytestmark = pytest.mark.every(2)
 

@@ -21,11 +21,17 @@ from test_layers import ROOT, imports
 from boostopt import boost, verify
 from boostopt.errors import ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.coding import Coded
-from boostopt.rows.rows import Rows
-from boostopt.verification import data_passes
-from boostopt.verification.data_passes import LARGEST, ONE, negative_loss, negative_loss_upper, soft_margin
-from boostopt.verification.parsing import Rejected
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.encoding import Coded
+from boostopt.verification.trusted_kernel import data_passes
+from boostopt.verification.trusted_kernel.data_passes import (
+    LARGEST,
+    ONE,
+    negative_loss,
+    negative_loss_upper,
+    soft_margin,
+)
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
 
 PROGRAMS: dict[str, dict[str, Any]] = {"erlpboost": {"nu": 60.0}, "log_loss": {"eta": 8.0}}
 """A soft margin and a loss, with their parameters."""
@@ -63,31 +69,31 @@ def of_property(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 PATCHED: tuple[tuple[str, str, str, Any], ...] = (
-    ("erlpboost", "lower", "boosting.buckets.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))),
-    ("erlpboost", "lower", "boosting.aims.SoftMarginAim.sharp", by(lambda x: x + Fraction(5, 1000))),
+    ("erlpboost", "lower", "objectives.margin_histogram.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))),
+    ("erlpboost", "lower", "objectives.exact.SoftMarginAim.sharp", by(lambda x: x + Fraction(5, 1000))),
     (
         "erlpboost",
         "lower",
-        "boosting.aims.in_buckets",
+        "objectives.exact.in_buckets",
         by(lambda x: type(x)(x.window, x.found, x.sums + 10**7 * x.found)),
     ),
-    ("erlpboost", "lower", "rows.kernels.Window.lowest", by(lambda x: x + 10**7)),
-    ("erlpboost", "lower", "rows.rows.Rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
-    ("erlpboost", "lower", "rows.rows.Rows.scores", by(lambda parts: [M + np.int32(10**7) for M in parts])),
-    ("erlpboost", "lower", "rows.rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
-    ("erlpboost", "lower", "rows.rows.scores", by(lambda M: M + np.int32(10**7))),
-    ("erlpboost", "upper", "boosting.aims.SoftMarginAim.cost", by(lambda x: x - Fraction(5, 1000))),
-    ("erlpboost", "upper", "boosting.aims.SoftMarginAim.sum", by(lambda x: 2 * x)),
-    ("erlpboost", "upper", "boosting.proving.reach", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "boosting.proving.Proof.upper", of_property(lambda x: x - Fraction(5, 1000))),
-    ("erlpboost", "upper", "rows.rows.Rows.edges", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "rows.rows.sums", by(lambda x: tuple(of_feature // 2 for of_feature in x))),
-    ("log_loss", "lower", "boosting.aims.LossAim.lower", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "boosting.aims.LossAim.sharp", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "boosting.aims.rounding", by(lambda x: x - 0.005)),
-    ("log_loss", "upper", "boosting.aims.LossAim.cost", by(lambda x: x - Fraction(5, 1000))),
-    ("log_loss", "upper", "boosting.aims.LossAim.sum", by(lambda x: 2 * x)),
-    ("log_loss", "upper", "regularizers.binary_entropy.LogarithmicLoss.values", by(lambda x: x - 0.005)),
+    ("erlpboost", "lower", "rows.block_kernels.Window.lowest", by(lambda x: x + 10**7)),
+    ("erlpboost", "lower", "rows.binned_rows.Rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    ("erlpboost", "lower", "rows.binned_rows.Rows.scores", by(lambda parts: [M + np.int32(10**7) for M in parts])),
+    ("erlpboost", "lower", "rows.binned_rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    ("erlpboost", "lower", "rows.binned_rows.scores", by(lambda M: M + np.int32(10**7))),
+    ("erlpboost", "upper", "objectives.exact.SoftMarginAim.cost", by(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "objectives.exact.SoftMarginAim.sum", by(lambda x: 2 * x)),
+    ("erlpboost", "upper", "objectives.upper_bound.reach", by(lambda edges: edges // 2)),
+    ("erlpboost", "upper", "objectives.upper_bound.Proof.upper", of_property(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "rows.binned_rows.Rows.edges", by(lambda edges: edges // 2)),
+    ("erlpboost", "upper", "rows.binned_rows.sums", by(lambda x: tuple(of_feature // 2 for of_feature in x))),
+    ("log_loss", "lower", "objectives.exact.LossAim.lower", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "objectives.exact.LossAim.sharp", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "objectives.exact.rounding", by(lambda x: x - 0.005)),
+    ("log_loss", "upper", "objectives.exact.LossAim.cost", by(lambda x: x - Fraction(5, 1000))),
+    ("log_loss", "upper", "objectives.exact.LossAim.sum", by(lambda x: 2 * x)),
+    ("log_loss", "upper", "functions.regularizers.binary_entropy.LogarithmicLoss.values", by(lambda x: x - 0.005)),
 )
 """Functions that the modules of the runs compute with, each made to return too much or too little."""
 
@@ -106,14 +112,14 @@ def test_no_arithmetic_of_the_runs_is_trusted(
 
 
 BY_SOLVERS: tuple[tuple[str, Any], ...] = (
-    ("margins.Margins.margins", by(lambda m: m + 0.01)),
-    ("margins.Margins.edges", by(lambda e: e - 0.01)),
-    ("regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
-    ("regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
-    ("boosting.soft_margin.Goal.soft_margin", by(lambda x: x + 0.01)),
-    ("boosting.soft_margin.Goal.upper", by(lambda x: x - 0.01)),
+    ("rows.margin_matrix.Margins.margins", by(lambda m: m + 0.01)),
+    ("rows.margin_matrix.Margins.edges", by(lambda e: e - 0.01)),
+    ("functions.regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
+    ("functions.regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
+    ("objectives.soft_margin.Goal.soft_margin", by(lambda x: x + 0.01)),
+    ("objectives.soft_margin.Goal.upper", by(lambda x: x - 0.01)),
     ("boosting.problem.Problem.class_upper", by(lambda x: (x[0] - 0.01, x[1]))),
-    ("boosting.run.verified", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
+    ("boosting.run.run.verified", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
 )
 """Functions that solvers, certificates and steps compute with."""
 
@@ -147,7 +153,7 @@ def of_steps() -> Any:
 
 
 def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, patch = "boosting.buckets.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))
+    name, patch = "objectives.margin_histogram.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     run = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02)
     with pytest.raises(ProblemError, match="claims too much: at least"):
@@ -260,11 +266,10 @@ def imported(name: str) -> set[str]:
 
 
 def test_the_checkers_import_what_the_documentation_says_and_nothing_else() -> None:
-    own = {f"boostopt.verification.{name}" for name in ("data_passes", "arithmetic", "pairs", "parsing")}
-    assert imported("boostopt.verification.data_passes") == own
+    kernel = "boostopt.verification.trusted_kernel"
+    own = {f"{kernel}.{name}" for name in ("data_passes", "number_types", "conjugates", "json_parsing")}
+    assert imported(f"{kernel}.data_passes") == own
     page = (ROOT.parent / "docs" / "verification.md").read_text()
-    (listed,) = re.findall(r"```text\n(boostopt\.verification\.checking\n.*?)```", page, re.DOTALL)
-    assert imported("boostopt.verification.checking") == set(listed.split())
-    assert imported("boostopt.verification.data_passes") <= imported("boostopt.verification.checking") | {
-        "boostopt.verification.data_passes"
-    }
+    (listed,) = re.findall(rf"```text\n({re.escape(kernel)}\.checker\n.*?)```", page, re.DOTALL)
+    assert imported(f"{kernel}.checker") == set(listed.split())
+    assert imported(f"{kernel}.data_passes") <= imported(f"{kernel}.checker") | {f"{kernel}.data_passes"}

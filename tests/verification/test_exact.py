@@ -18,9 +18,9 @@ from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noi
 from boostopt import OptionError, ProblemError, get_formulation
 from boostopt.authoring import Cap, CappedSimplex, Formulation, edge_formula, formula, prototype
 from boostopt.verification import save, verify
-from boostopt.verification.arithmetic import Floats
-from boostopt.verification.exact import Arbs, Rationals, exact_numbers
-from boostopt.verification.reading import read
+from boostopt.verification.trusted_kernel.certificate_schema import read
+from boostopt.verification.trusted_kernel.exact_numbers import Arbs, Rationals, exact_numbers
+from boostopt.verification.trusted_kernel.number_types import Floats
 
 SECONDS = 10.0
 """What a proof at N = 200, t = 10 may take."""
@@ -151,7 +151,7 @@ def test_ends_are_rounded_outward() -> None:
 
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
 def test_the_three_number_types_agree(p: float) -> None:
-    from boostopt.verification.pairs import power, xlog
+    from boostopt.verification.trusted_kernel.conjugates import power, xlog
 
     rng = np.random.default_rng(0)
     x, y = rng.random(20), rng.random(20)

@@ -33,18 +33,19 @@ from boostopt.authoring import (
     parameter,
 )
 from boostopt.errors import ProblemError
-from boostopt.margins import Margins
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_features import Feature
-from boostopt.verification import classes, save, save_class, verify
-from boostopt.verification.arithmetic import Ball, Floats
-from boostopt.verification.checking import ProvedBounds, digest, vector_digest
-from boostopt.verification.pairs import Norm, cap
-from boostopt.verification.parsing import Rejected, parse
-from boostopt.verification.points import into_ball
-from boostopt.verification.reading import document as as_document
-from boostopt.verification.verifying import compare
+from boostopt.rows.margin_matrix import Margins
+from boostopt.verification import class_certificate_files as classes
+from boostopt.verification import save, save_class, verify
+from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, digest, vector_digest
+from boostopt.verification.trusted_kernel.conjugates import Norm, cap
+from boostopt.verification.trusted_kernel.feasible_points import into_ball
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
+from boostopt.verification.trusted_kernel.number_types import Ball, Floats
+from boostopt.verification.verify import compare
 
 
 @pytest.mark.parametrize("size", [1e8, 1e20])

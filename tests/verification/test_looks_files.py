@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost, verify
-from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.kernels import BUCKETS, LARGEST, ONE
+from boostopt.rows.block_kernels import BUCKETS, LARGEST, ONE
 from boostopt.verification import subject
 
 

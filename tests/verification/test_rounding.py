@@ -12,10 +12,11 @@ import pytest
 from certificate_files import program as small
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
-from boostopt.verification import save, verify, writing
-from boostopt.verification.arithmetic import Ball, Floats
-from boostopt.verification.checking import ProvedBounds, recompute
-from boostopt.verification.exact import Arbs
+from boostopt.verification import certificate_files as writing
+from boostopt.verification import save, verify
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute
+from boostopt.verification.trusted_kernel.exact_numbers import Arbs
+from boostopt.verification.trusted_kernel.number_types import Ball, Floats
 
 
 def proved(program: Program, certificate: Certificate) -> ProvedBounds:
@@ -167,7 +168,7 @@ def test_what_is_not_known_stays_a_number() -> None:
 
 
 def test_the_logarithm_of_a_quotient_keeps_its_digits_where_logarithms_cancel() -> None:
-    from boostopt.verification.pairs import log_quotient
+    from boostopt.verification.trusted_kernel.conjugates import log_quotient
 
     A = Floats()
     x, y = A.vector(np.array([1e90, 3e-90, 1e-200, 2.0])), A.vector(np.array([2e90, 3e-90, 1e200, 1.0]))

@@ -39,19 +39,19 @@ from boostopt.authoring import (
     RelativeEntropy,
     Shortfall,
 )
-from boostopt.edges.linear import LinearEdges
-from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.edges.tied import TiedEdges
-from boostopt.margins import Margins
+from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativeEntropy
+from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.programs.program import Examples
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.relative_entropy import UnnormalizedRelativeEntropy
-from boostopt.regularizers.tilted import Tilted
-from boostopt.verification import checking, pairs
-from boostopt.verification.arithmetic import Ball, Floats
-from boostopt.verification.checking import digest
+from boostopt.rows.margin_matrix import Margins
 from boostopt.verification.describing import described, described_edge
-from boostopt.verification.pairs import (
+from boostopt.verification.trusted_kernel import checker as checking
+from boostopt.verification.trusted_kernel import conjugates as pairs
+from boostopt.verification.trusted_kernel.checker import digest
+from boostopt.verification.trusted_kernel.conjugates import (
     Box,
     binary,
     cap,
@@ -65,12 +65,21 @@ from boostopt.verification.pairs import (
     quadratic_hinge,
     shortfall,
 )
-from boostopt.verification.parsing import Rejected
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
+from boostopt.verification.trusted_kernel.number_types import Ball, Floats
 
-TRUSTED = ("arithmetic", "formulas", "pairs", "points", "checking", "parsing", "reading")
+TRUSTED = (
+    "number_types",
+    "formula_terms",
+    "conjugates",
+    "feasible_points",
+    "checker",
+    "json_parsing",
+    "certificate_schema",
+)
 """The modules that recompute bounds: they import NumPy, the standard library and each other."""
 
-FORMULAS = ("algebra", "calculus", "parsing", "intervals", "convexity", "compiled", "solving")
+FORMULAS = ("expressions", "differentiation", "parsing", "intervals", "convexity", "compilation", "maximizers")
 """And so do those that read, differentiate and enclose formulas."""
 
 N = 30
@@ -260,8 +269,8 @@ def test_products_contain_the_exact_ones() -> None:
 @pytest.mark.thorough
 def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
     folder = Path(str(boostopt.verification.__file__)).parent
-    parts = [*(folder / f"{name}.py" for name in TRUSTED)]
-    parts += [folder.parent / "formulas" / f"{name}.py" for name in FORMULAS]
+    parts = [*(folder / "trusted_kernel" / f"{name}.py" for name in TRUSTED)]
+    parts += [folder.parent / "functions" / "formulas" / f"{name}.py" for name in FORMULAS]
     for name in parts:
         for node in ast.walk(ast.parse(name.read_text())):
             modules = (
@@ -272,15 +281,18 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
                 else []
             )
             for module in modules:
-                top, *rest = module.split(".")
-                trusted = {"verification": TRUSTED, "formulas": FORMULAS}
-                own = top == "boostopt" and rest[1] in trusted.get(rest[0], ())
+                top, _, rest = module.partition(".")
+                package, _, last = rest.rpartition(".")
+                trusted = {"verification.trusted_kernel": TRUSTED, "functions.formulas": FORMULAS}
+                own = top == "boostopt" and last in trusted.get(package, ())
                 assert own or top == "numpy" or top in sys.stdlib_module_names, f"{name} imports {module}"
     loaded = subprocess.run(
         [
             sys.executable,
             "-c",
-            f"import sys; {'; '.join(f'import boostopt.verification.{name}' for name in TRUSTED)}; print(*sys.modules)",
+            "import sys; from boostopt.verification.trusted_kernel import "
+            + ", ".join(TRUSTED)
+            + "; print(*sys.modules)",
         ],
         capture_output=True,
         text=True,
@@ -290,12 +302,12 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
     own = {name for name in loaded if name.startswith("boostopt.")}
     assert own == {
         "boostopt.certificates",
-        "boostopt.certificates.saving",
-        "boostopt.lazy",
+        "boostopt.certificates.file_writers",
+        "boostopt._utils.lazy_names",
         "boostopt.verification",
-        "boostopt.formulas",
+        "boostopt.functions.formulas",
         *(f"boostopt.verification.{name}" for name in TRUSTED),
-        *(f"boostopt.formulas.{name}" for name in FORMULAS),
+        *(f"boostopt.functions.formulas.{name}" for name in FORMULAS),
     } | (own & {"boostopt.errors"})
 
 

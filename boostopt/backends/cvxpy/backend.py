@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.cvxpy_tools import cp
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, needs_in_words, version_of
-from boostopt.backends.cvxpy.solvers import FORMS, SOLVERS, Options, Solver
-from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, Options, Solver
+from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
-from boostopt.expressions import cp
-from boostopt.programs.derived import Derived, Form, derive
+from boostopt.programs.cvxpy_models import Derived, Form, derive
 from boostopt.programs.program import Program
 
 PREFIX = "cvxpy:"

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt._utils.array_types import Array
 from boostopt.backends.base import (
     QUICK,
     Attempt,
@@ -36,12 +37,11 @@ from boostopt.backends.base import (
     version_of,
 )
 from boostopt.backends.highs.basis import Basis
+from boostopt.backends.highs.linear_program import LinearProgram, unfit
 from boostopt.backends.highs.model import SPACES, Model, Refused
-from boostopt.backends.highs.program import LinearProgram, unfit
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.program import Program
-from boostopt.shapes import Array
 
 DUAL, PRIMAL, INTERIOR = "dual simplex", "primal simplex", "interior point"
 ALGORITHMS: dict[str, tuple[str, ...]] = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Int8
+from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.backends.highs.model import SPACES, Model, Refused
-from boostopt.backends.highs.program import LinearProgram
-from boostopt.shapes import Array, Int8
 
 BASIC, AT_LOWER, FREE = 1, 0, 3
 """HiGHS's numbers for a variable in the basis, at its lower end, and free at 0."""

@@ -26,9 +26,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from boostopt.backends.highs.program import LinearProgram
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.errors import BoostoptError
-from boostopt.shapes import Array, Float, Int8
 
 CHUNK = 2**22
 """Number of entries of U that are converted at a time when rows or columns are added."""

@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import whole
+from boostopt._utils.array_types import Array
+from boostopt._utils.validation import whole
 from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
-from boostopt.backends.interior import stored
-from boostopt.backends.interior.loop import Iteration, iterate
+from boostopt.backends.interior import serialization as stored
+from boostopt.backends.interior.interior_form import InteriorProblem
+from boostopt.backends.interior.iterations import Iteration, iterate
 from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certifier import Certifier
-from boostopt.edges.base import Epigraph
 from boostopt.errors import needed
+from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
-from boostopt.shapes import Array
 
 MOST_ITERATIONS = 60
 """Number of iterations after which an attempt is given up."""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from boostopt.backends.interior.problem import InteriorProblem
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
+from boostopt.backends.interior.interior_form import InteriorProblem
 
 REGULARIZED = (1e-15, 1e-13, 1e-11)
 """Numbers that are added to the diagonal of the scaled system; the first one that allows a factorization is used.

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from boostopt._utils.array_types import Array, Float
+from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.problem import InteriorProblem
-from boostopt.shapes import Array, Float
 
 INWARDS = 0.1
 """Share of the centre of the box that is mixed into the weights of a start."""

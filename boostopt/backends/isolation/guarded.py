@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.array_types import Array
+from boostopt._utils.immutable_arrays import write_in_words
 from boostopt.backends.base import Attempt, Capability, Task, Wrapper
-from boostopt.backends.isolation.foreign import LONGEST_WORDS, Failed, called
-from boostopt.immutable import write_in_words
+from boostopt.backends.isolation.external_calls import LONGEST_WORDS, Failed, called
 from boostopt.programs.program import Program
-from boostopt.shapes import Array
 
 PHASES = ("build", "canonicalize", "solve", "recover")
 """The phases that a backend may time."""

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from boostopt._utils.blas_threads import most_threads
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart, Wrapper
-from boostopt.backends.isolation.foreign import LONGEST_WORDS
+from boostopt.backends.isolation.external_calls import LONGEST_WORDS
 from boostopt.backends.isolation.guarded import Guarded, lost, sound
-from boostopt.backends.isolation.pickled import NotPortable, packed
-from boostopt.backends.isolation.process import START_SECONDS, Died, Process, Silent, acquire, release
+from boostopt.backends.isolation.pickling import NotPortable, packed
+from boostopt.backends.isolation.worker_process import START_SECONDS, Died, Process, Silent, acquire, release
 from boostopt.programs.program import Program
-from boostopt.threads import most_threads
 
 PREFIX = "isolated:"
 

@@ -15,7 +15,7 @@ from boostopt.boosting.boosters.madaboost import MadaBoost
 from boostopt.boosting.boosters.madaboost import madaboost as madaboost
 from boostopt.boosting.boosters.smoothboost import SmoothBoost
 from boostopt.boosting.boosters.smoothboost import smoothboost as smoothboost
-from boostopt.boosting.pages import PAGES
+from boostopt.boosting.registry import PAGES
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
 

@@ -33,16 +33,16 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.optimize import brentq
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.calls import run_of
-from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import PAST, State
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import PAST, State
+from boostopt.boosting.updates.base import Move
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
-from boostopt.regularizers.projections import step_to_edge
-from boostopt.shapes import Array, Float
+from boostopt.programs.step_sizes import step_to_edge
 
 NOT_NEGATIVE = Domain(f"[0, {LARGEST:g}]", lambda value, examples: 0.0 <= value <= LARGEST)
 ONE_OR_TWO = Domain("{1, 2}", lambda value, examples: value in (1.0, 2.0))

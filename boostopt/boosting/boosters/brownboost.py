@@ -35,18 +35,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.calls import run_of
-from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import State
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.updates.base import Move
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
-from boostopt.shapes import Array, Float
 
 UP = StopReason.TIME_USED.value
 """Beginning of the reason of a run that has the training error that was aimed at."""

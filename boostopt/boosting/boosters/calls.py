@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.api import boost
 from boostopt.boosting.reweighting import Booster
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle
 

@@ -25,18 +25,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.calls import run_of
-from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, count_or_hard
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import State
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.updates.base import Move
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples
-from boostopt.shapes import Array, Float
 
 FEWER = StopReason.FEW_SMALL_MARGINS.value
 """Beginning of the reason of a run that has the margin theta for all but a few examples."""

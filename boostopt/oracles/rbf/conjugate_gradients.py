@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
 
 SUFFICIENT = 1e-4
 """The share of the decrease that the slope promises which a step must bring (Armijo's condition)."""

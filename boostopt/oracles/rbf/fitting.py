@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import positive, whole
+from boostopt._utils.array_types import Array, Float, Num
+from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.validation import positive, whole
 from boostopt.errors import ProblemError
 from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
 from boostopt.oracles.rbf.kmeans import kmeans
 from boostopt.oracles.rbf.network import LARGEST, RBFNetwork
 from boostopt.oracles.rbf.reduced_error import ReducedError
-from boostopt.shapes import Array, Float, Num
-from boostopt.threads import one_thread
 
 __all__ = ["RBFNetwork", "RBFSettings", "fit_rbf"]
 

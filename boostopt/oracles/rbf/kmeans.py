@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt.shapes import Array, Float, Int
+from boostopt._utils.array_types import Array, Float, Int
 
 STEPS = 10
 """Steps of Lloyd's at most."""

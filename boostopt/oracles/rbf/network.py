@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.shapes import Array, Float
 
 LARGEST = float(np.finfo(np.float64).max)
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from boostopt.shapes import Array, Float
+from boostopt._utils.array_types import Array, Float
 
 SOUND = 1e-12
 """The share of a diagonal entry that a pivot of Cholesky's must leave: below, no more than four digits of it are right.

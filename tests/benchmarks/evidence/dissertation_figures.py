@@ -37,10 +37,10 @@ from benchmarks.evidence.dissertation_runs import (
 )
 from benchmarks.evidence.experiment import Experiment, Parameters, Results, rounded
 from benchmarks.evidence.pages import picture, span, table
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting import Run
-from boostopt.boosting.classifier import decided
+from boostopt.boosting.run.combined_hypothesis import decided
 from boostopt.oracles.features import evaluate
-from boostopt.shapes import Array, Float
 
 NAMES = (*OWN, "a9a", "german", "diabetes")
 """The order of the panels."""

@@ -23,6 +23,7 @@ from benchmarks.evidence.experiment import (
 )
 from benchmarks.evidence.pages import picture, table
 from boostopt import boost, get_formulation
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.dynamics import (
     contraction,
     find_cycle,
@@ -33,7 +34,6 @@ from boostopt.boosting.dynamics import (
 )
 from boostopt.instances import cycle_3x3, cycle_mxm, manifold_4x5
 from boostopt.oracles import GivenMargins
-from boostopt.shapes import Array, Float
 
 COLORS = "#0072b2", "#d55e00", "#009e73", "#000000", "#e69f00"
 CYCLES = "cycle of the columns 0, 1, 2", "cycle of the columns 0, 2, 1"

@@ -21,12 +21,12 @@ from benchmarks.evidence.experiment import (
 )
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
-from boostopt.boosting.run import Run
+from boostopt._utils.array_types import Array, Float
+from boostopt.boosting.run.run import Run
 from boostopt.errors import needed
 from boostopt.instances import hypercube
 from boostopt.oracles import GivenMargins
-from boostopt.oracles.given import Given
-from boostopt.shapes import Array, Float
+from boostopt.oracles.matrix_oracle import Given
 
 ALL = {
     "adaboost": "AdaBoost",

@@ -22,10 +22,10 @@ from benchmarks.evidence.experiment import (
 )
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost, get_formulation
+from boostopt._utils.array_types import Array, Float
 from boostopt.errors import needed
 from boostopt.instances import hypercube
 from boostopt.oracles import GivenMargins
-from boostopt.shapes import Array, Float
 
 COLORS = "#000000", "#d55e00", "#0072b2", "#009e73"
 EPSILONS = 0.4, 0.2, 0.1, 0.05

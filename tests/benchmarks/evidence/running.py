@@ -15,8 +15,8 @@ from typing import Any
 from benchmarks.evidence.experiment import Experiment, Parameters, Results, key
 from benchmarks.evidence.store import Journal, keep, load
 from benchmarks.ida_work import end_with_parent
-from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.records import plain
+from boostopt._utils.environment import boostopt_version, machine
+from boostopt.programs.identity import plain
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,10 +29,10 @@ from benchmarks.evidence.soft_margins_toy import (
     on_grid,
     toy,
 )
+from boostopt._utils.array_types import Array, Float
 from boostopt.oracles.rbf.fitting import fit_rbf
-from boostopt.oracles.rbf_networks import RBFHypothesis
+from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis
 from boostopt.pictures import decision_regions, margin_distributions
-from boostopt.shapes import Array, Float
 
 # Figure 2: weights and decision lines, round by round.
 

@@ -26,10 +26,10 @@ from benchmarks.evidence.soft_margins_toy import (
     toy,
 )
 from boostopt import get_formulation
-from boostopt.oracles.kernel import Kernel
-from boostopt.oracles.rbf_networks import RBFHypothesis
+from boostopt._utils.array_types import Array, Float
+from boostopt.oracles.kernels.kernel import Kernel
+from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis
 from boostopt.pictures import decision_regions, margin_distributions
-from boostopt.shapes import Array, Float
 
 # Figure 5: support vector machines. Figure 6: what they and AdaBoost rest on.
 

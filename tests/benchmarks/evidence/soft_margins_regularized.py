@@ -26,11 +26,11 @@ from benchmarks.evidence.soft_margins_toy import (
     toy,
 )
 from boostopt import get_formulation
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.adaboost_reg import Functional
 from boostopt.estimators import RBFNetworkClassifier
 from boostopt.oracles.features import evaluate
 from boostopt.pictures import margin_distributions
-from boostopt.shapes import Array, Float
 
 # Figure 3: losses.
 

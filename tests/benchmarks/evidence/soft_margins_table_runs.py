@@ -33,8 +33,8 @@ from benchmarks.ida_methods import (
     oracle_of,
 )
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.classifier import decided
 from boostopt.boosting.reweighting import ALONE
+from boostopt.boosting.run.combined_hypothesis import decided
 from boostopt.oracles import Query
 from boostopt.oracles.features import evaluate
 

@@ -17,12 +17,12 @@ from benchmarks.evidence.experiment import (
     printed,
     rounded,
 )
+from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.errors import needed
 from boostopt.instances import banana
 from boostopt.oracles import RBFNetworks
-from boostopt.shapes import Array, Float, Int8
 
 FILE = "data/ida/banana.npz"
 PAPER = "Rätsch, Onoda and Müller 2001"

@@ -26,12 +26,12 @@ from benchmarks.evidence.experiment import (
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.ida_data import fold_numbers
 from boostopt import boost
+from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.boosting.boosters import brownboost, smoothboost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.errors import needed
 from boostopt.instances import iteration_lower_bound, softboost_synthetic
 from boostopt.oracles import GivenMargins, RawFeatures
-from boostopt.shapes import Array, Float, Int8
 
 SOURCE = "Warmuth, Glocer and Rätsch 2007"
 BLACK, GREEN, BLUE, RED = "#000000", "#009e73", "#0072b2", "#d55e00"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.experiment import Results
-from boostopt.comparison.records import plain
+from boostopt._utils.files import replace_file
 from boostopt.errors import DataError
-from boostopt.files import replace_file
+from boostopt.programs.identity import plain
 
 FORMAT = 1
 

@@ -9,7 +9,7 @@ from boosting.random_classes import drawn
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.boosters.adaboost_reg import ENTRIES, Functional, line_search
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, GivenMargins
 
 ROUNDING = 1e-12

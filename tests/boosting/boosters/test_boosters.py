@@ -14,11 +14,11 @@ from boosting.random_classes import LP, RandomClass, drawn
 from boostopt import DataError, OptionError, ProblemError, boost, list_formulations, verify
 from boostopt.boosting import BoostOptions, Stabilization, path
 from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
-from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Reweighting, certified_nu
-from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.state import State
+from boostopt.boosting.updates.base import Move
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import save_class
 

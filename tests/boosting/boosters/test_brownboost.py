@@ -11,7 +11,7 @@ from scipy.special import erf, erfinv
 
 from boostopt import OptionError, ProblemError
 from boostopt.boosting.boosters import brownboost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins
 
 

@@ -11,7 +11,7 @@ from boosting.random_classes import LP, Noted, RandomClass, drawn
 
 from boostopt import OptionError
 from boostopt.boosting.boosters import outside, smoothboost
-from boostopt.boosting.run import Run
+from boostopt.boosting.run.run import Run
 
 KAPPA = 0.3
 

@@ -1,0 +1,70 @@
+"""The circumstances of a measurement: versions, processor, linear algebra, threads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from boostopt._utils.formatting import counted
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""Environment variables that limit the threads of numerical libraries."""
+
+
+@cache
+def boostopt_version() -> str:
+    """Return the version of the package and, after a plus, a digest of its files: developers change them daily."""
+    package = import_module("boostopt")
+    folder = Path(str(package.__file__)).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
+    return f"{package.__version__}+{digest.hexdigest()[:8]}"
+
+
+def machine() -> dict[str, Any]:
+    """Return the processor, usable cores, thread limits of the environment, BLAS and versions."""
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "blas": _blas(),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def machine_in_words(boostopt: str, machine: Mapping[str, Any], given: int | None = None) -> str:
+    """Return the version of the package, the facts of `machine` and the threads of a solve, as a sentence."""
+    variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+    threads = variables if given is None else f"{given} for a solve"
+    return (
+        f"boostopt {boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
+        f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
+    )
+
+
+def _cpu() -> str:
+    """The processor's name."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(errors="replace").splitlines():
+            if line.lower().startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _blas() -> str:
+    """Name and version of the BLAS that NumPy was built with."""
+    built = cast(dict[str, Any], np.show_config(mode="dicts"))
+    blas = built.get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

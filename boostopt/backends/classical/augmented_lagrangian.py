@@ -1,0 +1,223 @@
+"""The augmented Lagrangian of the dual, the dissertation's method for its programs.
+
+The method keeps the bounds of the dual as constraints and moves its equations into the objective [Glocer 2009, section
+4.1; LANCELOT: Conn, Gould, Toint 1991]. For the maximum edge, with c(w) = sum w - 1 and the dual Theta, an inner step
+minimizes
+
+    L(w, psi; lambda, mu) = -Theta(w, psi) - lambda c(w) + c(w)^2 / (2 mu)      subject to w >= 0, psi >= 0
+
+by L-BFGS-B. Then either lambda becomes lambda - c / mu, if c is small, or mu shrinks. (In the paper, Theta and lambda
+have the opposite sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta),
+they are -Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions, lambda is minus the further
+variables of G.
+
+The backend tries two forms. The first has the paper's variables: (w, psi) with the logarithm of a sum for a relative
+entropy, (w, beta) if the conjugate is a sum over the examples. The second has w alone: the closed form of F* eliminates
+psi and beta. It solves weak regularizers in stages. Each stage has a stronger regularizer, centred at the last stage's
+weights.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+import scipy.optimize
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends.classical.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
+from boostopt.backends.incumbent import Best
+from boostopt.errors import needed, unknown_name
+from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
+from boostopt.programs.program import Program
+
+NAME = "augmented_lagrangian"
+
+FIRST_MU = 0.1
+"""The first mu, and the factor by which it shrinks; LANCELOT's own choice, as are the exponents below."""
+
+AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
+"""Exponents of mu in the bound on c: in a new bound after mu has shrunk, and in its factor after lambda has changed."""
+
+SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
+"""Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
+
+MEMORY = 30
+"""Number of corrections that L-BFGS-B keeps."""
+
+EVALUATIONS = 500
+"""Limits on evaluations of the Lagrangian in one inner step, and in the whole first form."""
+
+OUTER_STEPS = 100
+"""Number of inner steps after which a form is given up."""
+
+PATIENCE = 12
+"""A form is given up after this many inner steps in a row that narrow the interval by less than `PROGRESS` of it."""
+
+PROGRESS = 0.01
+
+
+@dataclass(frozen=True)
+class AugmentedLagrangian(Backend):
+    """LANCELOT's scheme over the dual variables, with scipy's L-BFGS-B for the steps within bounds."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def version(self) -> str:
+        return f"scipy {scipy.__version__}"
+
+    def takes(self, program: Program) -> Capability:
+        F = program.regularizer.pointwise()
+        if F is None or not program.regularizer.exact:
+            return Capability(False, f"{NAME} {NEEDS_CLOSED_SUM}")
+        middle, live = 0.5 * (F.lower + F.upper), F.upper > F.lower
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curved = F.curvatures(middle) > 0
+        if not curved[live].all():
+            return Capability(False, f"{NAME} needs a strictly convex regularizer: the dual of this one has kinks")
+        if program.edge_function.epigraph(program.margins.t) is None:
+            return Capability(False, f"{NAME} needs an edge function made of linear rows and a quadratic")
+        return Capability(True)
+
+    def keeps_limit(self, program: Program) -> bool:
+        return True  # L-BFGS-B is stopped between two evaluations of the Lagrangian
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        w, best = corrective_start(task), Best(task)
+        for dual in duals(task.program.regularizer):
+            run, is_begun = _OuterSteps(task, dual, best, w), False
+            while not task.deadline.passed:
+                began = time.perf_counter()
+                status = run.to_the_end()
+                yield Attempt(
+                    form=dual.form,
+                    options={"mu": FIRST_MU, "memory": MEMORY},
+                    status=status,
+                    claims=best.reached,
+                    d=best.d,
+                    w=best.w,
+                    iterations=run.evaluations,
+                    statistics={"outer steps": run.outer, "violation": run.violation},
+                    times={"solve": time.perf_counter() - began},
+                    is_continuation=is_begun,
+                )
+                is_begun = True
+                if not best.reached:
+                    break
+                if not best.again():
+                    return
+            w = w if best.w is None else best.w
+
+
+def open_augmented_lagrangian(name: str) -> Backend:
+    """Return the backend; it has no variants.
+
+    Raises
+    ------
+    OptionError
+        A variant is asked for.
+    """
+    if name != NAME:
+        raise unknown_name("backend", name, installed())
+    return AugmentedLagrangian()
+
+
+def installed() -> list[str]:
+    """Return the name of the backend: scipy is always installed."""
+    return [NAME]
+
+
+class _OuterSteps:
+    """The outer iteration in one form."""
+
+    def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
+        G = needed(task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes")
+        self.task, self.dual, self.best = task, dual, best
+        self.evaluations, self.outer, self.violation = 0, 0, np.inf
+        self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)
+        lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.low])
+        # Duals of infeasible programs are unbounded.
+        self._bounds = [(max(low, -LARGEST_WEIGHT), LARGEST_WEIGHT) for low in lowest.tolist()]
+        self._z = np.concatenate([row_multipliers(G, w), dual.first])
+        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
+
+    def to_the_end(self) -> str:
+        """Minimize and update until the interval is narrow enough or progress stops; return the reason for the end."""
+        stalled, staged = 0, isinstance(self.dual, Eliminated)
+        while not self.best.reached:
+            if self.task.deadline.passed:
+                return f"time limit, violation {self.violation:.1e}"
+            if self.outer == OUTER_STEPS or stalled == PATIENCE:
+                return f"{'step limit' if stalled < PATIENCE else 'no progress'}, violation {self.violation:.1e}"
+            if not staged and self.evaluations >= EVALUATIONS:
+                return f"evaluation limit, violation {self.violation:.1e}"
+            before, lagrangian = self.best.gap, self._lagrangian
+            self._minimize(max(self._tolerance, SMALLEST_GRADIENT))
+            v, y = lagrangian.split(self._z)
+            w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
+            m = lagrangian.U.margins(w)
+            self.best.keep(self.dual.at(m, y).d, w)
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+            if self.violation <= max(self._allowed, SMALLEST_VIOLATION):
+                self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
+                self._allowed *= lagrangian.mu**AFTER_SUCCESS
+                self._tolerance *= lagrangian.mu
+                if isinstance(self.dual, Eliminated):
+                    stalled = 0 if self.dual.steps > 1.0 else stalled
+                    self.dual.advance(m)
+            else:
+                mu = lagrangian.mu * FIRST_MU
+                self._lagrangian = replace(lagrangian, mu=mu)
+                self._allowed, self._tolerance = mu**AFTER_FAILURE, mu
+        return f"gap reached, violation {self.violation:.1e}"
+
+    def _minimize(self, tolerance: float) -> None:
+        """Move z to a minimizer of the Lagrangian within the bounds, up to a projected gradient of `tolerance`."""
+        self.outer += 1
+        if not len(self._z):
+            return
+
+        def stop(intermediate_result: Any) -> None:
+            if self.task.deadline.passed:
+                raise StopIteration
+
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            answer: Any = scipy.optimize.minimize(
+                self._lagrangian,
+                self._z,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=self._bounds,
+                callback=stop,
+                options={"ftol": 0.0, "gtol": tolerance, "maxfun": EVALUATIONS, "maxcor": MEMORY},
+            )
+        self.evaluations += int(answer.nfev)
+        if np.isfinite(answer.x).all():
+            self._z = np.asarray(answer.x, dtype=np.float64)
+
+
+def corrective_start(task: Task) -> Float[Array, " t"]:
+    """Return the weights of the start, or the first hypothesis alone, after one corrective step.
+
+    The step goes towards the best answer to d(w): w becomes (1 - alpha) w + alpha w' [Glocer 2009, section 4.1, its
+    last weight alpha and all earlier ones rescaled].
+    """
+    program, start = task.program, task.start
+    U, F, G = program.margins, program.regularizer, program.edge_function
+    raw = None if start is None else start.weights(U.t)
+    w = G.project(np.eye(1, U.t)[0] if raw is None else raw)
+    w = G.subgradient(U.edges(F.project(None))) if w is None else w
+    d = F.conjugate_at(-U.margins(w)).d
+    target = G.subgradient(U.edges(d))
+    x = U.margins(target - w)
+    slope, norm = float(x @ d) - G.conjugate(target) + G.conjugate(w), float(np.abs(x).max())
+    alpha = min(max(slope / (F.objective_scale * norm**2), 0.0), 1.0) if norm > 0 else 0.0
+    return (1.0 - alpha) * w + alpha * target

@@ -1,0 +1,200 @@
+"""Forms of the dual, and the augmented Lagrangian of each.
+
+The variables are the multipliers v of the rows A e + B x <= b of the edge function G, and the further variables y of
+F's side: psi, beta or none. The hypothesis weights are w = A'v + slope, and each further variable x of G gives one
+equation. For the maximum edge, v is w, the equation is sum w = 1 and x is gamma [Glocer 2009, section 4.1].
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.edge_functions.base import Epigraph
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
+from boostopt.functions.regularizers.separable import Separable
+from boostopt.rows.margin_matrix import Margins
+
+MILD = 100.0
+"""The largest objective_scale without stages for L-BFGS-B (measured: it takes 100 evaluations, a scale of 1000 170)."""
+
+STAGE = 2.0
+"""Factor by which the scale grows from stage to stage."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """F's part of minus the dual at (w, y), with further variables y: its value, the weights d, and its slope in y."""
+
+    value: float
+    d: Float[Array, " N"]
+    slope: Float[Array, " k"]
+
+
+class Dual(ABC):
+    """F's part of minus the dual as a convex function of (w, y); its slope in w is -Uᵀd."""
+
+    form: str
+    first: Float[Array, " k"]
+    low: Float[Array, " k"]
+    y_scale: Float[Array, " k"]
+
+    @abstractmethod
+    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+        """Return this part for margins m = Uw."""
+
+
+class WithPsi(Dual):
+    """(1/eta) ln sum d0 exp(-eta (m + psi)) + <caps, psi> over psi >= 0 [Glocer 2009, (3.11)]."""
+
+    first: Any
+    low: Any
+
+    form = "dual in w, psi"
+
+    def __init__(self, F: RelativeEntropy) -> None:
+        self._F, self.first, self.low = F, np.zeros(F.N), np.zeros(F.N)
+        self.y_scale: Any = np.full(F.N, 1.0 / F.eta)
+
+    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+        exponents = self._F.log_d0 - self._F.eta * (m + y)
+        total: Any = logsumexp(exponents)
+        d = np.exp(exponents - total)
+        return Evaluation(float(total) / self._F.eta + float(self._F.upper @ y), d, self._F.upper - d)
+
+
+class WithBeta(Dual):
+    """beta + sum f_n*(-m_n - beta) over beta [Glocer 2009, (3.26) and, with psi eliminated, (3.19)]."""
+
+    first: Any
+    low: Any
+    y_scale: Any
+
+    form = "dual in w, beta"
+
+    def __init__(self, F: Separable) -> None:
+        self._F, self.first, self.low, self.y_scale = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
+
+    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+        z = -m - y[0]
+        d = self._F.maximizers(z)
+        return Evaluation(float(y[0] + self._F.conjugate_terms(z).sum()), d, np.array([1.0 - float(d.sum())]))
+
+
+class Eliminated(Dual):
+    """F*(-m), or the conjugate of a stage.
+
+    A stage replaces F by F + (steps - 1) times its Bregman distance to the last stage's weights, at which `center` is
+    a subgradient of F. The conjugate of the stage is steps F*((z + (steps - 1) center) / steps) up to a constant. Its
+    scale is that of F divided by `steps`. The `center` of the next stage is the argument of this F*. The stages do not
+    change the optimum: d, w and gamma are those of F.
+    """
+
+    steps: float
+    first: Any
+    low: Any
+    y_scale: Any
+
+    form = "dual in w"
+
+    def __init__(self, F: Regularizer) -> None:
+        self._F, self.steps = F, max(F.objective_scale / MILD, 1.0)
+        self.first = self.low = self.y_scale = np.zeros(0)
+        self.center: Float[Array, " N"] = np.zeros(F.N)
+
+    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+        at = self._F.conjugate_at(self._point(m))
+        return Evaluation(self.steps * at.value, at.d, y)
+
+    def advance(self, m: Float[Array, " N"]) -> None:
+        """Begin the next stage at the weights of these margins."""
+        self.center, self.steps = self._point(m), max(self.steps / STAGE, 1.0)
+
+    def _point(self, m: Float[Array, " N"]) -> Float[Array, " N"]:
+        return ((self.steps - 1.0) * self.center - m) / self.steps
+
+
+@dataclass(frozen=True)
+class Lagrangian:
+    """The augmented Lagrangian of the dual in (v, y), with v the multipliers of the rows of G.
+
+    With r = -(B'v + g), it is minus the dual without the equations, plus the maximum over x of
+    <r, x> - (1/2) <x, Q x> - (mu/2) |x - estimate|^2. For Q = 0, this maximum is <estimate, r> + |r|^2 / (2 mu).
+
+    Attributes
+    ----------
+    U
+        The margin matrix.
+    G
+        The rows of the edge function.
+    dual
+        F's part.
+    estimate
+        Estimate of x, -lambda, shape (j,).
+    mu
+        The divisor of the violation of the equations, positive.
+    """
+
+    U: Margins
+    G: Epigraph
+    dual: Dual
+    estimate: Float[Array, " j"]
+    mu: float
+
+    def __call__(self, z: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
+        """Return the value and the gradient at z = (v, y / y_scale)."""
+        v, y = self.split(z)
+        m = self.U.margins(self.weights(v))
+        of_f, x, r = self.dual.at(m, y), self.updated(v), self.residual(v)
+        penalty = r @ x - 0.5 * (x @ self.G.Q @ x) - 0.5 * self.mu * ((x - self.estimate) @ (x - self.estimate))
+        of_v = self.G.b - self.G.rows(self.U.edges(of_f.d)) - self.G.B @ x
+        return of_f.value + float(self.G.b @ v + penalty), np.concatenate([of_v, of_f.slope * self.dual.y_scale])
+
+    def split(self, z: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " y"]]:
+        """Return v and y."""
+        k = len(self.G.b)
+        return z[:k], z[k:] * self.dual.y_scale
+
+    def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
+        """Return the hypothesis weights w."""
+        return self.G.weights(v) + self.G.slope
+
+    def residual(self, v: Float[Array, " k"]) -> Float[Array, " j"]:
+        """Return r; without Q it is c, sum w - 1 for the maximum edge."""
+        return -(self.G.B.T @ v + self.G.g)
+
+    def updated(self, v: Float[Array, " k"]) -> Float[Array, " j"]:
+        """Return the first-order estimate of x at v: without Q, estimate + c / mu."""
+        return self._inverse @ (self.residual(v) + self.mu * self.estimate)
+
+    def violation(self, v: Float[Array, " k"]) -> float:
+        """Return by how much the equations r = Q x fail at the updated estimate."""
+        return float(np.abs(self.residual(v) - self.G.Q @ self.updated(v)).max(initial=0.0))
+
+    @cached_property
+    def _inverse(self) -> Float[Array, "j j"]:
+        return np.linalg.inv(self.G.Q + self.mu * np.eye(len(self.G.g)))
+
+
+def duals(F: Regularizer) -> Iterator[Dual]:
+    """Yield the forms of the dual: the paper's own, then the one in w alone."""
+    if isinstance(F, RelativeEntropy) and not isinstance(F, UnnormalizedRelativeEntropy):
+        yield WithPsi(F)
+    elif isinstance(F, Separable) and F.on_simplex:
+        yield WithBeta(F)
+    yield Eliminated(F)
+
+
+def row_multipliers(G: Epigraph, w: Float[Array, " t"]) -> Float[Array, " k"]:
+    """Return multipliers of the rows that give these weights, if the rows are orthogonal or opposite."""
+    rest = w - G.slope
+    v = G.rows(rest) if G.A is None else G.rows(rest) / np.maximum((G.A**2).sum(axis=1), 1e-300)
+    return np.where(G.equality, v, np.maximum(v, 0.0))

@@ -1,0 +1,183 @@
+"""Quadratic programs and their solvers, each called directly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+
+DEFAULT = "clarabel"
+"""The default solver, the most reliable one."""
+
+TIGHTEST = 1e-8
+"""The tightest tolerance for HiGHS, which ends with errors if it cannot reach its tolerance."""
+
+ITERATIONS, MOST_SMALL = 100, 10
+"""Iterations of HiGHS allowed for each variable and row, and how many extra ones of these are counted.
+
+3 iterations are usual. If the numbers of a program differ by nine orders of magnitude, the active sets have been seen
+to cycle without end.
+"""
+
+
+@dataclass(frozen=True)
+class QuadraticProgram:
+    """min over x of <q, x> + (1/2) <x, P x> subject to low <= A x <= high and lower <= x <= upper.
+
+    A and P are matrices in scipy's compressed column format.
+    """
+
+    P: Any
+    q: Float[Array, " n"]
+    A: Any
+    low: Float[Array, " k"]
+    high: Float[Array, " k"]
+    lower: Float[Array, " n"]
+    upper: Float[Array, " n"]
+
+    def in_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
+        """Return A, low and high with the bounds of x as further rows, for solvers that take bounds on rows only."""
+        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        of_all: Any = scipy.sparse.eye_array(len(self.q), format="csr")
+        A = scipy.sparse.vstack([self.A, of_all[bounded]], format="csr")
+        low, high = [self.low, self.lower[bounded]], [self.high, self.upper[bounded]]
+        return A, np.concatenate(low), np.concatenate(high)
+
+
+@dataclass(frozen=True)
+class QuadraticAnswer:
+    """The answer of a solver: x, and the multipliers y of the rows, y >= 0 at `high`; not finite if it left none.
+
+    If the solver reports that no x is feasible, y may be a ray that proves this.
+    """
+
+    x: Float[Array, " n"]
+    y: Float[Array, " k"]
+    status: str
+
+    @classmethod
+    def nothing(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
+        """Return the answer of a solver that failed."""
+        return cls(_filled(None, len(program.q)), _filled(None, len(program.low)), status)
+
+
+Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
+"""Solves a quadratic program with an accuracy and a limit in seconds."""
+
+
+@dataclass(frozen=True)
+class QuadraticSolver:
+    """A solver of quadratic programs.
+
+    Attributes
+    ----------
+    package, module
+        The distribution that has its version, and the name of its module.
+    solve
+        The function that calls it.
+    kills
+        Whether it has been seen to kill its process; it then gets a process of its own.
+    """
+
+    package: str
+    module: str
+    solve: Solver
+    kills: bool = False
+
+
+def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
+    """Clarabel: an interior point; min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
+    clarabel: Any = import_module("clarabel")
+    A, low, high = program.in_rows()
+    fixed = low == high
+    above, below = np.isfinite(high) & ~fixed, np.isfinite(low) & ~fixed
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+    if seconds is not None:
+        settings.time_limit = seconds
+    cones = [clarabel.ZeroConeT(int(fixed.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
+    rows = scipy.sparse.vstack([A[fixed], A[above], -A[below]], format="csc")
+    ends = np.concatenate([high[fixed], high[above], -low[below]])
+    result = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
+    result = result.solve()
+    y, z = np.zeros(len(low)), np.asarray(result.z)
+    y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
+    y[above] += z[: int(above.sum())]
+    y[below] -= z[int(above.sum()) :]
+    return QuadraticAnswer(_filled(result.x, len(program.q)), y[: len(program.low)], str(result.status))
+
+
+def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
+    """OSQP: a first-order method with a polished answer."""
+    osqp: Any = import_module("osqp")
+    A, low, high = program.in_rows()
+    solver = osqp.OSQP()
+    solver.setup(
+        scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # it expects matrices, not arrays, and warns otherwise
+        program.q,
+        scipy.sparse.csc_matrix(A),
+        low,
+        high,
+        verbose=False,
+        eps_abs=accuracy,
+        eps_rel=accuracy,
+        max_iter=20_000,
+        polishing=True,
+        **({} if seconds is None else {"time_limit": max(seconds, 1e-3)}),
+    )
+    result = solver.solve(raise_error=False)
+    ray = result.prim_inf_cert if "primal infeasible" in result.info.status else result.y
+    return QuadraticAnswer(
+        _filled(result.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(result.info.status)
+    )
+
+
+def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
+    """HiGHS: an active-set method, or the simplex method if there is no quadratic."""
+    highspy: Any = import_module("highspy")
+    highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
+    highs.silent()
+    for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        highs.setOptionValue(option, max(accuracy, TIGHTEST))
+    for option in ("qp_iteration_limit", "simplex_iteration_limit"):
+        highs.setOptionValue(option, ITERATIONS * (MOST_SMALL + n + k))
+    if seconds is not None:
+        highs.setOptionValue("time_limit", seconds)
+    lp, A = model.lp_, program.A
+    P: Any = scipy.sparse.tril(program.P, format="csc")
+    P.eliminate_zeros()
+    lp.num_col_, lp.num_row_ = n, k
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = program.q, program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.low, program.high
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = A.indptr, A.indices, A.data
+    if P.nnz:
+        model.hessian_.dim_, model.hessian_.format_ = n, highspy.HessianFormat.kTriangular
+        model.hessian_.start_, model.hessian_.index_, model.hessian_.value_ = P.indptr, P.indices, P.data
+    highs.passModel(model)
+    highs.run()
+    solution = highs.getSolution()
+    status = str(highs.modelStatusToString(highs.getModelStatus()))
+    return QuadraticAnswer(_filled(solution.col_value, n), -_filled(solution.row_dual, k), status)
+
+
+def _filled(values: Any, length: int) -> Float[Array, " n"]:
+    """Return the answer of a solver as an array, NaN if it left none."""
+    array = np.asarray([] if values is None else values, dtype=np.float64)
+    return array if array.shape == (length,) else np.full(length, np.nan)
+
+
+SOLVERS = {
+    DEFAULT: QuadraticSolver("clarabel", "clarabel", _clarabel),
+    "osqp": QuadraticSolver("osqp", "osqp", _osqp),
+    # Its quadratic solver has been seen to abort the process.
+    "highs": QuadraticSolver("highspy", "highspy", _highs, kills=True),
+}
+"""The solvers of quadratic programs, by the name that follows "sqp:"."""

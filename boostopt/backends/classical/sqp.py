@@ -1,0 +1,316 @@
+"""Sequential quadratic programming in the example weights: entropy programs for solvers of quadratic programs.
+
+At weights d_k, the method replaces the regularizer by its second-order model and solves the quadratic program
+
+    minimize    sum_n f_n'(d_k) (d - d_k)_n + (1/2) f_n''(d_k) (d - d_k)_n^2 + G(Uᵀd)
+    subject to  lower <= d <= upper, and sum d = 1 on the simplex
+
+with G as its linear rows (and its quadratic) [Warmuth, Glocer, Raetsch 2007; Glocer 2009, appendix A]. The multipliers
+of the rows of G are the hypothesis weights of the step. The next point is the best point of a line search towards the
+solution, or d(w) if the objective is smaller there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, takes_rows, version_of
+from boostopt.backends.classical.quadratic_programs import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
+from boostopt.backends.incumbent import Best
+from boostopt.backends.isolation import worker as child
+from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.errors import SolverNotFound, needed, unknown_name
+from boostopt.functions.edge_functions.base import Epigraph
+from boostopt.functions.regularizers.base import Pointwise
+from boostopt.programs.program import Program
+
+NAME = "sqp"
+
+FLOOR = 1e-8
+"""Distance of a weight from the ends of its box, as a share of its interval, for slopes and curvatures.
+
+Those of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or
+two.
+"""
+
+MAX_STEPS = 100
+"""Number of steps after which the method gives up; runs that succeeded have taken up to 20."""
+
+PATIENCE = 8
+"""Number of steps in a row without progress after which the method gives up."""
+
+PROGRESS = 1e-2
+"""Share of the gap by which a step must narrow the interval to count as progress."""
+
+HALVINGS = 30
+"""Number of points that the line search tries."""
+
+ACCURACY = 1e-2
+"""Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
+
+LONGEST = 600.0
+"""Seconds, without a time limit, for a solver that can kill its process and has been seen to hang."""
+
+ASIDE = 0.1
+"""Share of the way to the minimum of F for the next point if a solver leaves no step."""
+
+FINEST = 1e-10
+"""The tightest tolerance for a quadratic program."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """The quadratic program of one step from d, in the variables (d' - d) / scale and those of the epigraph of G.
+
+    The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity. Without it, the curvatures differ by the
+    eight orders of magnitude of the floor, and solvers of quadratic programs fail.
+
+    Attributes
+    ----------
+    F, G
+        The two sides of the primal.
+    A
+        Edges of the rows of G, shape (k, N), sparse.
+    tilt
+        U times the slope of G, shape (N,).
+    d
+        Weights inside the box, shape (N,).
+    """
+
+    F: Pointwise
+    G: Epigraph
+    A: Any
+    tilt: Float[Array, " N"]
+    d: Float[Array, " N"]
+
+    @cached_property
+    def curvatures(self) -> Float[Array, " N"]:
+        """Curvatures at d, 0 for weights that cannot move."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.F.upper > self.F.lower, self.F.curvatures(self.d), 0.0)
+
+    @cached_property
+    def slopes(self) -> Float[Array, " N"]:
+        """Slopes at d, 0 for weights that cannot move."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.F.upper > self.F.lower, self.F.derivatives(self.d), 0.0)
+
+    @cached_property
+    def scale(self) -> Float[Array, " N"]:
+        """The natural size of each variable, shape (N,)."""
+        return 1.0 / np.sqrt(np.where(self.curvatures > 0, self.curvatures, 1.0))
+
+    @cached_property
+    def program(self) -> QuadraticProgram:
+        """The quadratic program: rows of G, then sum d = 1."""
+        F, G, s = self.F, self.G, self.scale
+        at = self.A @ self.d
+        missing = np.full(int(F.on_simplex), 1.0 - float(self.d.sum()))
+        of_d = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(missing), 1))])
+        of_x = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(missing), len(G.g)))])
+        free = np.full(len(G.g), np.inf)
+        return QuadraticProgram(
+            P=scipy.sparse.block_diag([scipy.sparse.diags_array(self.curvatures * s**2), G.Q], format="csc"),
+            q=np.concatenate([s * (self.slopes + self.tilt), G.g]),
+            A=scipy.sparse.hstack([of_d, of_x], format="csc"),
+            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - at, missing]),
+            high=np.concatenate([G.b - at, missing]),
+            lower=np.concatenate([(F.lower - self.d) / s, -free]),
+            upper=np.concatenate([(F.upper - self.d) / s, free]),
+        )
+
+    def read(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+        """Return the weights d and w of an answer, without corrections."""
+        w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
+        return self.d + self.scale * answer.x[: len(self.d)], w
+
+
+@dataclass(frozen=True)
+class SequentialQuadratic(Backend):
+    """Sequential quadratic programming.
+
+    Parameters
+    ----------
+    solver
+        The solver of the quadratic programs, one of `quadratic.SOLVERS`.
+    here
+        Whether a solver that can kill its process runs in this one nevertheless.
+    """
+
+    solver: str = DEFAULT
+    here: bool = False
+
+    @property
+    def name(self) -> str:
+        return NAME if self.solver == DEFAULT else f"{NAME}:{self.solver}"
+
+    @property
+    def version(self) -> str:
+        version = version_of(SOLVERS[self.solver].package)
+        return version and f"{self.solver} {version}"
+
+    def takes(self, program: Program) -> Capability:
+        return takes_rows(self.name, program)
+
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return self._is_elsewhere or N * t <= QUICK
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether it runs in a process of its own, killed at the limit; an isolated process needs no other one."""
+        return SOLVERS[self.solver].kills and not self.here and not child.serves
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        if self._is_elsewhere:
+            limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
+            yield from isolated(replace(self, here=True)).attempts(limited)
+            return
+        run = _Steps(task, SOLVERS[self.solver].solve)
+        while True:
+            began = time.perf_counter()
+            status = run.to_the_end()
+            yield Attempt(
+                form="primal",
+                options={"accuracy": run.accuracy},
+                status=status,
+                claims=run.best.reached,
+                d=run.best.d,
+                w=run.best.w,
+                iterations=run.steps,
+                times={"solve": time.perf_counter() - began},
+                is_continuation=True,
+            )
+            if not run.best.again():
+                return
+
+
+class _Steps:
+    """The steps of one attempt."""
+
+    def __init__(self, task: Task, solve: Solver) -> None:
+        program = task.program
+        F = needed(program.regularizer.pointwise(), "a program that this backend takes")
+        G = needed(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
+        self.program, self.task, self.solve = program, task, solve
+        self.accuracy = max(ACCURACY * task.tol, FINEST)
+        self.best, self.steps, self._penalty = Best(task), 0, 0.0
+        self._at: Float[Array, " N"] | None = None
+        transposed = scipy.sparse.csr_array(program.margins.for_modelling()).T
+        A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
+        tilt = program.margins.margins(G.slope)
+        room = FLOOR * (F.upper - F.lower)
+        self._model = lambda d: Model(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
+
+    def to_the_end(self) -> str:
+        """Take steps until the interval is narrow enough or progress stops; return the reason for the end."""
+        stalled, status = 0, "not started"
+        d = self._first() if self._at is None else self._at
+        while not self.best.reached:
+            if self.task.deadline.passed:
+                return f"time limit; last step: {status}"
+            if self.steps == MAX_STEPS or stalled == PATIENCE:
+                return f"{'step limit' if stalled < PATIENCE else 'no progress'}; last step: {status}"
+            self.steps += 1
+            model, before = self._model(d), self.best.gap
+            answer = self._solved(model.program)
+            raw, w = model.read(answer)
+            status, solved = answer.status, bool(np.isfinite(raw).all())
+            if not solved and not np.isfinite(w).all():
+                return f"a step failed: {status}"
+            self.best.keep(raw if solved else None, w)
+            if not solved and not self.best.reached:
+                return f"a step has no solution: {status}"
+            if solved:
+                moved = bool(answer.x[: len(d)].any())
+                d = self._following(d, raw, w) if moved else self._beside(d)
+            self._at = d
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+        return f"gap reached; last step: {status}"
+
+    def _solved(self, program: QuadraticProgram) -> QuadraticAnswer:
+        """Return the solver's answer; an exception becomes the status of a failed answer."""
+        try:
+            answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
+        except Failed as failure:
+            return QuadraticAnswer.nothing(program, str(failure))
+        hand_on_interrupt(answer.status)
+        return answer
+
+    def _first(self) -> Float[Array, " N"]:
+        """Return the first point: the better one of the start's weights, without a start the minimizer of F."""
+        F, start = self.program.regularizer, self.task.start
+        if start is None:
+            return F.project(None)
+        w = start.weights(self.program.margins.t)
+        starts = [None if start.d is None else F.project(start.d), None if w is None else self._answer(w)]
+        return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
+
+    def _following(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
+        """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
+        self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
+        ahead, answer = self.program.regularizer.project(raw), self._answer(w)
+        best, value = d, self._merit(d)
+        for halving in range(HALVINGS):
+            point = d + 0.5**halving * (ahead - d)
+            reached = self._merit(point)
+            if reached >= value and best is not d:  # convex along the line: all further points are worse
+                break
+            best, value = (point, reached) if reached < value else (best, value)
+        return answer if answer is not None and self._merit(answer) < value else best
+
+    def _beside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point near d: a solver that leaves no step at one point may find one at another."""
+        F = self.program.regularizer
+        return F.project(d + ASIDE * (F.project(None) - d))
+
+    def _answer(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
+        """Return d(w), None for an invalid w."""
+        feasible = self.program.edge_function.project(w)
+        margins = self.program.margins
+        return None if feasible is None else self.program.regularizer.conjugate_at(-margins.margins(feasible)).d
+
+    def _merit(self, d: Float[Array, " N"]) -> float:
+        """Return the primal value, with a penalty for edges outside the domain of G (exact: above the multipliers)."""
+        e, G = self.program.margins.edges(d), self.program.edge_function
+        value, allowed = self.program.regularizer.value(d) + G.value(e), G.domain(len(e))
+        if allowed is None:
+            return value
+        image = allowed.image(e)
+        return value + self._penalty * float(np.maximum(np.maximum(image - allowed.high, allowed.low - image), 0).sum())
+
+
+def installed() -> list[str]:
+    """Return the names of the backends whose solver of quadratic programs is installed, without loading any."""
+    return [SequentialQuadratic(name).name for name, solver in SOLVERS.items() if find_spec(solver.module)]
+
+
+def open_sqp(name: str) -> Backend:
+    """Return the backend "sqp" or "sqp:<solver>".
+
+    Raises
+    ------
+    OptionError
+        No such solver is known.
+    SolverNotFound
+        The solver is known, but not installed.
+    """
+    solver = name.removeprefix(NAME).removeprefix(":") or DEFAULT
+    if solver not in SOLVERS or name not in (NAME, f"{NAME}:{solver}"):
+        raise unknown_name("backend", name, [NAME, *(f"{NAME}:{known}" for known in SOLVERS)])
+    if find_spec(SOLVERS[solver].module) is None:
+        raise SolverNotFound(
+            f"expected an installed solver of quadratic programs; {solver} is not. "
+            f"Install {SOLVERS[solver].package}, or use one of {', '.join(installed()) or 'none'}."
+        )
+    return SequentialQuadratic(solver)

@@ -1,0 +1,70 @@
+"""The narrowest interval that the iterates of a method prove."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.backends.base import Task
+
+CLOSER = 0.1
+"""The goal of a second attempt, as a share of the gap wanted, if the first attempt has reached that gap."""
+
+
+class Best:
+    """The narrowest interval so far, from one iterate or from the best weights on each side.
+
+    Attributes
+    ----------
+    d, w
+        The weights that prove it, shapes (N,) and (t,), possibly from different iterates. None before the first.
+    gap
+        The scaled gap of this pair, as the task measures it.
+    goal
+        The gap wanted, at first that of the task.
+    """
+
+    gap: float
+    goal: float
+
+    def __init__(self, task: Task) -> None:
+        self.d: Float[Array, " N"] | None = None
+        self.w: Float[Array, " t"] | None = None
+        self.gap, self.goal = np.inf, task.tol
+        self._task, self._ends = task, (-np.inf, np.inf)
+        self._upper: Float[Array, " N"] | None = None
+        self._lower: Float[Array, " t"] | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the interval is as narrow as the goal."""
+        return self.gap <= self.goal
+
+    def again(self) -> bool:
+        """If the last goal was reached, set a closer one, once; return whether another attempt is worthwhile.
+
+        A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
+        """
+        if not self.reached or self.goal < self._task.tol or self._task.certify(self.d, self.w).infeasible:
+            return False
+        self.goal *= CLOSER
+        return not self.reached
+
+    def keep(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
+        """Keep the weights of an iterate that improve an end of the interval."""
+        certificate = self._task.certify(d, w)
+        lower, upper = self._ends
+        if self._lower is None or certificate.lower > lower or certificate.infeasible:
+            self._lower, lower = w, certificate.lower
+        if d is not None and (self._upper is None or certificate.upper < upper):
+            self._upper, upper = d, certificate.upper
+        self._ends = lower, upper
+        self._offer(d, w)
+        if not self.reached:
+            self._offer(self._upper, self._lower)
+
+    def _offer(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
+        """Take a pair if it is better. Two good sides may make a bad pair: the upper end may come from another d(w)."""
+        gap = self._task.gap(d, w)
+        if gap < self.gap or not np.isfinite(self.gap):
+            self.d, self.w, self.gap = d, w, gap

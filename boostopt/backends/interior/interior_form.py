@@ -1,0 +1,204 @@
+"""A program in the form of the interior point method: functions of single weights, rows over the edges, and U.
+
+    min over (d, x)   sum_n f_n(d_n) + <slope, U'd> + <g, x> + (1/2) <x, Q x>
+    subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower = below : zeta,   upper - d = above : psi
+
+with s >= 0, v >= 0 at inequalities and s = 0 at equations. Weights whose box is a point are constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.backends.interior.merged_columns import Folded, folded
+from boostopt.functions.edge_functions.base import Epigraph
+from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
+from boostopt.functions.regularizers.base import Pointwise
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+
+
+@dataclass(frozen=True, eq=False)
+class InteriorProblem:
+    """The data of a program, over the n weights that can move.
+
+    Attributes
+    ----------
+    U
+        The margin matrix, with equal and opposite columns folded into one if that pays.
+    f
+        The functions of single weights, their box, and whether the weights sum to 1.
+    rows
+        G as rows over the edges.
+    mass
+        A bound on the sum of the weights.
+    """
+
+    U: Margins | Folded
+    f: Pointwise
+    rows: Epigraph
+    mass: float
+
+    @classmethod
+    def of(cls, program: Program) -> InteriorProblem | None:
+        """Return the problem of a program, None if F is not a sum over the examples or G has no rows."""
+        f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
+        return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)
+
+    @cached_property
+    def free(self) -> Bool[Array, " N"]:
+        """The weights that can move: none if the caps only just allow the weights to sum to 1."""
+        lower, upper = self.f.lower, self.f.upper
+        if self.f.on_simplex and (float(upper.sum()) <= 1.0 + FULL_SUPPORT or float(lower.sum()) >= 1.0 - FULL_SUPPORT):
+            return np.zeros(len(lower), dtype=bool)
+        return upper > lower
+
+    @cached_property
+    def all_free(self) -> bool:
+        """Whether all weights can move."""
+        return bool(self.free.all())
+
+    @cached_property
+    def lower(self) -> Float[Array, " n"]:
+        return self.of_free(self.f.lower)
+
+    @cached_property
+    def width(self) -> Float[Array, " n"]:
+        """Length of each weight's interval."""
+        return self.of_free(self.f.upper) - self.lower
+
+    @cached_property
+    def centre(self) -> Float[Array, " n"]:
+        """A point well inside the box, as distances from the lower ends: the same share of each interval."""
+        room = float(self.width.sum())
+        share = (self.total - float(self.lower.sum())) / room if self.f.on_simplex and room > 0 else 0.5
+        return share * self.width
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether the objective is linear: stationarity then does not contain d."""
+        return not (self.squares or self.curvatures(self.lower + self.centre).any())
+
+    def size(self, d: Float[Array, " n"], slopes: Float[Array, " n"], x: Float[Array, " j"]) -> float:
+        """Return the scale of the objective, at least 1, from d and x."""
+        return max(1.0, abs(float(slopes @ d + self.rows.g @ x + 0.5 * x @ self.rows.Q @ x)))
+
+    def inside(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
+        """Return the distances of the free weights from their lower ends, within the box."""
+        return np.clip(self.of_free(d) - self.lower, 0.0, self.width)
+
+    @cached_property
+    def fixed(self) -> Float[Array, " N"]:
+        """The weights that cannot move, 0 for the others."""
+        only = self.f.upper if float(self.f.lower.sum()) < 1.0 - FULL_SUPPORT else self.f.lower
+        return np.where(self.free, 0.0, only)
+
+    @cached_property
+    def fixed_edges(self) -> Float[Array, " t"]:
+        """Their edges."""
+        return self.U.edges(self.fixed) if self.fixed.any() else np.zeros(self.U.t)
+
+    @cached_property
+    def tilt(self) -> Float[Array, " n"]:
+        """The margins of the slope of G."""
+        slope = self.rows.slope
+        return self.of_free(self.U.margins(slope)) if slope.any() else np.zeros(len(self.lower))
+
+    @cached_property
+    def total(self) -> float:
+        """The sum that the free weights must have."""
+        return 1.0 - float(self.fixed.sum())
+
+    @cached_property
+    def inequality(self) -> Bool[Array, " k"]:
+        """The rows that are inequalities, as a mask."""
+        return ~self.rows.equality
+
+    @cached_property
+    def above(self) -> Bool[Array, "k j"]:
+        """The rows that a variable bounds from above."""
+        return self.rows.B < 0
+
+    @cached_property
+    def squares(self) -> bool:
+        """Whether Q is positive definite, or 0."""
+        return bool(self.rows.Q.any())
+
+    @cached_property
+    def may_be_infeasible(self) -> bool:
+        """Whether a row bounds the edges without a variable that can relax it."""
+        return bool((~self.above.any(axis=1)).any())
+
+    @cached_property
+    def flat(self) -> Float[Array, "k j"]:
+        """B Q^-1."""
+        return self.rows.B @ self.inverse
+
+    @cached_property
+    def inverse(self) -> Float[Array, "j j"]:
+        """Q^-1."""
+        return np.linalg.inv(self.rows.Q)
+
+    @cached_property
+    def pairs(self) -> int:
+        """Number of complementary pairs."""
+        return 2 * len(self.lower) + int(self.inequality.sum())
+
+    def of_free(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+        """Return the entries of the weights that can move."""
+        return values if self.all_free else values[self.free]
+
+    def spread(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
+        """Return an array over all examples, 0 for those that cannot move."""
+        if self.all_free:
+            return values
+        full = np.zeros(self.U.N)
+        full[self.free] = values
+        return full
+
+    def weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+        """Return all weights."""
+        return d if self.all_free else self.spread(d) + self.fixed
+
+    def slopes(self, d: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return f'(d)."""
+        return self.of_free(self.f.derivatives(self._inside(d)))
+
+    def curvatures(self, d: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return f''(d)."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # at the weights that cannot move
+            return self.of_free(self.f.curvatures(self._inside(d)))
+
+    def margins(self, v: Float[Array, " k"]) -> Float[Array, " n"]:
+        """Return the margins of A'v."""
+        return self.of_free(self.U.margins(self.rows.weights(v)))
+
+    def images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Return A U'd without the fixed weights."""
+        return self.rows.rows(self.U.edges(self.spread(d)))
+
+    def all_images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Return A U'd for all weights, including the fixed ones."""
+        return self.images(d) + self.rows.rows(self.fixed_edges)
+
+    def gram(self, theta: Float[Array, " n"]) -> Float[Array, "k k"]:
+        """Return A U' diag(theta) U A'."""
+        gram, A = self.U.gram(self.spread(theta)), self.rows.A
+        return gram if A is None else A @ gram @ A.T
+
+    def at(self, below: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return d = lower + below, protected from rounding to an end of the box."""
+        return np.clip(self.lower + below, *self._innermost)
+
+    @cached_property
+    def _innermost(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        upper = self.of_free(self.f.upper)
+        return np.nextafter(self.lower, upper), np.nextafter(upper, self.lower)
+
+    def _inside(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+        # The slope of a fixed weight does not matter, so any point of its empty interior will do.
+        return d if self.all_free else np.where(self.free, self.spread(d), self.fixed)

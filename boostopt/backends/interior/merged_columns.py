@@ -1,0 +1,84 @@
+"""Equal and opposite hypotheses, stored as one column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.rows.margin_matrix import SMALL_ENTRIES, Margins
+
+WORTHWHILE = 0.8
+"""Folding pays if at most this share of the columns is left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """The margin matrix U[:, q] = sign_q V[:, column_q] with fewer columns in V.
+
+    Attributes
+    ----------
+    V
+        The columns that differ by more than their sign.
+    column, sign
+        Shape (t,).
+    """
+
+    V: Margins
+    column: Int[Array, " t"]
+    sign: Float[Array, " t"]
+
+    @property
+    def N(self) -> int:
+        """Number of examples."""
+        return self.V.N
+
+    @property
+    def t(self) -> int:
+        """Number of hypotheses."""
+        return len(self.column)
+
+    def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
+        """Return U'd."""
+        return self.sign * self.V.edges(d)[self.column]
+
+    def margins(self, w: Float[Array, " t"]) -> Float[Array, " N"]:
+        """Return U w."""
+        return self.V.margins(np.bincount(self.column, self.sign * w, self.V.t))
+
+    def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
+        """Return U' diag(theta) U."""
+        at, signs = self._pairs
+        return self.V.gram(theta)[at] * signs
+
+    @cached_property
+    def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:
+        """Return the place of each pair of columns in the Gram matrix of V, and the sign of its entry."""
+        return np.ix_(self.column, self.column), np.outer(self.sign, self.sign)
+
+    def to_array(self) -> Float[Array, "N t"]:
+        """Return U as a dense array."""
+        return self.V.to_array()[:, self.column] * self.sign
+
+
+def folded(U: Margins) -> Folded | Margins:
+    """Return U with equal and opposite columns stored once, U itself if these are few or a copy is too large.
+
+    Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer
+    would be bad, and its certificate would show this.
+    """
+    if U.N * U.t > SMALL_ENTRIES:
+        return U
+    rng = np.random.default_rng(0)
+    keys = [U.edges(rng.integers(1, 2**40, U.N).astype(np.float64)) for _ in range(2)]
+    sign = np.where(keys[0] < 0, -1.0, 1.0)
+    _, first, column = np.unique(
+        np.column_stack(keys) * sign[:, np.newaxis], axis=0, return_index=True, return_inverse=True
+    )
+    if len(first) > WORTHWHILE * U.t:
+        return U
+    # Signs are relative to the column that is kept.
+    return Folded(U.take_columns(first), column, sign * sign[first][column])

@@ -1,0 +1,65 @@
+"""The track of an interior point run as plain arrays. A run in another process continues from it, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array
+from boostopt._utils.files import Keys
+from boostopt.backends.interior.newton import Point
+from boostopt.backends.interior.start import ORDERS, Track
+
+PARTS = Keys(
+    Point,
+    {
+        "below": "below",
+        "above": "above",
+        "zeta": "zeta",
+        "psi": "psi",
+        "s": "s",
+        "v": "v",
+        "x": "x",
+        "beta": "beta",
+        "m": "m",
+    },
+)
+"""Keys of the parts of an iterate."""
+
+SIZE, GAP = "size", "gap"
+"""Names under which the scale of the objective and an iterate's estimated gap are stored."""
+
+
+def packed(track: Track) -> dict[str, Array]:
+    """Return a track as arrays; the name of each array contains the iterate's order of magnitude."""
+    arrays = {SIZE: np.array(track.size)}
+    for order, (gap, point) in track.kept.items():
+        arrays[f"{GAP}{order}"] = np.array(gap)
+        arrays |= {f"{key}{order}": np.asarray(part) for key, part in PARTS.to_file(point).items()}
+    return arrays
+
+
+def unpacked(arrays: Mapping[str, Any]) -> Track | None:
+    """Return the track that `packed` has stored, None if it is missing or its parts do not fit together."""
+    kept: dict[int, tuple[float, Point]] = {}
+    for order in ORDERS:
+        parts = {key: np.asarray(arrays[f"{key}{order}"]) for key in PARTS.attributes if f"{key}{order}" in arrays}
+        if not parts:
+            continue
+        if len(parts) < len(PARTS.attributes) or f"{GAP}{order}" not in arrays or not _fit(parts):
+            return None
+        point = PARTS.from_file({**parts, "beta": float(parts["beta"])})
+        kept[order] = float(arrays[f"{GAP}{order}"]), Point(**point)
+    return Track(kept, float(arrays[SIZE])) if SIZE in arrays else None
+
+
+def _fit(parts: Mapping[str, Array]) -> bool:
+    """Whether arrays are the parts of an iterate: finite numbers, one for each example or row."""
+    if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in parts.values()):
+        return False
+    shape = {name: part.shape for name, part in parts.items()}
+    over_examples = {shape[name] for name in ("below", "above", "zeta", "psi", "m")}
+    one_axis = all(len(shape[name]) == 1 for name in ("below", "s", "x"))
+    return len(over_examples) == 1 and shape["s"] == shape["v"] and shape["beta"] == () and one_axis

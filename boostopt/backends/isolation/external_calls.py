@@ -1,0 +1,115 @@
+"""Calls of foreign code: every exception of the code becomes a failure in words, even its own exits and interrupts.
+
+An exception that a signal handler raises meanwhile is not the code's. So Ctrl-C and a program's handlers of SIGTERM or
+of an alarm work as usual.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+from boostopt._utils.standard_streams import printable
+
+LONGEST_WORDS = 500
+
+WATCHED = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGBREAK", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
+"""Signals whose handlers raise exceptions in some programs."""
+
+T = TypeVar("T")
+
+
+class Failed(Exception):
+    """Foreign code has raised an exception; the message gives it in one line."""
+
+
+def called(code: Callable[[], T]) -> T:
+    """Return the result of foreign code.
+
+    Raises
+    ------
+    Failed
+        The code has raised an exception, possibly an exit or an interrupt of its own.
+    BaseException
+        A signal handler has raised this exception meanwhile, even if the code has caught it.
+    """
+    result, failure = _outcome(code)
+    if failure is not None:
+        raise Failed(words_of(failure)) from None
+    return result
+
+
+def words_of(failure: BaseException) -> str:
+    """Return an exception in one line of printable characters."""
+    message, unprintable = _outcome(lambda: str(failure))
+    words = "it cannot be printed" if unprintable else printable(" ".join(message.split()))
+    return f"{type(failure).__name__}: {words}"[:LONGEST_WORDS]
+
+
+def hand_on_interrupt(status: str) -> None:
+    """Raise the Ctrl-C that a solver has caught, as SCS does; only the status reports it."""
+    if "interrupted" in status:
+        signal.raise_signal(signal.SIGINT)
+
+
+def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """Return the result of foreign code, or its exception."""
+    result, failure = None, None
+    with _Handlers() as handlers:
+        try:
+            result = code()
+        except BaseException as raised:  # noqa: BLE001 - foreign code: its failure is the answer
+            failure = raised
+    if handlers.raised is not None:
+        raise handlers.raised
+    if isinstance(failure, KeyboardInterrupt) and handlers.unknown:
+        raise failure
+    return result, failure
+
+
+class _Handlers:
+    """A context that records the exceptions of signal handlers, which run in the main thread only.
+
+    Attributes
+    ----------
+    raised
+        The last exception of a signal handler.
+    unknown
+        Whether the handler of Ctrl-C is not Python's, so that an interrupt may come from the user or from the code.
+    """
+
+    def __init__(self) -> None:
+        self.raised: BaseException | None = None
+        self.unknown = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Handlers:
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        self.unknown = signal.getsignal(signal.SIGINT) is None
+        for number in WATCHED:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._before[number] = handler
+                signal.signal(number, self._noted)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            if signal.getsignal(number) == self._noted:  # foreign code may have set its own
+                signal.signal(number, handler)
+
+    def _noted(self, number: int, frame: FrameType | None) -> None:
+        """Call the handler of a signal, and record its exception."""
+        try:
+            self._before[number](number, frame)
+        except BaseException as raised:
+            self.raised = raised
+            raise

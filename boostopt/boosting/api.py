@@ -1,0 +1,236 @@
+"""`boost` solves a program by column generation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy.typing as npt
+
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.validation import listed, names, refused
+from boostopt.backends import check_backend
+from boostopt.backends.base import Backend, Deadline
+from boostopt.boosting.column_count import columns_of
+from boostopt.boosting.column_generation import Loop
+from boostopt.boosting.histogram_newton.selection import by_looks, preferred
+from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
+from boostopt.boosting.problem import Problem, rows_left_out
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.reweighting import Booster
+from boostopt.boosting.rules import RULES, Rule
+from boostopt.boosting.run.initial import initial_record
+from boostopt.boosting.run.progress_line import progress_line
+from boostopt.boosting.run.recorder import Watch
+from boostopt.boosting.run.run import Run, final_weights_of
+from boostopt.boosting.updates.base import Update
+from boostopt.boosting.updates.entropy_projection import make
+from boostopt.errors import OptionError, unknown_name
+from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
+
+EXPECTED = "a rule, the name of one, or a list of them"
+ADVICE = "Pass names in quotes, or rules made with boostopt.boosting.Rule(...)."
+
+
+def boost(
+    formulation: Any,
+    oracle: Oracle,
+    *,
+    epsilon: float | None = None,
+    d0: npt.ArrayLike | None = None,
+    backend: str | Backend = "auto",
+    update: str | None = None,
+    rules: str | Rule | Sequence[str | Rule] | None = None,
+    options: BoostOptions | None = None,
+    **keywords: Any,
+) -> Run:
+    """Add hypotheses to a program one by one until a stopping rule holds.
+
+    Parameters
+    ----------
+    formulation
+        A name from `list_formulations()`, the path of a page, or a formulation; or a booster that states no program:
+        "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
+    oracle
+        The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c. The
+        examples of the program are those with a positive multiplicity, in the order of the oracle's rows.
+    epsilon
+        The accuracy of the soft margin for the stopping rules, positive; 0.01 by default. A booster that states no
+        program has no default; without epsilon no rule stops it, and it continues to its own end.
+    d0
+        Reference distribution, one value for each row of the oracle or for each example that counts, with sum 1 over
+        these examples; proportional to the multiplicities by default.
+    backend
+        The backend that solves the programs, as in `solve`.
+    update
+        The update of the weights. "total" solves the program over all hypotheses. "newton" makes one Newton step over
+        all hypotheses; it needs the largest edge and a smooth regularizer that is a sum over the examples. With bounded
+        edges, "newton" works only by looks over `BinnedStumps`. "step" and "line_search" are corrective. The following
+        updates do not support bounded edges: "pairwise" and "blended_pairwise" move weight from one hypothesis to
+        another, "program" solves over the mixture and the newest hypothesis, and "mlpboost" makes a corrective step or
+        takes LPBoost's weights if they are better. The default is "newton" if looks support the run: the formulation is
+        "total", its soft margin has a cap, the oracle is `DecisionStumps` or `BinnedStumps`, and looks support the
+        backend, the rules and the options. Otherwise the formulation sets the default.
+    rules
+        One or several stopping rules: names from `boostopt.boosting.RULES`, names of formulations (for the rules of
+        these formulations), or your own rules; by default the rules of the formulation. If eta is too small, some rules
+        promise nothing about the soft margin. Such a rule applies only if you pass it. It then is about the regularized
+        program alone, and `run.reason` says so.
+    options
+        The limits, the checkpoints, the trace and further options. You can also pass each field by its name, which
+        takes precedence: `boost(..., max_rounds=100)`.
+    **keywords
+        Fields of `BoostOptions`, and parameters of the formulation, as in `bind`, except those that the formulation
+        sets in every round. A parameter with one value an example has one for each row of the oracle, or for each
+        example that counts.
+
+    Returns
+    -------
+    The run. After an interrupt (Ctrl-C) or at a limit, it holds the rounds up to then, and `run.reason` says so.
+
+    Raises
+    ------
+    OptionError
+        An option is unknown or out of range, or nothing would ever stop the run.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns something that is not a column.
+    DataError
+        The checkpoint belongs to other data or other parameters, or is unreadable.
+
+    References
+    ----------
+    Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1; Mitsuboshi, Hatano,
+    Takimoto 2022.
+    """
+    page = page_of(formulation)
+    check_oracle(oracle)
+    check_backend(backend)
+    own = {name: value for name, value in keywords.items() if name in OPTIONS}
+    parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
+    check_keywords("boost", parameters, BOOST, page)
+    options = replace(read_record("options", options), **own)
+    d0, parameters = select_examples(page, oracle, d0, parameters)
+    named = isinstance(update, str) and update == "newton"
+    newton = named or (update is None and preferred(page, oracle, epsilon, backend))
+    after = None
+    if newton and rules is None and d0 is None:
+        run, after = by_looks(page, oracle, epsilon, parameters, options)
+        if run is not None:
+            return run
+    with rows_left_out(page, oracle.N, oracle.n_rows):
+        problem = Problem.of(page, oracle.c, d0, epsilon, None if after else update, parameters)
+        if after is not None and named and problem.edges.edge_bound is None:  # below a bound steps are the page's own
+            problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
+    options = after or options
+    if problem.edges.even and not oracle.reflexive:
+        remedy = ", or leave out two_sided." if problem.two_sided else "."
+        raise OptionError(
+            f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "
+            f"this oracle is not. Make the oracle with reflexive=True{remedy}"
+        )
+    own_end = isinstance(page, Booster) and epsilon is None and rules is None
+    stopping = () if own_end else _rules(problem, rules)
+    _check_options(problem, options)
+    handed_over = after is not None and after.start is not None
+    moves = make(problem, backend, options.stabilization.idle, options.corrective)
+    return _run(problem, oracle, moves, stopping, options, handed_over)
+
+
+def select_examples(
+    page: Formulation[Any], oracle: Oracle, d0: npt.ArrayLike | None, parameters: Mapping[str, Any]
+) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
+    """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
+
+    What has one value for each row that the oracle was made of loses the values of the rows with multiplicity 0.
+    """
+    values = dict(parameters)
+    for name in page.example_parameters & {name for name, value in values.items() if value is not None}:
+        values[name] = oracle.select_examples(as_array(name, values[name]))
+    return None if d0 is None else oracle.select_examples(as_array("d0", d0)), values
+
+
+def _run(
+    problem: Problem,
+    oracle: Oracle,
+    update: Update,
+    rules: tuple[Rule, ...],
+    options: BoostOptions,
+    handed_over: bool,
+) -> Run:
+    """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
+    how = final_weights_of(problem, options.final_weights)
+    stood = oracle.state()
+    record = initial_record(problem, oracle, options, handed_over)
+    deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
+    measure = problem.measure
+    with one_thread(), progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show:
+        watch = Watch.of(options, problem, oracle, record, show)
+        try:
+            loop = Loop(problem, oracle, update, rules, options, deadline, watch, columns)
+            return Run.finished(loop.run(record), how)
+        finally:
+            # Equal calls give equal runs: an oracle that counts its calls begins again.
+            oracle.restore(stood)
+
+
+def _check_options(problem: Problem, options: BoostOptions) -> None:
+    """Raise OptionError for options that have no meaning for a problem, or where nothing need ever stop the run."""
+    if options.stabilization and problem.update != "total":
+        raise OptionError(
+            f"stabilization needs a totally corrective run; the update of {problem.page.name} is {problem.update!r}. "
+            "Leave out stabilization."
+        )
+    if options.corrective is not None and problem.update != "mlpboost":
+        raise OptionError(
+            f'corrective needs update="mlpboost"; the update of {problem.page.name} is {problem.update!r}. Leave '
+            "out corrective, or pass the step as update."
+        )
+    if options.start is not None and isinstance(problem.page, Booster):
+        raise OptionError(
+            f"{problem.page.name} sets its distribution from all of its own rounds, so it cannot begin from another "
+            "run; got start. Leave out start, or continue a run by its checkpoint."
+        )
+    if problem.endless and options.max_rounds is None and options.time_limit is None:
+        raise OptionError(
+            f"{problem.page.name} needs a limit, because it may never stop; got none. Pass max_rounds or time_limit."
+        )
+
+
+def _rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
+    """Return the rules that can fire: those asked for, or of the page's own those that promise a soft margin."""
+    if rules is not None:
+        chosen = [rule for each in _listed(rules) for rule in _of(each)]
+        for rule in chosen:
+            if obstacle := rule.obstacle(problem):
+                raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.page.name}: {obstacle}.")
+        return tuple(chosen)
+    own = [rule for name in problem.rules for rule in _of(name)]
+    return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
+
+
+def _listed(rules: object) -> list[str | Rule]:
+    """Return the rules and names of rules that were asked for; one is a list of one."""
+    each = [rules] if isinstance(rules, str | Rule) else listed("rules", rules, EXPECTED, ADVICE)
+    if not all(isinstance(rule, str | Rule) for rule in each):
+        raise refused("rules", EXPECTED, rules, ADVICE)
+    return each
+
+
+def _of(rule: str | Rule) -> list[Rule]:
+    """Return the rules of a name: a rule, or all those of a formulation. A rule of one's own stands for itself."""
+    if isinstance(rule, Rule):
+        return [rule]
+    if rule in RULES:
+        return [RULES[rule]]
+    if rule in list_formulations():
+        return [RULES[name] for name in names("stopping_rules", get_formulation(rule).stopping_rules)]
+    raise unknown_name("stopping rule", rule, RULES)
+
+
+BOOST = (*(name for name, its in signature(boost).parameters.items() if its.kind is its.KEYWORD_ONLY), *OPTIONS)
+"""The keywords of `boost` that are of no formulation."""

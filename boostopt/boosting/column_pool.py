@@ -1,0 +1,141 @@
+"""The hypotheses of a run with their margins, without duplicates."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.immutable_arrays import as_immutable
+from boostopt.errors import ProblemError, needed
+from boostopt.oracles.base import Answer, Column, Hypothesis
+from boostopt.rows.margin_matrix import Margins
+
+OUTSIDE = 1e-9
+"""By how much a value may leave [-1, 1] by rounding: it is moved to the end; what is farther off is an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entered(Column):
+    """A column with checked margins, which are not changed afterwards and hashed once."""
+
+    @classmethod
+    def of(cls, column: Column, N: int) -> Entered:
+        """Check a column of an oracle and return it.
+
+        Raises
+        ------
+        ProblemError
+            The margins have a wrong length, are not finite or leave [-1, 1].
+        """
+        return cls(column.hypothesis, checked_margins(column, N), column.edge)
+
+    def edge_under(self, d: Float[Array, " N"]) -> float:
+        """Return u . d, computed from the margins; the edge that the oracle states is not used."""
+        return float(self.margins.astype(np.float64) @ d)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A hash of the margins, equal for equal margins of any type."""
+        return fingerprint_of(self.margins)
+
+
+@dataclass(frozen=True, eq=False)
+class Heard(Answer):
+    """An answer of an oracle, its columns checked."""
+
+    columns: tuple[Entered, ...]
+
+    @classmethod
+    def of(cls, answer: Answer, N: int) -> Heard:
+        """Return an answer, checked.
+
+        Raises
+        ------
+        ProblemError
+            The margins of a column have another length, are not finite or leave [-1, 1].
+        """
+        return cls(tuple(Entered.of(column, N) for column in answer.columns), answer.largest, answer.preferred)
+
+
+class Collected:
+    """Hypotheses with their margins. None is ever removed, so the first t hypotheses remain the first t."""
+
+    def __init__(self, N: int) -> None:
+        self.N = N
+        self.hypotheses: list[Hypothesis] = []
+        self._margins: Margins | None = None
+        self._by_name: dict[Hypothesis, int] = {}
+        self._by_values: dict[bytes, int] = {}
+
+    @property
+    def t(self) -> int:
+        """The number of hypotheses."""
+        return len(self.hypotheses)
+
+    @property
+    def margins(self) -> Margins:
+        """The margin matrix U, shape (N, t); there must be a hypothesis."""
+        return needed(self._margins, "a hypothesis before its margins are asked for")
+
+    def place(self, column: Entered) -> int | None:
+        """Return the number of the hypothesis with the name or the margins of a column; None for a new one."""
+        q = self._by_name.get(column.hypothesis)
+        return q if q is not None else self._by_values.get(column.fingerprint)
+
+    def add(self, column: Entered) -> int:
+        """Add a new hypothesis and return its number."""
+        margins = column.margins
+        self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
+        q = len(self.hypotheses)
+        self.hypotheses.append(column.hypothesis)
+        self._by_name[column.hypothesis] = q
+        self._by_values[column.fingerprint] = q
+        return q
+
+    def taken(self, column: Entered) -> int:
+        """Return the number of a hypothesis; a new one is added."""
+        q = self.place(column)
+        return self.add(column) if q is None else q
+
+    def joined(self, u: Float[Array, " N"]) -> Margins:
+        """Return U with a further column, which is not added to the hypotheses."""
+        return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
+
+    def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
+        """Begin with hypotheses that were collected before and their dense margins U."""
+        # One by one, as they came: sums over another layout in memory are rounded otherwise.
+        for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
+            self.add(Entered.of(Column(hypothesis, margins, np.nan), self.N))
+
+
+def checked_margins(column: Column, N: int) -> Array:
+    """Return the margins of a column, within [-1, 1]."""
+    u = np.asarray(column.margins)
+    advice = f"The oracle returned them for {column.hypothesis}. Correct the oracle."
+    if u.shape != (N,) or u.dtype.kind not in "iuf":
+        raise ProblemError(
+            f"a column must be {N} real numbers, one for each example; got shape {u.shape} of {u.dtype}. {advice}"
+        )
+    low, high = float(u.min()), float(u.max())
+    if not (low >= -1.0 - OUTSIDE and high <= 1.0 + OUTSIDE):
+        finite = bool(np.isfinite(u).all())
+        what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
+        raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
+    # A copy: the oracle may go on writing to its own.
+    return as_immutable(u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0))
+
+
+def fingerprint_of(margins: Array) -> bytes:
+    """Return a number for the values of a column, whatever its type."""
+    values = margins if margins.dtype == np.int8 else _as_small(margins)
+    return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
+
+
+def _as_small(margins: Array) -> Array:
+    """Return whole numbers as int8, others as float64 without negative zeros."""
+    whole = margins.astype(np.int8)
+    return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0

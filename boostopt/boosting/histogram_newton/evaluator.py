@@ -1,0 +1,145 @@
+"""What is asked of the rows: margins of weights, the weights that a program gives the examples, edges, curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.updates.newton_update import less_mean
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.objectives.exact import Aim, in_buckets, law_of
+from boostopt.objectives.margin_histogram import Buckets, Law
+from boostopt.programs.program import Examples
+from boostopt.rows.binned_rows import Kept, Rows
+from boostopt.rows.block_kernels import ONE, Split, Window
+
+COARSE = 0.02
+"""Width of a bucket, times eta, above which a closer window is looked through."""
+
+CLOSER = 2
+"""How often a closer window is looked through at most."""
+
+
+@dataclass(eq=False)
+class Seen:
+    """The margins of some weights.
+
+    Attributes
+    ----------
+    W
+        The weights, whole numbers of sum 2^30.
+    kept
+        The margins, beside the rows.
+    buckets
+        These in buckets, from -1 to 1.
+    lower
+        A number not above their soft margin.
+    total
+        The sum of the weights of the program: they are w times this.
+    """
+
+    W: Int[Array, " t"]
+    kept: Kept
+    buckets: Buckets
+    lower: Fraction
+    total: float = 1.0
+    laws: dict[int, Law] = field(default_factory=dict[int, Law])
+
+
+class Looks:
+    """What is asked of some rows.
+
+    Parameters
+    ----------
+    problem
+        What is boosted.
+    rows
+        All of them, or a sample that stands for them.
+    aim
+        What is told of all of them.
+    """
+
+    problem: Problem
+    rows: Rows
+    aim: Aim
+
+    def __init__(self, problem: Problem, rows: Rows, aim: Aim) -> None:
+        self.problem, self.rows, self.aim = problem, rows, aim.among(rows.total)
+
+    def at(self, splits: Sequence[Split], W: Int[Array, " t"], total: float = 1.0) -> Seen:
+        """Return the margins of weights."""
+        kept = self.rows.scores(splits, W)
+        buckets = in_buckets(self.rows, kept, Window.whole())
+        return Seen(W, kept, buckets, self.aim.lower(buckets), total)
+
+    def law(self, seen: Seen, level: int) -> Law:
+        """Return the weights of the examples in the program of a level."""
+        if level not in seen.laws:
+            law = law_of(seen.buckets, self._made(level), self.aim, seen.total)
+            for _ in range(CLOSER):
+                closer = Window.around(*law.between)
+                if seen.total * law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
+                    break
+                buckets = in_buckets(self.rows, seen.kept, closer)
+                if self.aim.found_again:
+                    seen.lower = max(seen.lower, self.aim.lower(buckets))
+                law = law_of(buckets, self._made(level), self.aim, seen.total)
+            seen.laws[level] = law
+        return seen.laws[level]
+
+    def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
+        """Return the edges of the class under d, times Q: h being 1 above each threshold."""
+        return self.rows.edges(seen.kept, law.window, law.table)
+
+    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split], spread: float = 0.0) -> Float[Array, "t t"]:
+        """Return minus the Hessian of D with respect to the weights of some hypotheses.
+
+        With a spread it is what the Hessian may be where margins have moved that far [`Law.curvature`].
+        """
+        window, table, unit = law.curvature(spread)
+        G = self.rows.gram(seen.kept, window, table, splits)
+        r = float(G[-1, -1])
+        if r == 0.0 or not self.problem.F.on_simplex:
+            return unit * G[:-1, :-1]
+        return unit * less_mean(G[:-1, :-1], G[-1, :-1], r)
+
+    def softness(self, level: int) -> float:
+        """Return how strongly convex F of a level is: 1 / eta, for an entropy on the simplex."""
+        return self.aim.scale * self.problem.softness * 2.0**level
+
+    def _made(self, level: int) -> Callable[[Examples], Regularizer]:
+        """Return what makes F of a level for some examples."""
+        return partial(self.problem.softened, level)
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A look at the weights w, with the edges of the class under d(w).
+
+    Attributes
+    ----------
+    seen, level, law
+        The margins of w, the level of the program, and the weights of the examples there.
+    edges, reach
+        The edges of the class times Q: of h = 1 above each threshold, and of the better direction that the class has.
+    """
+
+    seen: Seen
+    level: int
+    law: Law
+    edges: Int[Array, " thresholds"]
+    reach: Int[Array, " thresholds"]
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest edge of the class under d(w), exactly."""
+        return Fraction(int(self.reach.max()), self.law.total)
+
+    @property
+    def w(self) -> Float[Array, " t"]:
+        """The weights."""
+        return self.seen.W / ONE

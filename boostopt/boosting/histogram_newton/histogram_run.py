@@ -1,0 +1,396 @@
+"""The run that looks make: what is as long as the rows is made when it is asked for."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.formatting import parameters_in_words
+from boostopt._utils.user_files import text_digest
+from boostopt.backends.base import Deadline
+from boostopt.boosting.column_pool import Collected, Entered
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
+from boostopt.boosting.histogram_newton.histogram_run_file import Checkpoint, StoredLooks, left_of
+from boostopt.boosting.histogram_newton.program_bounds import program_ends
+from boostopt.boosting.histogram_newton.solver import Looking
+from boostopt.boosting.histogram_newton.solver_state import Glance, Reached, below
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem, aim_of
+from boostopt.boosting.run.history import History, Kept, Sparse
+from boostopt.boosting.run.initial import check_same, initial_record
+from boostopt.boosting.run.progress_line import progress_line
+from boostopt.boosting.run.run import READERS, Run
+from boostopt.boosting.run.run_data import Record
+from boostopt.boosting.run.run_file import LOOKS, sweep, warn_of_change
+from boostopt.boosting.run.state import Bounds, State
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.run.trace import Row, Trace
+from boostopt.errors import DataError, OptionError, ProblemError, needed
+from boostopt.objectives.exact import Aim, SoftMarginAim
+from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.distributed.detached import gone
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import ONE
+
+LARGEST = 100_000_000
+"""Margins of all hypotheses up to which steps in floating point go on where looks end."""
+
+
+class Distribution:
+    """What makes the distribution that proves the upper end of a run; stored, it is that distribution."""
+
+    def __init__(self, run: LookedRun) -> None:
+        self._run = run
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the rows are on a cluster, or gone: then it is as long as what is elsewhere."""
+        return self._run.only_looks
+
+    def __call__(self) -> Float[Array, " N"]:
+        return self._run.distribution()
+
+    def __reduce__(self) -> Any:
+        return (Distribution, (self._run,)) if self._run.only_looks else (partial, (same, self()))
+
+
+def same(d: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return a distribution."""
+    return d
+
+
+class LookedRun(Run):
+    """A run of looks: what is as long as the rows is made when it is asked for.
+
+    Attributes
+    ----------
+    looks
+        A line about each look, those at samples included.
+    stored_looks
+        What of it is not as long as the rows.
+    """
+
+    final_weights: str
+    loaded: bool
+    stored_looks: StoredLooks
+
+    def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: Rows | None, keeps: bool = True) -> None:
+        reached = stored.reached
+        W = needed(reached.ends.W, "weights")
+        self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
+        self.final_weights, self.loaded = stored.problem.page.final_weights, rows is None
+        self.looks: Sequence[Glance] = tuple(reached.glances)
+        self._trace = trace_of(reached.glances, stored.oracle.N)
+        rounds = zip(reached.kept, self._trace["smallest_edge"].tolist(), strict=True)
+        self._history = [Kept(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
+        self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
+
+    @classmethod
+    def of(cls, problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
+        """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
+
+        Raises
+        ------
+        DataError
+            The checkpoint is of other data, of other parameters, or unreadable.
+        """
+        begun, deadline = _begun(problem, aim, oracle, rows, options), Deadline.after(options.time_limit)
+        trace = Trace([]) if begun is None else trace_of(begun.glances, oracle.N)
+        digest = text_digest(problem.page.stated_in)
+
+        def stored(reached: Reached, reason: str = "") -> StoredLooks:
+            hypotheses = [oracle.hypothesis(split) for split in reached.splits]
+            return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
+
+        with (
+            one_thread(),
+            progress_line(options.progress, problem.page.name, measure=problem.measure) as show,
+        ):
+
+            def seen(glance: Glance) -> None:
+                row = _row(glance, trace)
+                trace.add(row)
+                if show is not None:
+                    show(row)
+
+            checkpoint = Checkpoint(options, stored)
+            kind = Looking if problem.edges.edge_bound is None else BoundedLooking
+            looking = kind(problem, rows, aim, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
+            looking.run()
+        checkpoint.ended()
+        return cls(stored(looking.reached, looking.reason), oracle, rows, options.history is not False)
+
+    @classmethod
+    def stored(cls, path: str | PathLike[str], formulation: Any = None) -> LookedRun:
+        """Return a run that was saved without its rows.
+
+        Raises
+        ------
+        DataError
+            The file is not there, is no saved run of looks, was made by another version, or is damaged; or no look at
+            all rows had been made.
+        """
+        found = StoredLooks.load(path, formulation)
+        warn_of_change(found.problem.page, found.page_digest)
+        if found.reached.ends.W is None:
+            raise DataError(
+                f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
+                "Make the same call again, with the file as its checkpoint."
+            )
+        return cls(found, found.oracle, None)
+
+    def __reduce__(self) -> Any:
+        """Return the run as any other one; of rows on a cluster all but these."""
+        if not self.only_looks:
+            return Run, (self.record, self.w, self.final_weights, self.loaded)
+        return LookedRun, (self.stored_looks, self.stored_looks.oracle, None, self._keeps)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the run; with the margins of its hypotheses, unless these are many or on a cluster.
+
+        Without them the file takes some kB; what is as long as the rows is not in it, and `verify_class` tells both
+        ends anew from the oracle.
+        """
+        if self.only_looks or not self._small:
+            self.stored_looks.save(path)
+        else:
+            super().save(path)
+
+    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+        check_oracle(oracle)
+        rows = oracle.rows if isinstance(oracle, RowsOracle) else None
+        if rows is None or not isinstance(oracle, RowsOracle):
+            return super().verify_class(oracle)
+        stored = self.stored_looks
+        then, now = stored.oracle, left_of(oracle)
+        try:
+            if (str(then), then.N, then.total) != (str(now), now.N, now.total):
+                raise ValueError(f"{now} of {now.N} examples")
+            ends, lower = stored.told_anew(oracle, rows, self._aim)
+        except ValueError as failure:
+            raise OptionError(
+                f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
+                f"{failure}. Make the oracle from the same data, with the same labels and weights."
+            ) from failure
+        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
+        return LookedRun(again, oracle, rows).class_certificate
+
+    @property
+    def _aim(self) -> Aim:
+        """What the looks are after."""
+        return needed(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
+
+    @property
+    def _counted(self) -> Problem:
+        """What was boosted, with examples that stand for all."""
+        return self.stored_looks.problem
+
+    @property
+    def _small(self) -> bool:
+        """Whether the margins of all hypotheses are few."""
+        return self._oracle.N * len(self.hypotheses) <= LARGEST
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the rows are on a cluster."""
+        return self._oracle.only_looks
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps in floating point are to go on from here."""
+        without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
+        return without_details and self._small and not self.only_looks
+
+    @cached_property
+    def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
+        its = self._counted
+        if self.only_looks:
+            return its
+        return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
+
+    @property
+    def most_rounds(self) -> float:
+        return self._counted.most_rounds
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        return self.stored_looks.hypotheses
+
+    @property
+    def rounds(self) -> int:
+        return len(self._trace)
+
+    @property
+    def reason(self) -> str:
+        return self.stored_looks.reason
+
+    @property
+    def trace(self) -> Trace:
+        return self._trace
+
+    @property
+    def N(self) -> int:
+        return self._oracle.N
+
+    @property
+    def oracle(self) -> str:
+        return str(self._oracle)
+
+    @property
+    def majority(self) -> int:
+        return self._oracle.majority
+
+    @cached_property
+    def class_certificate(self) -> ClassCertificate:
+        """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
+        ends, scale = self.stored_looks.reached.ends, self._aim.scale
+        lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
+        what = self.problem.measure
+        return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
+
+    @cached_property
+    def program_interval(self) -> tuple[float, float]:
+        """Bounds of the optimum of the formulation's program over the whole class, with its entropy.
+
+        The lower one is what the weights reach, the upper one what the distribution of the certificate allows. Both are
+        moved outward by a bound of the rounding, which does not grow with the examples.
+
+        Raises
+        ------
+        ProblemError
+            The run was stored without its rows; or the formulation bounds the edges, by a number that moves from round
+            to round.
+        """
+        problem, reached, rows = self._counted, self.stored_looks.reached, self._rows
+        if problem.edges.edge_bound is not None:
+            raise ProblemError(
+                f"program needs fixed parameters; {problem.page.name} changes its bound on the edges in every round. "
+                "Use class_certificate."
+            )
+        if rows is None:
+            raise gone()
+        aim = self._aim
+        if not isinstance(aim, SoftMarginAim):  # nothing else smooths it
+            return self.class_certificate.lower, self.class_certificate.upper
+        W, proof = needed(reached.ends.W, "weights"), needed(reached.ends.proof, "an upper end")
+        return program_ends(problem, rows, aim, reached.splits[: len(W)], W, proof)
+
+    def distribution(self) -> Float[Array, " N"]:
+        """The weights of the examples that prove the upper end, rounded to float64."""
+        proof, rows = needed(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
+        if rows is None:
+            raise gone()
+        q = rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table)
+        return q / (proof.total // self._aim.scale)
+
+    @property
+    def _headline(self) -> str:
+        page, parameters = self._counted.page.name, parameters_in_words(self._counted.first.parameters)
+        return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
+
+    def _over_collected(self) -> list[tuple[str, Any]]:
+        """Nothing: it would take the margins of all hypotheses."""
+        return []
+
+    @property
+    def record(self) -> Record:
+        """All that the run is made of, as of any other one: with the margins of all hypotheses."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Record:
+        problem, oracle = self.problem, self._oracle
+        collected = Collected(oracle.N)
+        for hypothesis in self.hypotheses:
+            margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
+            collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
+        w = self.stored_looks.reached.ends.total * self.w
+        m = collected.margins.margins(w)
+        at, certificate = problem.at(m), self.class_certificate
+        upper, last = certificate.upper, self._trace[-1]
+        bounds = Bounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
+        state = State(self.rounds, w, m, at.d, math.nan, -1.0, bounds).judged(problem.goal, collected)
+        G = problem.edges_in(state.progress(problem, collected.margins.column(collected.t - 1)))
+        state = replace(state, value=problem.value(at, w, G))
+        return replace(
+            initial_record(problem, oracle, BoostOptions(history=False)),
+            history=History(self._keeps, self._history if self._keeps else []),
+            collected=collected,
+            state=replace(state, solved_edge=bounds.smallest_edge),
+            trace=self._trace,
+            reason=self.reason,
+        )
+
+
+def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> Reached | None:
+    """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
+    checkpoint = options.checkpoint
+    if checkpoint is None:
+        return None
+    sweep(checkpoint)
+    if not Path(checkpoint).exists():
+        return None
+    stored, stated = StoredLooks.load(checkpoint, problem.page), text_digest(problem.page.stated_in)
+    check_same(
+        checkpoint,
+        ("text of the formulation", (stored.page_digest or stated)[:12], stated[:12]),
+        ("class", str(stored.oracle), str(oracle)),
+        ("number of examples", stored.oracle.N, oracle.N),
+        ("parameters", vars(stored.problem.first.parameters), vars(problem.first.parameters)),
+    )
+    try:
+        ends, _ = stored.told_anew(oracle, rows, aim)
+    except ValueError as failure:
+        raise DataError(
+            f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {failure}. Move it "
+            "away, or pass the path of a new file."
+        ) from failure
+    reached = stored.reached
+    level = min(reached.stand.level, problem.levels)
+    return replace(reached, ends=ends, stand=replace(reached.stand, level=level))
+
+
+def trace_of(glances: Sequence[Glance], N: int) -> Trace:
+    """Return the looks at all N rows as a trace."""
+    trace = Trace([])
+    for glance in glances:
+        if glance.rows == N and glance.active:
+            trace.add(_row(glance, trace))
+    return trace
+
+
+def _row(glance: Glance, trace: Trace) -> Row:
+    """Return a look at all rows as a line of the trace."""
+    smallest = min(glance.edge, trace[-1].smallest_edge) if len(trace) else glance.edge
+    return Row(
+        round=len(trace) + 1,
+        hypotheses=glance.hypotheses,
+        edge=glance.edge,
+        smallest_edge=smallest,
+        upper=glance.upper,
+        soft_margin=glance.lower,
+        value=glance.value,
+        active=glance.active,
+        zero_share=math.nan,
+        test_error=math.nan,
+        oracle_seconds=glance.edges_seconds,
+        update_seconds=glance.seconds - (trace[-1].seconds if len(trace) else 0.0) - glance.edges_seconds,
+        seconds=glance.seconds,
+        backend="",
+    )
+
+
+READERS[LOOKS] = LookedRun.stored

@@ -1,0 +1,340 @@
+"""Runs of looks in files: hypotheses, whole weights, and both ends with what proves them: nothing as long as the rows.
+
+A file is believed nothing that the rows can say: who goes on from one, or verifies one, tells both ends anew.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Int
+from boostopt._utils.files import Keys, replace_file, write_npz
+from boostopt._utils.validation import file_path
+from boostopt.boosting.histogram_newton.solver_state import Ends, Glance, Reached, Stand
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem, aim_of
+from boostopt.boosting.run.run_file import (
+    FORMAT,
+    LOOKS,
+    META,
+    Writer,
+    opened,
+    page_in_file,
+    page_of_file,
+    require,
+    require_numbers,
+    whole_run,
+    with_arrays,
+)
+from boostopt.errors import DataError
+from boostopt.objectives.exact import Aim
+from boostopt.objectives.upper_bound import Proof, check_splits, proof_of
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.distributed.detached import Left
+from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import BITS, BUCKETS, ONE, Split, Window
+
+STAND = Keys(
+    Stand,
+    {
+        "W": "W",
+        "level": "level",
+        "total": "total",
+        "count": "count",
+        "waited": "waited",
+        "least": "least",
+        "nearer": "nearer",
+        "gamma": "gamma",
+        "stage": "stage",
+        "spread": "spread",
+    },
+)
+"""Keys of where a run stands."""
+
+GLANCE = Keys(
+    Glance,
+    {
+        "rows": "rows",
+        "hypotheses": "hypotheses",
+        "active": "active",
+        "level": "level",
+        "edge": "edge",
+        "value": "value",
+        "lower": "lower",
+        "upper": "upper",
+        "edges_seconds": "edges_seconds",
+        "seconds": "seconds",
+    },
+)
+"""The numbers of a line about a look; a file holds them in this order, without the keys."""
+
+OFTEN = 1.0
+"""Seconds after which a checkpoint is made before the next look: it takes some milliseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredLooks:
+    """A run of looks as a file holds it.
+
+    Attributes
+    ----------
+    problem
+        What was boosted: of examples that stand for all.
+    oracle
+        The class in words, and the sizes of the examples.
+    hypotheses
+        Those collected.
+    reached
+        How far the run has come.
+    reason
+        Why it ended; "" while it goes on.
+    page_digest
+        That of the file which stated the formulation when the run was made.
+    """
+
+    problem: Problem
+    oracle: Left
+    hypotheses: Sequence[Hypothesis]
+    reached: Reached
+    reason: str
+    page_digest: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the file.
+
+        Raises
+        ------
+        DataError
+            The file cannot be written.
+        """
+        writer, reached, problem, oracle = Writer(), self.reached, self.problem, self.oracle
+        ends, proof = reached.ends, reached.ends.proof
+        about = writer.plain(
+            {
+                "kind": LOOKS,
+                "format": FORMAT,
+                "formulation": problem.page.name,
+                "page": page_in_file(problem.page, self.page_digest),
+                "given": problem.settings,
+                "epsilon": problem.epsilon,
+                "c": problem.examples.c,
+                "oracle": {
+                    "words": str(oracle),
+                    "N": oracle.N,
+                    "total": oracle.total,
+                    "majority": oracle.majority,
+                    "reflexive": oracle.reflexive,
+                },
+                "splits": np.array(reached.splits, dtype=np.int64).reshape(-1, 3),
+                "hypotheses": [to_state(hypothesis) for hypothesis in self.hypotheses],
+                "stand": STAND.to_file(reached.stand),
+                "lower": _written(ends.lower),
+                "W": ends.W,
+                "sum": ends.total,
+                "proof": None
+                if proof is None
+                else {
+                    "upper": _written(proof.edge),
+                    "cost": _written(proof.cost),
+                    "W": proof.W,
+                    "origin": proof.window.origin,
+                    "shift": proof.window.shift,
+                    "table": proof.table,
+                    "total": proof.total,
+                },
+                "glances": [list(GLANCE.to_file(glance).values()) for glance in reached.glances],
+                "sizes": np.array([len(W) for W in reached.kept], dtype=np.int64),
+                "kept": np.concatenate([np.zeros(0), *reached.kept]),
+                "reason": self.reason,
+            }
+        )
+        writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], formulation: Any = None) -> StoredLooks:
+        """Return the run that a file holds.
+
+        Raises
+        ------
+        DataError
+            The file is not there, is no saved run of looks, was made by another version, or is damaged.
+        """
+        source, about, arrays = opened(path, (LOOKS, FORMAT))
+        return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
+
+    def told_anew(self, oracle: RowsOracle, rows: Rows, aim: Aim) -> tuple[Ends, Fraction]:
+        """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
+
+        Raises
+        ------
+        ValueError
+            The rows say otherwise: they are others.
+        """
+        reached, ends = self.reached, self.reached.ends
+        check_splits(oracle, rows, reached.splits, self.hypotheses)
+        if ends.proof is None:
+            return Ends(), Ends().lower
+        proof = ends.proof
+        again = proof_of(rows, aim, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        kept = None if ends.W is None else rows.scores(reached.splits[: len(ends.W)], ends.W)
+        lower = ends.lower if kept is None else aim.sharp(rows, kept)
+        same = again.edge == proof.edge and again.total == proof.total and abs(again.cost - proof.cost) <= aim.slack
+        if not (same and ends.lower <= lower + aim.slack):
+            raise ValueError(
+                f"the ends {float(ends.lower):.10g} and {float(proof.upper):.10g}, but these examples have the ends "
+                f"{float(lower):.10g} and {float(again.upper):.10g}"
+            )
+        return replace(ends, lower=min(ends.lower, lower), proof=again), lower
+
+
+class Checkpoint:
+    """The file that a run of looks is stored in while it goes on.
+
+    Parameters
+    ----------
+    options
+        Where, and how often.
+    made
+        Returns what is stored of a run that has come so far.
+    """
+
+    def __init__(self, options: BoostOptions, made: Callable[[Reached], StoredLooks]) -> None:
+        self._options, self._made, self._last = options, made, time.perf_counter()
+        self._reached: Reached | None = None
+
+    def saw(self, reached: Reached) -> None:
+        """Store a run before its next look, where that is due."""
+        self._reached = reached
+        often = min(OFTEN, self._options.checkpoint_seconds or OFTEN)
+        looks = len(reached.kept)
+        if (looks and looks % self._options.checkpoint_rounds == 0) or time.perf_counter() - self._last >= often:
+            self.ended()
+
+    def ended(self) -> None:
+        """Store a run as it stood before its last look, which will be made again; it is not lost for a full disk."""
+        if self._options.checkpoint is None or self._reached is None:
+            return
+        try:
+            self._made(self._reached).save(self._options.checkpoint)
+        except DataError as failure:
+            warnings.warn(
+                f"the checkpoint of look {len(self._reached.kept)} was not written: {failure}",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+        self._last, self._reached = time.perf_counter(), None
+
+
+def left_of(oracle: RowsOracle) -> Left:
+    """Return what a file says of an oracle."""
+    return Left(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
+
+
+def _written(fraction: Fraction) -> list[str]:
+    return [str(fraction.numerator), str(fraction.denominator)]
+
+
+def _fraction(written: Sequence[str]) -> Fraction:
+    numerator, denominator = map(int, written)
+    require(denominator > 0, "an end is not a fraction")
+    return Fraction(numerator, denominator)
+
+
+def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
+    """Return the run that was described."""
+    page, page_digest = page_of_file(about, formulation)
+    problem = Problem.of(page, about["c"], None, about["epsilon"], "newton", about["given"])
+    of = about["oracle"]
+    require(aim_of(problem, float(of["total"])) is not None, "looks do not support the problem")
+    require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "the class has no words or no majority")
+    oracle = Left(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
+    splits = tuple(Split(*map(int, row)) for row in about["splits"])
+    hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
+    require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
+    sizes = about["sizes"].tolist()
+    ends = np.cumsum([0, *sizes]).tolist()
+    require(ends[-1] == len(about["kept"]), "the number of the weights is wrong")
+    kept = [np.asarray(about["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(ends)]
+    W = about["W"]
+    reached = Reached(
+        splits,
+        _stand(about["stand"], len(splits)),
+        Ends(
+            _fraction(about["lower"]),
+            None if W is None else _weights(W, len(splits)),
+            float(about["sum"]),
+            None if about["proof"] is None else _proof(about["proof"], splits),
+        ),
+        [_glance(row) for row in about["glances"]],
+        kept,
+    )
+    require(isinstance(about["reason"], str), "the reason is not a text")
+    require(about["proof"] is not None or W is None, "it has weights without a distribution")
+    require(W is not None or _fraction(about["lower"]) == Ends().lower, "it has a soft margin without weights")
+    require(W is None or W.sum() == ONE, f"the weights do not sum to 2^{BITS}")
+    lower, upper, total = reached.ends.lower, reached.ends.upper, reached.ends.total
+    require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
+    require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
+    seen = sum(glance.rows == oracle.N and glance.active > 0 for glance in reached.glances)
+    require(seen == len(kept), "the weights belong to another number of looks")
+    return StoredLooks(problem, oracle, hypotheses, reached, about["reason"], page_digest)
+
+
+def _stand(about: Mapping[str, Any], most: int) -> Stand:
+    """Return where a run stood."""
+    _require_kinds(
+        [about[name] for name in ("level", "count", "waited", "nearer")],
+        [about[name] for name in ("total", "least", "gamma", "stage")] + [about.get("spread", 0.0)],
+    )
+    W = _weights(about["W"], most)
+    require(not W.any() or W.sum() == ONE, f"the weights do not sum to 2^{BITS} or 0")
+    stand = replace(Stand(**STAND.from_file(about)), W=W)
+    known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
+    known = known and 0.0 <= stand.spread <= 1.0
+    require(known, "some numbers cannot belong to a run")
+    return stand
+
+
+def _glance(row: Sequence[Any]) -> Glance:
+    """Return a line about a look."""
+    _require_kinds(row[:4], row[4:])
+    return Glance(**GLANCE.from_file(dict(zip(GLANCE.attributes, row, strict=True))))
+
+
+def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
+    """Raise what names it where counts are no whole numbers from 0 up, or numbers none."""
+    require(all(type(count) is int and count >= 0 for count in counts), "a count is not a whole number of at least 0")
+    require_numbers(numbers)
+
+
+def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
+    """Return a proof as it was described; whether it proves anything the rows must say."""
+    W, table = _weights(about["W"], len(splits)), about["table"]
+    require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
+    window = Window(int(about["origin"]), int(about["shift"]))
+    require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "the window lies outside the margins")
+    edge, cost = _fraction(about["upper"]), _fraction(about.get("cost", ["0", "1"]))
+    return Proof(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
+
+
+def _weights(stated: Array, most: int) -> Int[Array, " t"]:
+    """Return whole weights of some hypotheses."""
+    whole = stated.ndim == 1 and len(stated) <= most and (stated.dtype.kind == "i" or len(stated) == 0)
+    require(whole and bool(((stated >= 0) & (stated <= ONE)).all()), "the weights are not whole numbers in their range")
+    W = stated.astype(np.int64)
+    require(W.sum() <= ONE, f"the sum of the weights is above 2^{BITS}")
+    return W

@@ -1,0 +1,63 @@
+"""Both ends of the program itself, with its entropy, over a whole class: from margins in buckets.
+
+    lower    -F*(-Uw), the examples of each bucket moved to its ends, their mean kept
+    upper    F(d) + the largest edge of the class, d being one number for all examples of a bucket
+
+F is a sum over the examples, so that examples of a bucket are one with a multiplicity [theorem 6]. What is rounded are
+sums over the buckets: the slack does not grow with the examples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.boosting.histogram_newton.evaluator import Looks
+from boostopt.boosting.problem import Problem
+from boostopt.certificates.bounds import as_bound
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.objectives.exact import Aim, in_buckets, summation
+from boostopt.objectives.margin_histogram import Buckets
+from boostopt.objectives.upper_bound import Proof
+from boostopt.programs.program import Examples
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import Split
+
+
+def program_ends(
+    problem: Problem, rows: Rows, aim: Aim, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
+) -> tuple[float, float]:
+    """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
+
+    Parameters
+    ----------
+    problem
+        What is boosted, with the largest edge.
+    rows, aim
+        The examples, and what looks at them are after.
+    splits, W
+        Hypotheses and their weights, whole numbers of sum 2^30.
+    proof
+        The distribution, with the largest edge of the class under it.
+    """
+    looks = Looks(problem, rows, aim)
+    seen = looks.at(splits, W)
+    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
+    buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
+    F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
+    unit, mass = summation(F)
+    return lower, as_bound(F.value(d) + float(proof.upper) + mass + F.value_slack(d, unit), math.inf)
+
+
+def _lower(problem: Problem, buckets: Buckets) -> float:
+    """Return a number not above D of some margins."""
+    c, m = buckets.split
+    F = _of(problem, c)
+    at, (unit, mass) = F.conjugate_at(-m), summation(F)
+    return as_bound(-at.value - mass - F.conjugate_slack(at, unit), -math.inf)
+
+
+def _of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
+    """Return F of the program for examples of given multiplicities."""
+    return problem.page.regularizer(problem.first.parameters, Examples(c, c / c.sum()))

@@ -1,0 +1,271 @@
+"""Regularization paths: boosting at many values of a parameter, where each run starts from its neighbour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.data_frames import data_frame
+from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.immutable_arrays import writes_named
+from boostopt._utils.validation import function, optional, refused
+from boostopt.boosting.api import BOOST, boost, select_examples
+from boostopt.boosting.options import check_keywords, read_record
+from boostopt.boosting.problem import Problem, rows_left_out
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.reweighting import Booster
+from boostopt.boosting.run.interrupts import Interrupts
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.certificates.certificate import Certificate
+from boostopt.errors import OptionError, listed
+from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
+from boostopt.programs.formulation import Formulation
+
+DOWNWARDS = ("nu",)
+"""Parameters whose smaller values ask for more hypotheses; a path begins with the largest one."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegularizationPath:
+    """The runs of a path.
+
+    Attributes
+    ----------
+    parameter
+        The name of the parameter that the path goes along.
+    values
+        The values of the parameter in the given order, shape (k,).
+    runs
+        The run of each value.
+    seconds
+        The time of each run in seconds, shape (k,).
+    """
+
+    parameter: str
+    values: Float[Array, " k"]
+    runs: tuple[Run, ...]
+    seconds: Float[Array, " k"]
+
+    @property
+    def certificates(self) -> tuple[ClassCertificate, ...]:
+        """The certificate of each run over the class.
+
+        Raises
+        ------
+        OptionError
+            The formulation has no soft margin.
+        """
+        return tuple(run.class_certificate for run in self.runs)
+
+    @property
+    def soft_margin(self) -> Float[Array, " k"]:
+        """The certified soft margin of each run."""
+        return np.array([certificate.lower for certificate in self.certificates])
+
+    @property
+    def lower(self) -> Float[Array, " k"]:
+        """The lower ends of the certificates, which are the soft margins."""
+        return self.soft_margin
+
+    @property
+    def upper(self) -> Float[Array, " k"]:
+        """The upper ends of the certificates, which no weights over the class can exceed; inf if none is known."""
+        return np.array([certificate.upper for certificate in self.certificates])
+
+    @property
+    def active(self) -> Int[Array, " k"]:
+        """The number of hypotheses with a weight in each run, shape (k,)."""
+        return np.array([np.count_nonzero(run.w) for run in self.runs])
+
+    @property
+    def rounds(self) -> Int[Array, " k"]:
+        """The number of rounds of each run, shape (k,)."""
+        return np.array([run.rounds for run in self.runs])
+
+    @property
+    def weights(self) -> Float[Array, "k t"]:
+        """The weights of all hypotheses of the path: a row for each value, columns in the order of `hypotheses`."""
+        w = np.zeros((len(self.runs), len(self._longest.w)))
+        for row, run in zip(w, self.runs, strict=True):
+            row[: len(run.w)] = run.w
+        return w
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        """All hypotheses that the path collected; each run has the first ones of them."""
+        return self._longest.hypotheses
+
+    @property
+    def _longest(self) -> Run:
+        """The run that was made last."""
+        return max(self.runs, key=lambda run: len(run.w))
+
+    def to_dataframe(self) -> Any:
+        """Return a row for each value: the interval, the rounds, hypotheses and seconds, and why the run ended.
+
+        If there is no soft margin over a class, the interval is that over the collected hypotheses.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        proved = self._proved
+        return data_frame(
+            {
+                self.parameter: self.values.tolist(),
+                "lower": [certificate.lower for certificate in proved],
+                "upper": [certificate.upper for certificate in proved],
+                "gap": [certificate.gap for certificate in proved],
+                "rounds": self.rounds.tolist(),
+                "hypotheses": [len(run.w) for run in self.runs],
+                "active": self.active.tolist(),
+                "seconds": self.seconds.tolist(),
+                "reason": [run.reason for run in self.runs],
+            }
+        )
+
+    @property
+    def _proved(self) -> Sequence[ClassCertificate | Certificate]:
+        """The certificate of each run, over the class where there is a soft margin."""
+        goal = self.runs[0].record.problem.goal is not None
+        return self.certificates if goal else tuple(run.certificate for run in self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[tuple[float, Run]]:
+        """Iterate over the values with their runs."""
+        return zip(self.values.tolist(), self.runs, strict=True)
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        values = f"{len(self)} values of {self.parameter} from {low:g} to {high:g}"
+        return f"RegularizationPath({values}, {self.rounds.sum()} rounds)"
+
+    def _repr_html_(self) -> str:
+        goal = self.runs[0].record.problem.goal is not None
+        rows = [
+            [value, run.rounds, np.count_nonzero(run.w), interval(certificate.lower, certificate.upper)]
+            for (value, run), certificate in zip(self, self._proved, strict=True)
+        ]
+        measures = sorted({run.record.problem.measure for run in self.runs})
+        certified = f"{' or '.join(measures)} over the class" if goal else "over the hypotheses collected"
+        return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))
+
+
+def path(
+    formulation: Any,
+    oracle: Oracle,
+    *,
+    each: Callable[[float, Run], None] | None = None,
+    **options: Any,
+) -> RegularizationPath:
+    """Boost at many values of a parameter; each run starts with the hypotheses and weights of its neighbour.
+
+    For any order of the values, the path goes from the largest nu to the smallest, where the problem is the easiest,
+    and from the smallest value of any other parameter to the largest. Every run has its own certificate, which does
+    not depend on the other runs.
+
+    Parameters
+    ----------
+    formulation, oracle
+        As in `boost`.
+    each
+        A function that is called with each value and its run, when the run ends.
+    **options
+        Options and parameters of each run, as in `boost`, without start and checkpoint. One parameter of the
+        formulation, such as nu, eta or C, has a list of values, shape (k,). As in `boost`, the values of nu are
+        counts. The other parameters are single numbers.
+
+    Returns
+    -------
+    The path, with its runs in the order of the values. After an interrupt (Ctrl-C), it has the values reached so far.
+
+    Raises
+    ------
+    OptionError
+        No parameter or more than one has several values; or an option is unknown, or belongs to single runs.
+    ProblemError
+        A value is out of its domain, or the oracle returns something that is not a column.
+    """
+    check_oracle(oracle)
+    each = optional(function, "each", each)
+    page = page_of(formulation)
+    check_keywords("path", options, BOOST, page)
+    d0, own = select_examples(
+        page, oracle, options.get("d0"), {name: options[name] for name in page.example_parameters & options.keys()}
+    )
+    options = {**options, **own, **({} if d0 is None else {"d0": d0})}
+    name, values, fixed = _values(page, options)
+    record = read_record("options", options.get("options"))
+    for single in ("start", "checkpoint"):
+        if single in options or getattr(record, single) is not None:
+            raise OptionError(
+                f"{single} must be that of a single run; got it for a path of {len(values)} runs. Leave it out."
+            )
+    if isinstance(page, Booster):
+        raise OptionError(
+            f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
+            "own rounds. Boost at each value separately."
+        )
+    for value in values.tolist():  # before the first run: a bad value would lose what was made
+        here = {**fixed, name: value}
+        with rows_left_out(page, oracle.N, oracle.n_rows):
+            Problem.of(page, oracle.c, d0, options.get("epsilon"), options.get("update"), here)
+    order = np.argsort(-values if name in DOWNWARDS else values, kind="stable").tolist()
+    runs: dict[int, Run] = {}
+    seconds = np.zeros(len(values))
+    earlier = None
+    with Interrupts() as interrupts:  # those of a run are its own: this is for what comes between two
+        try:
+            for k in order:
+                began = time.perf_counter()
+                arguments: dict[str, Any] = {**options, name: float(values[k])}
+                # By steps also the first run, for the others begin where it ended.
+                arguments["update"] = options.get("update") or page.update
+                earlier = boost(formulation, oracle, start=earlier, **arguments)
+                runs[k], seconds[k] = earlier, time.perf_counter() - began
+                if each is not None:
+                    with writes_named("each"):
+                        each(float(values[k]), earlier)
+                if earlier.stop_reason is StopReason.INTERRUPTED or interrupts.wanted:
+                    break
+        except KeyboardInterrupt:
+            if not runs:
+                raise
+    reached = sorted(runs)
+    return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
+
+
+def _values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
+    """Return the parameter with several values, these, and the other parameters that were given."""
+    own = {name: given[name] for name in page.parameters if name in given}
+    numbers = [name for name, its in page.parameters.items() if its.domain.kind == "number" and name not in BOOST]
+    arrays: dict[str, Any] = {}
+    for name in numbers:
+        if own.get(name) is None:
+            continue
+        array = as_array(name, own[name], OptionError)
+        if array.size and array.dtype.kind not in "iuf":
+            raise refused(name, "a list of numbers, or one", own[name], "Pass such a list.")
+        arrays[name] = array
+    several = [name for name, values in arrays.items() if values.ndim == 1]
+    if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
+        shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "none"
+        raise OptionError(
+            f"expected several values of one parameter of {page.name} ({listed(numbers) or 'it has none'}); got "
+            f"{shapes}. Pass a list for one of them."
+        )
+    name = several[0]
+    if not len(arrays[name]):
+        raise OptionError(f"a path needs at least one value of {name}; got none. Pass a list of them.")
+    return name, arrays[name].astype(np.float64), {other: value for other, value in own.items() if other != name}

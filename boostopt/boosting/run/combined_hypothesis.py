@@ -1,0 +1,37 @@
+"""The classifier of a run: what it says of an example, and which class that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.validation import choice
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.features import Features, evaluate
+
+AtZero = Literal["majority", "positive", "negative"]
+"""Predictions where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
+
+AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
+
+
+def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+    """Return sum_q w_q h_q(x) / sum |w| for each row of X."""
+    features, active = Features(X), np.flatnonzero(w).tolist()
+    f, shares = np.zeros(features.n), w[active] / np.abs(w).sum()
+    for share, h in zip(shares, evaluate([hypotheses[q] for q in active], features), strict=True):
+        f += share * h
+    return np.clip(f, -1.0, 1.0)
+
+
+ZERO = 1e-10
+"""Distance from 0 below which a value is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
+
+
+def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
+    """Return the classes of values f, zeros as named."""
+    zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
+    return np.where(np.abs(f) <= ZERO, zero[choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)

@@ -1,0 +1,210 @@
+"""The weights of the rounds in sparse form, from which the state of a run after any round is restored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt._utils.validation import whole
+from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run.combined_hypothesis import combined
+from boostopt.boosting.run.state import Bounds, State
+from boostopt.certificates.certificate import Certificate
+from boostopt.errors import OptionError
+from boostopt.oracles.base import Hypothesis
+from boostopt.programs.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse(ImmutableArrays):
+    """A vector, stored by its nonzero entries.
+
+    Attributes
+    ----------
+    size
+        The length of the vector.
+    at, values
+        The positions and the values of the nonzero entries.
+    """
+
+    size: int
+    at: Int[Array, " k"]
+    values: Float[Array, " k"]
+
+    @classmethod
+    def of(cls, vector: Float[Array, " n"]) -> Sparse:
+        """Return a vector in sparse form."""
+        at = np.flatnonzero(vector)
+        return cls(len(vector), at, vector[at])
+
+    @property
+    def full(self) -> Float[Array, " n"]:
+        """The full vector, shape (size,)."""
+        vector = np.zeros(self.size)
+        vector[self.at] = self.values
+        return vector
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The weights of one round.
+
+    Attributes
+    ----------
+    t
+        The number of hypotheses collected up to this round.
+    w
+        The weights of these hypotheses.
+    d
+        The next distribution; None if it is d(w).
+    smallest_edge
+        The smallest edge up to this round.
+    """
+
+    t: int
+    w: Sparse
+    d: Sparse | None
+    smallest_edge: float
+
+
+@dataclass(frozen=True, eq=False)
+class Round(ImmutableArrays):
+    """The state of a run after k rounds.
+
+    Attributes
+    ----------
+    number
+        The number k.
+    w
+        The weights of the hypotheses collected up to this round, shape (t_k,).
+    d
+        The distribution of the next query to the oracle, shape (N,).
+    program
+        The program over these hypotheses.
+    hypotheses
+        The hypotheses collected up to this round.
+    """
+
+    number: int
+    w: Float[Array, " t"]
+    d: Float[Array, " N"]
+    program: Program
+    hypotheses: Sequence[Hypothesis] = field(repr=False)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The interval that d and w prove for the program over these hypotheses."""
+        return self.program.certify(self.d, self.w)
+
+    def decision_function(self, X: Any) -> Float[Array, " n"]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+        return combined(self.hypotheses, self.w, X)
+
+
+@dataclass(eq=False)
+class History:
+    """The stored rounds of a run.
+
+    Attributes
+    ----------
+    wanted
+        Whether the run stores its rounds.
+    rounds
+        The stored rounds.
+    """
+
+    wanted: bool
+    rounds: list[Kept] = field(default_factory=list[Kept])
+
+    def keep(self, state: State, t: int, smooth: bool) -> None:
+        """Store a round, if `wanted`."""
+        if self.wanted:
+            d = None if smooth else Sparse.of(state.d)
+            self.rounds.append(Kept(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the rounds as a few long arrays, for files; `of_arrays` restores them."""
+        d = [kept.d for kept in self.rounds if kept.d is not None]
+        return {
+            "t": np.array([kept.t for kept in self.rounds], dtype=np.int64),
+            "smallest_edge": np.array([kept.smallest_edge for kept in self.rounds], dtype=np.float64),
+            "w": _joined([kept.w for kept in self.rounds]),
+            "d": _joined(d) if d else None,
+        }
+
+    @classmethod
+    def of_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
+        """Return the rounds with these `arrays`, of a run with N examples and t hypotheses.
+
+        Raises
+        ------
+        ValueError
+            The arrays do not belong to such a run.
+        """
+        w = _parted(arrays["w"])
+        d = [None] * len(w) if arrays["d"] is None else _parted(arrays["d"])
+        columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
+        rounds = [Kept(*kept) for kept in zip(*columns, strict=True)]
+        for kept in rounds:
+            numbers = type(kept.t) is int and isinstance(kept.smallest_edge, float)
+            if not (numbers and 1 <= kept.t <= t and kept.w.size == kept.t and (kept.d is None or kept.d.size == N)):
+                raise ValueError("a round has weights of a wrong size")
+        if not isinstance(wanted, bool) or (rounds and not wanted):
+            raise ValueError("it has rounds although none were stored")
+        return cls(wanted, rounds)
+
+    def at(self, problem: Problem, collected: Collected, k: int) -> Round:
+        """Return the state of the run after k rounds."""
+        if not self.wanted:
+            raise OptionError(
+                "at(k) needs the weights of every round; this run did not store them, because a corrective run may "
+                "have many rounds. Pass history=True to boost."
+            )
+        last = len(self.rounds)
+        k = whole("k", k, None, f"the number of a round, 1 to {last}")
+        if not 1 <= k <= last:
+            raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
+        kept = self.rounds[k - 1]
+        w = kept.w.full
+        U = collected.margins.take_columns(np.arange(kept.t))
+        m = U.margins(w)
+        d = problem.at(m).d if kept.d is None else kept.d.full
+        state = State(k, w, m, d, math.nan, math.nan, Bounds(smallest_edge=kept.smallest_edge))
+        if problem.adds and problem.goal is not None:
+            program = problem.goal.program(U)
+        else:
+            program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))
+        return Round(k, w, d, program, collected.hypotheses[: kept.t])
+
+
+def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
+    """Return sparse vectors one behind the other."""
+    return {
+        "sizes": np.array([vector.size for vector in vectors], dtype=np.int64),
+        "counts": np.array([len(vector.at) for vector in vectors], dtype=np.int64),
+        "at": np.concatenate([vector.at for vector in vectors] or [np.zeros(0, dtype=np.int64)]),
+        "values": np.concatenate([vector.values for vector in vectors] or [np.zeros(0)]),
+    }
+
+
+def _parted(joined: Mapping[str, Array]) -> list[Sparse]:
+    """Return the sparse vectors that were joined; ValueError for arrays that are none."""
+    sizes, counts, at, values = (joined[name] for name in ("sizes", "counts", "at", "values"))
+    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, at))
+    if not whole or values.dtype != np.float64 or values.shape != at.shape or sizes.shape != counts.shape:
+        raise ValueError("the weights of the rounds are not arrays of numbers")
+    if (counts < 0).any() or counts.sum() != len(at) or (at < 0).any() or not np.isfinite(values).all():
+        raise ValueError("the weights of the rounds do not match their counts, or are not finite")
+    if (at >= np.repeat(sizes, counts)).any():
+        raise ValueError("the weights of the rounds exceed their size")
+    ends = np.cumsum(counts)[:-1]
+    parts = np.split(at, ends), np.split(values, ends)
+    return [Sparse(*vector) for vector in zip(sizes.tolist(), *parts, strict=True)] if len(sizes) else []

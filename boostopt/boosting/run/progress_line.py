@@ -1,0 +1,64 @@
+"""The line on stderr that shows how a run is getting on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from boostopt._utils.formatting import counted
+from boostopt._utils.progress_display import Paced, fitted, live_line
+from boostopt.boosting.run.trace import Row
+
+
+@contextmanager
+def progress_line(
+    progress: bool | Callable[[Row], None], title: str, of_program: bool = False, measure: str = "soft margin"
+) -> Generator[Callable[[Row], None] | None]:
+    """Yield what is called with every row: the user's own function, or one that shows it on stderr.
+
+    `of_program` says that the program bounds no class by its largest edge: its value is shown. `measure` is what the
+    number shown is called.
+    """
+    if progress is False:
+        yield None
+        return
+    if callable(progress):
+        yield progress
+        return
+    with live_line(title) as show:
+        if show is None:
+            yield Lines(title, of_program, measure)
+        else:
+            yield lambda row: show(lambda width: words(title, row, width, of_program, measure))
+
+
+@dataclass
+class Lines:
+    """Rounds as lines on the standard error, where it is no terminal: the first of a run, and one a second."""
+
+    title: str
+    of_program: bool = False
+    measure: str = "soft margin"
+    paced: Paced = field(default_factory=Paced)
+
+    def __call__(self, row: Row) -> None:
+        self.paced.say(lambda: words(self.title, row, None, self.of_program, self.measure), must=row.round == 1)
+
+
+def words(
+    title: str, row: Row, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
+) -> str:
+    """Return a round in a line: bounds, gap, rate; without those needed least where so many columns do not hold it."""
+    rate = row.round / row.seconds if row.seconds > 0 else 0.0
+    reached, bound = (row.value, row.upper) if of_program else (row.soft_margin, row.bound)
+    bounded = not of_program or math.isfinite(bound)
+    parts = {
+        "round": f"{title}: round {row.round}",
+        "hypotheses": counted(row.hypotheses, "hypothesis", "hypotheses"),
+        "reached": f"{measure} {reached:.6f}",
+        **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - reached:.2e}"} if bounded else {}),
+        "rate": f"{rate:.1f} rounds/s",
+    }
+    return fitted(parts, ("rate", "hypotheses", "bound", "reached", "gap"), width)

@@ -1,0 +1,404 @@
+"""A run of boosting: the classifier, its certificates and its history."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.immutable_arrays import as_immutable
+from boostopt._utils.validation import choice
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.rules import RULES
+from boostopt.boosting.run.combined_hypothesis import AtZero, combined, decided
+from boostopt.boosting.run.history import Round
+from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
+from boostopt.boosting.run.run_file import kind_of, load, save, warn_of_change
+from boostopt.boosting.run.state import PAST, Bounds
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.run.trace import Trace
+from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.file_writers import save_certificate
+from boostopt.errors import OptionError
+from boostopt.objectives.soft_margin import FEASIBLE, ClassCertificate, Goal
+from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
+from boostopt.programs.program import Program
+from boostopt.solving.solve import solve
+
+READERS: dict[str, Callable[[str | PathLike[str], Any], Run]] = {}
+"""What reads files of runs of other kinds than this class writes: whoever writes these puts it here."""
+
+LP_TOL = 1e-9
+"""Scaled gap to which the final linear program is solved."""
+
+
+class Run:
+    """A run of boosting.
+
+    Attributes
+    ----------
+    w
+        The weights of the hypotheses, shape (t,), of the kind `final_weights`.
+    final_weights
+        "program", "lp" or "scaled".
+    loaded
+        Whether the run was read from a file.
+    """
+
+    w: Any
+    final_weights: str
+    loaded: bool
+
+    def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
+        self._record, self.w, self.final_weights, self.loaded = record, as_immutable(w), final_weights, loaded
+
+    def __reduce__(self) -> Any:
+        """Return what a run is made of, for pickle, and not what follows from it."""
+        return Run, (self.record, self.w, self.final_weights, self.loaded)
+
+    @property
+    def record(self) -> Record:
+        """All data of the run."""
+        return self._record
+
+    @classmethod
+    def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
+        """Return a run with its final weights."""
+        how = final_weights_of(record.problem, final_weights)
+        return cls(record, _final(record, how), how, loaded)
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the run."""
+        return self.record.problem
+
+    @property
+    def N(self) -> int:
+        """The number of examples."""
+        return self.record.collected.N
+
+    @property
+    def oracle(self) -> str:
+        """The class of hypotheses, in words."""
+        return self.record.oracle
+
+    @property
+    def majority(self) -> int:
+        """The class of more examples, 1 or -1."""
+        return self.record.majority
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        """The collected hypotheses, in the order in which the oracle returned them."""
+        return self.record.collected.hypotheses
+
+    @property
+    def d(self) -> Float[Array, " N"]:
+        """The last distribution, shape (N,): the next query to the oracle."""
+        return self.record.state.d
+
+    @property
+    def rounds(self) -> int:
+        """The number of updates; the number of hypotheses may be smaller."""
+        return self.record.state.round
+
+    @property
+    def most_rounds(self) -> float:
+        """The theoretical number of hypotheses after which the soft margin is within epsilon; inf if there is none."""
+        return self.problem.most_rounds
+
+    @property
+    def influence(self) -> Float[Array, " N"]:
+        """The influence mu of AdaBoost_REG, shape (N,): the mean weight of a copy of each example over the steps.
+
+        The influences satisfy c . mu = 1. A large mu_n means that example n is hard to classify; it may be noise.
+
+        Raises
+        ------
+        OptionError
+            The run belongs to another algorithm, or no step was made.
+
+        References
+        ----------
+        Raetsch, Onoda, Mueller 2001, between (14) and (15).
+        """
+        past = self.record.state.memory.get(PAST)
+        if past is None:
+            raise OptionError(
+                f"influence needs a run of AdaBoost_REG with at least one step; got {self!r}. Use d, the last weights."
+            )
+        # In every round the weights of all copies sum to 1, so that c . A is the sum of the steps.
+        A = np.asarray(past, dtype=np.float64)
+        return A / float(self.record.problem.examples.c @ A)
+
+    @property
+    def reason(self) -> str:
+        """The reason why the run stopped, in words."""
+        return self.record.reason
+
+    @property
+    def stop_reason(self) -> StopReason:
+        """The reason as a member of the enumeration, whatever its details."""
+        return StopReason.from_text(self.reason)
+
+    @property
+    def end(self) -> str:
+        """The reason without its details."""
+        return self.reason.partition(";")[0]
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        """The stopping rules of the formulation, each with its obstacle or doubt in words; "" if it has neither."""
+        problem = self.problem
+        own = [RULES[name] for name in problem.rules]
+        return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in own}
+
+    @property
+    def trace(self) -> Trace:
+        """The rounds as a table."""
+        return self.record.trace
+
+    @cached_property
+    def program(self) -> Program:
+        """The program over the collected hypotheses; if the algorithm has none, the program of the soft margin."""
+        record, problem = self.record, self.record.problem
+        if self.final_weights != "program" and problem.goal is not None:
+            return problem.goal.program(record.collected.margins)
+        U = record.collected.margins
+        return problem.program(U, record.state.as_solved.progress(problem, U.column(U.t - 1)))
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The interval of `program`, over the collected hypotheses, that the final weights prove."""
+        state = self.record.state
+        solved = state.certificate
+        if self.final_weights == "program" and solved is not None and len(solved.w) == len(self.w):
+            return solved
+        d = state.bounds.d if solved is None or solved.infeasible else solved.d
+        return self.program.certify(d, self.w)
+
+    @cached_property
+    def class_certificate(self) -> ClassCertificate:
+        """The interval of the best value over the class; its lower end is the value of the final weights.
+
+        The value is the soft margin where F, without the term that only smooths it, is the indicator of a set of
+        distributions, as a cap is. Otherwise it holds the terms of F, and `what` names it.
+
+        For a loaded run, only `lower` is computed again; `upper` is the recorded value (see `verify_class`).
+
+        Raises
+        ------
+        OptionError
+            The program has no soft margin: its value is a sum over the hypotheses.
+        """
+        return self._over_class(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
+
+    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+        """Return the certificate over the class with a new upper end, by one query to the oracle.
+
+        The method does not trust a file: it makes the distribution of the proof feasible, and the oracle computes the
+        largest edge of its class. Use it to prove the upper end of a loaded run again. The state of the oracle does not
+        change.
+
+        Parameters
+        ----------
+        oracle
+            The oracle of the run, or a new oracle for the same examples and the same class.
+
+        Raises
+        ------
+        OptionError
+            The oracle has other examples or another class; or the program has no soft margin.
+        """
+        check_oracle(oracle)
+        record = self.record
+        if oracle.digest != record.digest:
+            raise OptionError(
+                f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
+                f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same data."
+            )
+        return self._over_class(verified(record.state.bounds, record.problem, oracle), False)
+
+    def _over_class(self, bounds: Bounds, recorded: bool) -> ClassCertificate:
+        """Return the certificate over the class that bounds give."""
+        record, goal = self.record, self.record.problem.goal
+        if not record.problem.bounds_class:
+            raise OptionError(
+                f"a certificate over the class needs a soft margin; {record.problem.page.name} has none, and its value "
+                "over a class does not follow from the largest edge. Use run.certificate."
+            )
+        what = record.problem.measure
+        if goal is None:
+            lower = self.certificate.lower
+            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
+        program, w = goal.program(record.collected.margins), _scaled(self.w, goal)
+        # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
+        tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
+        lower = max(program.certify(d, w).lower for d in tangents)
+        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
+
+    def decision_function(self, X: Any) -> Float[Array, " n"]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+        return combined(self.hypotheses, self.w, X)
+
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Int8[Array, " n"]:
+        """Return the class -1 or 1 of each row of X.
+
+        Parameters
+        ----------
+        X
+            Features, in the form that the hypotheses take.
+        at_zero
+            The prediction where f(x) = 0, up to rounding: by default, the class of more training examples. With a class
+            that is closed under negation, LPBoost may return half of h minus half of h, which is 0 on most of a test
+            set.
+        """
+        return decided(self.decision_function(X), at_zero, self.majority)
+
+    def at(self, k: int) -> Round:
+        """Return the state of the run after k rounds.
+
+        Raises
+        ------
+        OptionError
+            There is no such round, or the run did not store the weights of its rounds.
+        """
+        return self.record.history.at(self.record.problem, self.record.collected, k)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the run without pickle; for estimators of other libraries, the file holds their columns only."""
+        save(self.record, path, (self.w, self.final_weights))
+
+    def save_certificate(
+        self, path: str | PathLike[str], oracle: Oracle, made: Mapping[str, Any] | None = None
+    ) -> None:
+        """Save the certificate of the best soft margin, or other value, over the class of an oracle, with its proof.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text. `boostopt.verify` checks it with an oracle over the same examples.
+        oracle
+            The oracle of the run, or an equal one. It gets one query.
+        made
+            Information about the run for readers of the file. `boostopt verify` finds the columns of a table by the
+            names in `made["features"]`.
+
+        Raises
+        ------
+        OptionError
+            The oracle has other examples or another class; or the program has no soft margin.
+        ProblemError
+            F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        save_certificate("class", self, oracle, path, made)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
+        """Return a saved run. If the formulation is your own, pass it, or the path of its file.
+
+        A UserWarning says if this file has changed since. Import the file that defines your own hypotheses before you
+        load a run with them.
+
+        Raises
+        ------
+        DataError
+            The file does not exist, is not a saved run, was written by another version, or is damaged.
+        """
+        if (kind := kind_of(path)) in READERS:
+            return READERS[kind](path, formulation)
+        record, final = load(path, formulation)
+        warn_of_change(record.problem.page, record.page_digest)
+        return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.problem.page.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
+            f"{np.count_nonzero(self.w)} with weight; {self.reason})"
+        )
+
+    def _repr_html_(self) -> str:
+        over_class = str(self.class_certificate) if self.problem.bounds_class else "no bound"
+        last = self.trace[-1].soft_margin if len(self.trace) else math.nan
+        rows = [
+            ("stopped", self.reason),
+            ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
+            ("hypotheses", f"{len(self.w)}, {np.count_nonzero(self.w)} with weight"),
+            *([] if self.problem.goal is None else [(self.problem.measure, last)]),
+            ("over the class", over_class),
+            *self._over_collected(),
+        ]
+        return html_table(self._headline, rows)
+
+    @property
+    def _headline(self) -> str:
+        """The program in a line."""
+        return self.program.headline
+
+    def _over_collected(self) -> list[tuple[str, Any]]:
+        """Return what is proved over the hypotheses collected, for a table."""
+        its = self.certificate
+        return [("over the collected hypotheses", "infeasible" if its.infeasible else interval(its.lower, its.upper))]
+
+
+def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
+    """Return bounds whose bound of the class is what the oracle says now; the oracle is left as it was."""
+    nothing = replace(bounds, upper=math.inf, d=None)
+    if bounds.d is None or not problem.bounds_class:
+        return nothing
+    d, before = problem.of_class[0].project(bounds.d), oracle.state()
+    if float(np.abs(d - bounds.d).sum()) <= FEASIBLE:
+        d = bounds.d
+    try:
+        largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
+    finally:
+        oracle.restore(before)
+    return nothing if largest is None else nothing.lowered(*problem.class_upper(d, largest))
+
+
+def final_weights_of(problem: Problem, name: str | None) -> str:
+    """Return how final weights are taken: as wanted, or as the formulation says.
+
+    Raises
+    ------
+    OptionError
+        There is no such way, or the formulation has no soft margin whose weights were to be taken.
+    """
+    how = problem.page.final_weights if name is None else name
+    how = choice("final_weights", how, FINAL_WEIGHTS)
+    if how == "lp" and problem.goal is None:
+        raise OptionError(
+            f"final_weights need a formulation with a soft margin; {problem.page.name} has none. Leave out "
+            "final_weights."
+        )
+    return how
+
+
+def _scaled(w: Float[Array, " t"], goal: Goal) -> Float[Array, " t"]:
+    """Return weights with sum 1, or as they are where |w| may sum to less: scaled up they would be others."""
+    total = float(np.abs(w).sum())
+    return w / total if total > 0 and goal.signed else w
+
+
+def _final(record: Record, how: str) -> Float[Array, " t"]:
+    """Return the final weights."""
+    w, goal = record.state.weights(record.collected.t), record.problem.goal
+    if goal is None:
+        return w
+    if goal.signed and float(w.min(initial=0.0)) < 0.0:
+        # A program as printed may leave the simplex; what is certified are weights that lie in it.
+        projected = goal.G.project(w)
+        w = np.zeros(len(w)) if projected is None else projected
+    # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
+    if how == "lp" or (goal.signed and not w.any()):
+        return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
+    return w if how == "program" else _scaled(w, goal)

@@ -1,0 +1,434 @@
+"""Runs in files: one npz of plain arrays with a description in JSON; nothing is pickled, nothing is executed.
+
+A file is written under a temporary name and renamed, so that it is whole at any moment. What is read is checked for its
+format, its version and its shapes; the certificate over the hypotheses is computed anew from the margins. A bound of
+the class that the hypotheses contradict is refused; to prove it anew takes the oracle, `Run.verify_class`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.files import Keys, half_written, lack_of, read_npz, replace_file, save_arrays
+from boostopt._utils.user_files import text_digest
+from boostopt._utils.validation import file_path
+from boostopt.backends import get_backend
+from boostopt.backends.base import WarmStart
+from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.run.history import History
+from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
+from boostopt.boosting.run.state import Bounds, State
+from boostopt.boosting.run.trace import Trace
+from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
+from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.programs.formulation import Formulation
+from boostopt.rows.margin_matrix import Margins
+
+KIND, LOOKS, FORMAT = "boostopt run", "boostopt run of looks", 1
+"""The kinds of files of runs, by steps and by looks, and what they are written in."""
+
+STATE = Keys(
+    State,
+    {
+        "round": "round",
+        "w": "w",
+        "m": "m",
+        "d": "d",
+        "value": "value",
+        "soft_margin": "soft_margin",
+        "backend": "backend",
+        "stuck": "stuck",
+        "repeated": "repeated",
+        "still": "still",
+        "solved_edge": "solved_edge",
+        "active": "active",
+        "memory": "memory",
+    },
+)
+"""Keys of the state of a run; its bounds, its start and its certificate have keys of their own."""
+
+BOUNDS = Keys(
+    Bounds,
+    {
+        "edge": "edge",
+        "smallest_edge": "smallest_edge",
+        "smallest_target": "smallest_target",
+        "smallest_value": "smallest_value",
+        "smallest_primal": "smallest_primal",
+        "primal": "primal",
+        "known": "known",
+        "upper": "upper",
+        "d": "d",
+    },
+)
+"""Keys of the bounds from the answers of the oracle."""
+
+Read = TypeVar("Read")
+
+META = "meta"
+"""Name of the array that holds the description."""
+
+CLAIM = 1e-9
+"""By how much the hypotheses may contradict, by rounding, what a file says of them."""
+
+
+def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
+    """Write a record; that of a finished run with its final weights and how they were taken.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    writer = Writer()
+    about = writer.plain(_described(record))
+    end = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
+    about |= {"kind": KIND, "format": FORMAT, "final": end}
+    writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    replace_file(file_path("path", path), lambda file: save_arrays(file, writer.arrays))
+
+
+def sweep(path: str | PathLike[str]) -> None:
+    """Remove what was left half written where a process was killed while it saved to this path.
+
+    Raises
+    ------
+    DataError
+        There is no folder to write such a file in.
+    """
+    target = Path(path)
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
+        raise DataError(
+            f"expected the path of a file in a writable folder; got {str(target)!r}. "
+            "Make the folder, or choose another place."
+        )
+    for left in half_written(target):
+        left.unlink(missing_ok=True)
+
+
+MALFORMED = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
+"""Errors of Python at a description that says something else than it should, or more than memory has room for."""
+
+
+def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
+    """Return the record of a file, and the final weights with how they were taken if it was a finished run.
+
+    Raises
+    ------
+    DataError
+        The file is not there, is no saved run, was made by another version, or is damaged.
+    """
+    source, about, arrays = opened(path, (KIND, FORMAT))
+
+    def read() -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
+        whole = with_arrays(about, arrays)
+        record, final = _record(whole, formulation), whole["final"]
+        return record, None if final is None else _final(final, record)
+
+    return whole_run(source, read)
+
+
+def kind_of(path: str | PathLike[str]) -> str:
+    """Return what kind of run a file holds; "" where that cannot be told."""
+    try:
+        arrays = read_npz(file_path("path", path, DataError), (META,))
+        return str(json.loads(arrays[META].tobytes().decode())["kind"])
+    except (OSError, DataError, *MALFORMED):
+        return ""
+
+
+def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
+    """Return the file of a run, its description and its arrays.
+
+    Raises
+    ------
+    DataError
+        The file is not there, or is none of the kind and the format that are expected.
+    """
+    source = file_path("path", path, DataError)
+    if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
+        raise DataError(f"expected the file of a run; {lack_of(source)}")
+    try:
+        arrays = read_npz(source)
+        about = json.loads(arrays[META].tobytes().decode())
+        found = about["kind"], about["format"]
+    except (DataError, *MALFORMED) as failure:
+        raise DataError(
+            f"expected a run of boostopt in {source}; it has no description of a run, or it is damaged "
+            f"({_in_words(failure)}). Check the path, or make the run again: {source} was not changed."
+        ) from failure
+    if found != expected:
+        raise DataError(
+            f"expected a {expected[0]} of format {expected[1]} in {source}; got {found[0]!r} of format {found[1]!r}. "
+            "Read it with the version of boostopt that wrote it. Continue a run of looks by looks, and any other run "
+            "by steps."
+        )
+    return source, about, arrays
+
+
+def whole_run(source: Path, read: Callable[[], Read]) -> Read:
+    """Return what is read of a description.
+
+    Raises
+    ------
+    DataError
+        It is damaged.
+    """
+    try:
+        return read()
+    except (BoostoptError, *MALFORMED) as failure:
+        raise DataError(
+            f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
+            f"Make the run again: {source} was not changed."
+        ) from failure
+
+
+def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
+    """Return the final weights of a run and how they were taken."""
+    w = np.asarray(final["w"], dtype=np.float64)
+    require(w.shape == (record.collected.t,), "the number of final weights is wrong")
+    require(np.isfinite(w).all(), "the final weights are not finite")
+    require(final["weights"] in FINAL_WEIGHTS, "the kind of the final weights is unknown")
+    return w, final["weights"]
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Raise DataError with the words `otherwise` unless something holds."""
+    if not holds:
+        raise DataError(otherwise)
+
+
+def require_numbers(stated: Iterable[object]) -> None:
+    """Raise DataError where a file holds other things than numbers."""
+    require(all(isinstance(number, int | float) for number in stated), "some values must be numbers and are not")
+
+
+def _in_words(failure: Exception) -> str:
+    """Return what went wrong, without the last full stop."""
+    return (str(failure) if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}").rstrip(".")
+
+
+def _described(record: Record) -> dict[str, Any]:
+    """Return a record as names, numbers and arrays."""
+    problem, state, collected = record.problem, record.state, record.collected
+    start = state.start
+    return {
+        "formulation": problem.page.name,
+        "page": page_in_file(problem.page, record.page_digest),
+        "given": dict(problem.settings),
+        "update": problem.update,
+        "epsilon": problem.epsilon,
+        "c": problem.examples.c,
+        "d0": problem.examples.d0 if problem.page.takes_reference else None,
+        "U": collected.margins.arrays() if collected.t else None,
+        "hypotheses": [to_state(hypothesis) for hypothesis in collected.hypotheses],
+        "state": {
+            **STATE.to_file(state),
+            "answer": None if state.certificate is None else {"d": state.certificate.d, "w": state.certificate.w},
+        },
+        "bounds": BOUNDS.to_file(state.bounds),
+        "start": None
+        if start is None
+        else {"d": start.d, "w": start.w, "backend": start.backend, "state": _packed(start)},
+        "history": {"wanted": record.history.wanted, "rounds": record.history.arrays()},
+        "nus": list(record.trace.nus),
+        "trace": record.trace.arrays(),
+        "oracle": record.oracle,
+        "digest": record.digest,
+        "oracle_state": dict(record.oracle_state),
+        "guarantee": record.guarantee,
+        "majority": record.majority,
+        "reason": record.reason,
+    }
+
+
+def page_in_file(page: Formulation[Any], digest: str) -> dict[str, str] | None:
+    """Return the file of the user's that stated a formulation, by its name and its text; None for none."""
+    return None if page.stated_in is None else {"file": Path(page.stated_in).name, "digest": digest}
+
+
+def page_of_file(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
+    """Return the page of a run, and the digest of the file that stated it when the run was made; "" for no file."""
+    stated = about.get("page") or {"file": "", "digest": ""}
+    file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
+    if formulation is None and file:
+        raise DataError(
+            f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
+        )
+    page = page_of(name if formulation is None else formulation)
+    if page.name != name:
+        raise DataError(f"it is a run of {name}, not of {page.name}: pass the formulation of the run")
+    return page, digest
+
+
+def warn_of_change(page: Formulation[Any], digest: str) -> None:
+    """Warn where the file that states the formulation of a run says something else than it did."""
+    if digest and page.stated_in and text_digest(page.stated_in) != digest:
+        warnings.warn(
+            f"{Path(page.stated_in).name} has changed since this run was made. New results use the present file, but "
+            "the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
+            stacklevel=3,
+        )
+
+
+def _record(about: Mapping[str, Any], formulation: Any) -> Record:
+    """Return the record that was described."""
+    page, page_digest = page_of_file(about, formulation)
+    # Files of the first boosters call their update a projection.
+    update = page.update if page.update == "reweighting" else about["update"]
+    problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
+    collected = Collected(len(about["c"]))
+    if about["U"] is not None:
+        U = Margins.of_arrays(about["U"])
+        hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
+        require(U.shape == (collected.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
+        collected.restore(hypotheses, U)
+    _check_said(about)
+    return Record(
+        problem=problem,
+        collected=collected,
+        state=_state(about, problem, collected),
+        history=History.of_arrays(about["history"]["wanted"], about["history"]["rounds"], collected.N, collected.t),
+        trace=Trace.of_arrays(about["trace"], about["nus"]),
+        oracle=about["oracle"],
+        digest=about["digest"],
+        oracle_state=about["oracle_state"],
+        guarantee=about["guarantee"],
+        majority=about["majority"],
+        reason=about["reason"],
+        page_digest=page_digest,
+    )
+
+
+def _check_said(about: Mapping[str, Any]) -> None:
+    """Raise ValueError for texts and numbers of a record that are none, or none that it can have."""
+    if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
+        raise ValueError("some values must be texts and are not")
+    guarantee, majority = about["guarantee"], about["majority"]
+    if not (guarantee is None or isinstance(guarantee, int | float)) or type(majority) is not int:
+        raise ValueError("some values must be numbers and are not")
+    if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
+        raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
+
+
+def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:
+    """Return the state that was described, its certificate computed anew."""
+    saved, start = dict(about["state"]), about["start"]
+    answer = saved.pop("answer")
+    require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
+    require(isinstance(saved["round"], int) and saved["round"] >= 0, "the number of rounds is not a whole number")
+    state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, collected))
+    N, t = collected.N, len(state.w)
+    require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "the weights have a wrong size")
+    require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "the weights are not finite")
+    for part in state.memory.values():
+        require(
+            np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "the memory has a wrong size, or is not finite"
+        )
+    active = state.active
+    require(
+        active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()),
+        "an active hypothesis is unknown",
+    )
+    if t:
+        m = collected.margins.take_columns(np.arange(t)).margins(state.w)
+        require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "the margins belong to other weights")
+    if answer is not None:
+        U = collected.margins.take_columns(np.arange(len(answer["w"])))
+        program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
+        state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
+    if start is None:
+        return state
+    for part, longest in ((start["d"], N), (start["w"], collected.t)):
+        if part is None:
+            continue
+        if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
+            raise ValueError("the start has a wrong size, or is not finite")
+    unpacked = _unpacked(start["backend"], start["state"])
+    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
+
+
+def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
+    """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
+    numbers = [value for name, value in saved.items() if name != "d"]
+    require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
+    bounds = Bounds(**BOUNDS.from_file(saved))
+    if bounds.d is None or not problem.bounds_class:
+        return replace(bounds, upper=math.inf, d=None)
+    require(bounds.d.shape == (collected.N,), "the distribution has a wrong size")
+    F, G = problem.of_class
+    d = F.project(bounds.d)
+    least = F.value(d) + G.value(collected.margins.edges(d))
+    require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "its hypotheses contradict the bound of the class")
+    return bounds
+
+
+def _packed(start: WarmStart) -> dict[str, Array] | None:
+    """Return what a solver goes on from as arrays, None if it has nothing to store."""
+    if start.state is None:
+        return None
+    try:
+        packed = get_backend(start.backend).packed(start.state)
+    except (SolverNotFound, OptionError):  # a backend object of the user's, which has no name here
+        return None
+    return None if packed is None else dict(packed)
+
+
+def _unpacked(backend: str, arrays: Mapping[str, Array] | None) -> Any:
+    """Return what a solver goes on from; None where it is not installed any more."""
+    if arrays is None:
+        return None
+    try:
+        return get_backend(backend).unpacked(arrays)
+    except (SolverNotFound, OptionError):
+        return None
+
+
+class Writer:
+    """Separates the arrays from a description."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Array] = {}
+
+    def plain(self, value: Any) -> Any:
+        """Return a value with its arrays replaced by their names."""
+        if isinstance(value, np.ndarray):
+            name = f"a{len(self.arrays)}"
+            self.arrays[name] = value
+            return {"array": name}
+        if isinstance(value, Mapping):
+            return {str(key): self.plain(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(inner) for inner in value]
+        return value.item() if isinstance(value, np.generic) else value
+
+
+def with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
+    """Return a description with its arrays put back."""
+    if isinstance(value, dict):
+        if set(value) == {"array"}:
+            return arrays[value["array"]]
+        return {key: with_arrays(inner, arrays) for key, inner in value.items()}
+    return [with_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,170 @@
+"""The state of a run: the weights, the next query to the oracle, and all bounds so far."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt.backends.base import WarmStart
+from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.problem import Problem
+from boostopt.certificates.certificate import Certificate
+from boostopt.objectives.soft_margin import Goal
+from boostopt.programs.step_rule_state import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds(ImmutableArrays):
+    """The bounds that follow from the answers of the oracle so far.
+
+    Attributes
+    ----------
+    edge
+        The edge u . d of the last answer.
+    smallest_edge
+        The smallest edge of all answers, g_t in the papers; 1 before the first answer.
+    smallest_target
+        The smallest F0(d) + u . d, where F0 is F without the term that smooths it. Hypotheses with such edges reach at
+        least this value, the soft margin if F0 has no terms. If the oracle preferred another answer to the best one,
+        the best edge counts.
+    smallest_value
+        The smallest u . d + F(d), M_t in the papers, with the same rule.
+    smallest_primal
+        The smallest F(d) + largest edge of the collected hypotheses and the newest, P^t(d) in the papers; inf before
+        the first answer, and if the edge function is not the largest edge.
+    primal
+        F(d) + largest edge of the collected hypotheses without the newest; inf unless a rule needs it.
+    known
+        G of the collected hypotheses without the newest, if the cost of a further edge depends on it.
+    upper
+        The smallest bound on the soft margin, or other value, over the class; inf if there is none.
+    d
+        The distribution that proves `upper`, shape (N,).
+    """
+
+    edge: float = 1.0
+    smallest_edge: float = 1.0
+    smallest_target: float = math.inf
+    smallest_value: float = math.inf
+    smallest_primal: float = math.inf
+    primal: float = math.inf
+    known: float = 0.0
+    upper: float = math.inf
+    d: Float[Array, " N"] | None = None
+
+    def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
+        """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
+        return replace(
+            self,
+            edge=edge,
+            smallest_edge=min(self.smallest_edge, edge),
+            smallest_target=min(self.smallest_target, reach + F0_of_d),
+            smallest_value=min(self.smallest_value, reach + F_of_d),
+        )
+
+    @property
+    def shown_primal(self) -> float:
+        """The smallest P^t(d) for the trace; nan if there is none."""
+        return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
+
+    def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:
+        """Return the bounds with the bound of the class that a distribution proves, if it is better."""
+        return replace(self, upper=upper, d=d) if upper < self.upper else self
+
+
+PAST = "A"
+"""Name, in the memory of AdaBoost_REG, of the sum of b w for each example: step times weight of a copy of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class State(ImmutableArrays):
+    """The state of a run after a number of updates.
+
+    Attributes
+    ----------
+    round
+        The number of updates.
+    w
+        The weights of the hypotheses, shape (t,).
+    m
+        The margins Uw of these weights, shape (N,).
+    d
+        The next query to the oracle, a distribution of shape (N,).
+    value
+        D(w), a lower bound of the program; `Problem.least_value` before the first hypothesis.
+    soft_margin
+        The soft margin, or other value, of w over its sum; `Problem.least_value` before the first hypothesis.
+    bounds
+        The bounds from the answers of the oracle.
+    certificate
+        The certificate of the last program over all hypotheses; None if none was solved.
+    start
+        The point where the next solve may start.
+    backend
+        The backend that computed the weights; "" if they are not those of a program.
+    stuck
+        The reason why no further update is possible; "" if one is possible.
+    repeated
+        The number of rounds in a row without a new hypothesis.
+    still
+        The number of these rounds in a row that did not raise D either.
+    solved_edge
+        The smallest edge when the weights were computed. Programs may depend on it, and the oracle may have answered
+        since then.
+    active
+        The numbers of the hypotheses in the program, shape (k,); None for all. `start` belongs to these hypotheses.
+    memory
+        Further values that an update remembers, by name: numbers, or arrays of shape (N,).
+    """
+
+    round: int
+    w: Float[Array, " t"]
+    m: Float[Array, " N"]
+    d: Float[Array, " N"]
+    value: float
+    soft_margin: float
+    bounds: Bounds
+    certificate: Certificate | None = None
+    start: WarmStart | None = None
+    backend: str = ""
+    stuck: str = ""
+    repeated: int = 0
+    still: int = 0
+    solved_edge: float = 1.0
+    active: Int[Array, " k"] | None = None
+    memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
+
+    @property
+    def total(self) -> float:
+        """The sum of |w|."""
+        return float(abs(self.w).sum())
+
+    def weights(self, t: int) -> Float[Array, " t"]:
+        """Return the weights of t hypotheses, 0 for hypotheses that came since."""
+        return np.concatenate([self.w, np.zeros(t - len(self.w))])
+
+    @property
+    def as_solved(self) -> State:
+        """The state when the weights were computed, before the oracle answered again."""
+        return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
+
+    def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
+        """Return the progress from which a formulation sets its parameters; u are the newest hypothesis's margins."""
+        return Progress(self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.total, self.m, u)
+
+    def judged(self, goal: Goal | None, collected: Collected) -> State:
+        """Return the state with its soft margin."""
+        if goal is None:
+            return self
+        m, total = self.m, self.total
+        if total > 0.0 and goal.signed and float(self.w.min()) < 0.0:
+            # A program as printed may leave the simplex; what counts are weights that lie in it.
+            w = goal.G.project(self.w)
+            m, total = (m, 0.0) if w is None else (collected.margins.margins(w), 1.0)
+        return replace(self, soft_margin=goal.soft_margin(m, total))

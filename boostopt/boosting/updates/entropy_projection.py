@@ -1,0 +1,114 @@
+"""The update of AdaBoost and its relatives, and which update a problem names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from boostopt._utils.validation import instance
+from boostopt.backends.base import Backend
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Booster
+from boostopt.boosting.run.state import State
+from boostopt.boosting.updates.base import Move, Update, alone
+from boostopt.boosting.updates.coordinate_ascent import Raising, RaisingFurther
+from boostopt.boosting.updates.corrective import LineSearch, PairProgram, Step, Total
+from boostopt.boosting.updates.mlpboost import MLPBoost
+from boostopt.boosting.updates.newton_update import Newton
+from boostopt.boosting.updates.pairwise import BlendedPairwise, Pairwise
+from boostopt.errors import OptionError, ProblemError
+from boostopt.functions.edge_functions.bounded import FixedEdges
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.programs.step_sizes import step_to_edge
+
+
+class Projection(Update):
+    """A step lambda_q <- lambda_q + alpha by which the newest hypothesis gets the edge rho that the page says."""
+
+    def __call__(self, move: Move) -> State:
+        page, p = self.problem.page, self.problem.parameters(move.state.progress(self.problem, move.u))
+        target, F = page.edge_function(p), self.problem.F
+        if not (isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)):
+            raise ProblemError(
+                f'a page whose update is "projection" must have fixed edges and a relative entropy; {page.name} has '
+                f"{type(target).__name__} and {type(F).__name__}. Correct the page."
+            )
+        state, live = move.state, self.problem.examples.d0 > 0
+        low, high = float(move.u[live].min()), float(move.u[live].max())
+        if low >= target.rho and low > 0.0:
+            best = low >= state.soft_margin
+            return self._faultless(move, low, best and page.keeps_faultless(p))
+        excess = page.least_excess(p)
+        if excess > 0.0 and state.bounds.edge <= target.rho + excess:
+            by = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
+            return replace(
+                state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g} {by}"
+            )
+        if not low < target.rho < high:
+            return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
+        # Not the logarithm of d: weights that underflow are alive all the same.
+        alpha = step_to_edge(move.u, F.log_d0 - state.m, target.rho, state.d)
+        if alpha <= 0.0:
+            return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
+        w = move.w
+        with np.errstate(over="ignore", invalid="ignore"):
+            w[move.q] += alpha
+            m = state.m + alpha * move.u
+        # Of margins near 0 the step may be longer than any float, and infinite times 0 is no number.
+        if not (np.isfinite(m).all() and math.isfinite(float(w.sum()))):
+            overflows = f"the step that gives the newest hypothesis the edge {target.rho:.6g} overflows"
+            return replace(state, stuck=overflows)
+        return self.moved(move, w, m)
+
+    def _faultless(self, move: Move, low: float, keeps: bool) -> State:
+        """Return the end of a run whose newest hypothesis has a margin of at least rho everywhere.
+
+        No step is long enough. Alone it has the smallest margin `low`: it is kept where no weights before had more, or
+        left out. An ensemble is never empty: the first hypothesis is kept in any case.
+        """
+        if not keeps and move.state.w.any():
+            left_out = f"the newest hypothesis has a margin of {low:.6g} on every example, so it is left out"
+            return replace(move.state, stuck=left_out)
+        end = self.moved(move, alone(move.collected.t, move.q), move.u)
+        stuck = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
+        return replace(end, stuck=stuck if keeps else f"{stuck}; it is the first one, and is not left out")
+
+
+CLASSES: Mapping[str, type[Update]] = {
+    "step": Step,
+    "line_search": LineSearch,
+    "pairwise": Pairwise,
+    "blended_pairwise": BlendedPairwise,
+}
+"""The corrective steps by name, those of `STEPS`."""
+
+STEP_OF_MLPBOOST = "line_search"
+"""The corrective step beside the weights of LPBoost, where none is named."""
+
+
+def make(problem: Problem, backend: str | Backend, idle: float = math.inf, corrective: str | None = None) -> Update:
+    """Return the update that a problem names.
+
+    Of a totally corrective one idle hypotheses leave the program; `corrective` is the step of MLPBoost.
+    """
+    if problem.update == "reweighting":
+        page = instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
+        return page.reweighting(problem)
+    if problem.update == "total":
+        return Total(problem, backend, idle)
+    if problem.update == "program":
+        return PairProgram(problem, backend)
+    if problem.update == "mlpboost":
+        return MLPBoost(problem, backend, CLASSES[corrective or STEP_OF_MLPBOOST](problem))
+    simple: dict[str, type[Update]] = {"newton": Newton, **CLASSES, "projection": Projection}
+    if problem.edges.edge_bound is not None:
+        if problem.update == "newton":
+            raise OptionError(
+                f'update="newton" of {problem.page.name}, which bounds the edges, needs looks; looks do not support '
+                'this oracle or these options. Use update="total".'
+            )
+        simple |= {"step": Raising, "line_search": RaisingFurther}
+    return simple[problem.update](problem)

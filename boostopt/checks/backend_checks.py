@@ -1,0 +1,187 @@
+"""Checks of a backend, one property at a time, on small random programs of every formulation that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.validation import seed, tolerance
+from boostopt.backends import get_backend
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task
+from boostopt.checks.check_report import Check, CheckReport
+from boostopt.checks.fault_localization import methods_of
+from boostopt.checks.references.measurements import Measured, Measurements, Remark, ask, held, made, record
+from boostopt.checks.references.random_instances import draw_instances
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.program import Program
+
+TOL = 1e-6
+"""The gap that a backend must reach by default."""
+
+MOST = 20
+"""The most attempts at a program that are examined."""
+
+SECONDS = 20.0
+"""Time limit for each program."""
+
+
+class _Probe:
+    """A backend with small programs, and its attempts at the programs that it takes."""
+
+    def __init__(self, backend: Backend, random_state: int, tol: float) -> None:
+        self.backend, self.tol, self._seed = backend, tol, random_state
+
+    @cached_property
+    def programs(self) -> list[Program]:
+        """One small program of each formulation."""
+        pages = [get_formulation(name) for name in list_formulations()]
+        return [draw_instances(page, self._seed, 1, {})[0].program for page in pages]
+
+    @cached_property
+    def able(self) -> list[tuple[Program, Capability]]:
+        """The programs, each with the answer of `takes`."""
+        return [(p, record(ask(self.backend.takes, p), Capability, "takes")) for p in self.programs]
+
+    @cached_property
+    def taken(self) -> list[tuple[Program, list[Attempt]]]:
+        """The programs that it takes, with its attempts. As in `solve`, the attempts end once the gap is reached."""
+        return [(program, ask(self._attempts, program, SECONDS)) for program, able in self.able if able]
+
+    @cached_property
+    def hurried(self) -> list[tuple[Program, list[Attempt]]]:
+        """The first program that it takes, with its attempts when no time is left."""
+        taken = [program for program, able in self.able if able][:1]
+        return [(program, ask(self._attempts, program, 0.0)) for program in taken]
+
+    def _attempts(self, program: Program, seconds: float) -> list[Attempt]:
+        task, found = Task(program, self.tol, Deadline.after(seconds)), list[Attempt]()
+        for attempt in islice(self.backend.attempts(task), MOST):
+            found.append(record(attempt, Attempt, "attempts"))
+            if _gap(program, attempt) <= self.tol:
+                break
+        return found
+
+
+def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> CheckReport:
+    """Check a backend on a small random program of every formulation that it takes.
+
+    Parameters
+    ----------
+    which
+        A name from `list_backends()`, a backend, or the path of a Python file that defines one class of backends.
+    random_state
+        Seed of the programs.
+    tol
+        The scaled gap that it must reach, in (0, 1).
+
+    Returns
+    -------
+    One check for each property, in the order of `BACKEND_CHECKS`.
+
+    Raises
+    ------
+    OptionError
+        There is no such backend, the file does not define one, or `tol` is out of range.
+    SolverNotFound
+        Its solver is not installed.
+    """
+    backend = get_backend(str(which) if isinstance(which, PathLike) else which)
+    probe = _Probe(backend, seed("random_state", random_state), tolerance("tol", tol))
+    asked = methods_of([type(backend)], ASKED)
+    checks = (made(name, check(probe)) for name, check in BACKEND_CHECKS.items())
+    return CheckReport(str(backend.name), tuple(_placed(check, asked.get(check.name, ())) for check in checks))
+
+
+def _placed(check: Check, asked: Sequence[str]) -> Check:
+    """Return a check, a failed one with the methods that it calls, in the order of `ASKED`.
+
+    The other checks tell nothing here: `takes` gives its reasons and may still accept a program that is too hard, and
+    `attempts` may yield sound answers that are far from an optimum.
+    """
+    return check if check.passed or check.places else replace(check, places=tuple(asked))
+
+
+def _named(probe: _Probe) -> Measurements:
+    """It has a name and a version."""
+    for what in ("name", "version"):
+        told = ask(lambda what=what: getattr(probe.backend, what))
+        yield held(type(told) is str, f"{what} must be a text; it is {told!r}")
+
+
+def _takes(probe: _Probe) -> Measurements:
+    """It says whether it takes each program, gives a reason if not, and takes at least one program."""
+    for program, able in probe.able:
+        told = bool(able) or bool(able.reason.strip())
+        yield held(told, f"takes must give the reason why it does not take {program.formulation.name}")
+    yield held(any(able for _, able in probe.able), "no program of any formulation is taken")
+
+
+def _answers(probe: _Probe) -> Measurements:
+    """Attempts leave d of N numbers, w of t numbers, or both."""
+    for program, attempts in probe.taken:
+        N, t = program.margins.N, program.margins.t
+        name = program.formulation.name
+        yield held(len(attempts) > 0, f"attempts must yield at least one attempt; there is none at {name}")
+        for attempt in attempts:
+            for what, array, n in (("d", attempt.d, N), ("w", attempt.w, t)):
+                shape = None if array is None else np.shape(array)
+                yield held(shape in (None, (n,)), f"{what} must have shape ({n},); it has {shape} at {name}")
+            yield held(type(attempt.status) is str, "status must be a text, the words of the solver")
+        yield held(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
+
+
+def _claims(probe: _Probe) -> Measurements:
+    """Every attempt that claims an optimum has a certificate as narrow as asked, also where the time is over."""
+    claimed = 0
+    for program, attempts in (*probe.taken, *probe.hurried):
+        for attempt in (attempt for attempt in attempts if attempt.claims):
+            claimed += 1
+            what = (
+                f"an attempt claims an optimum of {program.formulation.name} ({attempt.status!r}); its certified gap is"
+            )
+            yield Measured(_gap(program, attempt), probe.tol, what)
+    if not claimed:
+        yield Remark("no attempt claims an optimum")
+        yield held(True, "nothing is claimed")
+
+
+def _accuracy(probe: _Probe) -> Measurements:
+    """The narrowest interval that its attempts prove is as narrow as asked."""
+    for program, attempts in probe.taken:
+        best = min((_gap(program, attempt) for attempt in attempts), default=np.inf)
+        yield Measured(
+            best, probe.tol, f"the narrowest certified gap at {program.formulation.name} within {SECONDS:g} s"
+        )
+
+
+def _gap(program: Program, attempt: Attempt) -> float:
+    """Return the scaled gap that an attempt proves; inf if it left no iterate, or one of a wrong shape."""
+    shapes = [(attempt.d, (program.margins.N,)), (attempt.w, (program.margins.t,))]
+    if not attempt.answered or any(array is not None and np.shape(array) != shape for array, shape in shapes):
+        return np.inf
+    return float(program.certify(attempt.d, attempt.w).scaled_gap)
+
+
+BACKEND_CHECKS: dict[str, Callable[[_Probe], Measurements]] = {
+    "named": _named,
+    "takes": _takes,
+    "answers": _answers,
+    "claims": _claims,
+    "accuracy": _accuracy,
+}
+"""The checks by name, in the order of a report."""
+
+ASKED: dict[str, tuple[Any, ...]] = {
+    "named": ("name", "version"),
+    "takes": ("takes",),
+    "answers": ("attempts",),
+    "claims": ("attempts",),
+    "accuracy": ("attempts", "takes"),
+}
+"""The methods of a backend that each check calls, the one to look at first before the others."""

@@ -1,0 +1,194 @@
+"""The result of a check, and the report of all checks of one piece."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from boostopt._utils.formatting import counted
+from boostopt.errors import BoostoptError
+
+WORDS_WIDTH = 72
+"""Width of the column of words in the text table."""
+
+MARGIN = 30
+"""Width of the other columns, without the names."""
+
+LEAST_WIDTH = 20
+"""Width of the column of words on a narrow terminal."""
+
+
+class ChecksFailed(BoostoptError, AssertionError):
+    """A piece does not keep what its class promises; only `CheckReport.raise_if_failed` raises this."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One property of a piece, measured.
+
+    Attributes
+    ----------
+    name
+        The property, such as "fenchel-young".
+    passed
+        Whether all compared values lie within their tolerances.
+    worst
+        The measured value that is largest in proportion to its tolerance; inf if the piece raised an exception,
+        nan if the check does not apply to this piece.
+    tolerance
+        The largest allowed value.
+    words
+        What was compared, and how often; for a failure, also the argument and the size of the error.
+    places
+        For a failure, the user's functions that may contain the mistake, the most suspicious first, each as
+        "file.py:31 in Class.method"; empty if none of them is in a user's file.
+    """
+
+    name: str
+    passed: bool
+    worst: float
+    tolerance: float
+    words: str
+    places: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The checks of one piece, in order.
+
+    Attributes
+    ----------
+    subject
+        What was checked, in words.
+    checks
+        One entry for each property.
+    """
+
+    subject: str
+    checks: tuple[Check, ...]
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __getitem__(self, name: str) -> Check:
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(f"no check {name!r} in this report; it has {', '.join(check.name for check in self.checks)}.")
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def suspect(self) -> str:
+        """The place to look at first, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
+        first = [check.places[0] for check in self.failures if check.places]
+        return max(first, key=first.count, default="")
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that did not pass."""
+        return tuple(check for check in self.checks if not check.passed)
+
+    def raise_if_failed(self) -> CheckReport:
+        """Return the report itself.
+
+        Raises
+        ------
+        ChecksFailed
+            At least one check did not pass.
+        """
+        if self.passed:
+            return self
+        lines = "\n".join(f"  {check.name}: {_words(check)}" for check in self.failures)
+        advice = f"Look first at {self.suspect}" if self.suspect else "Correct what the words name"
+        raise ChecksFailed(
+            f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
+            f"{advice}; one mistake often fails several checks."
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([*self._head(WORDS_WIDTH + MARGIN), *_table(self.checks, WORDS_WIDTH)])
+
+    def text(self, width: int, every: bool) -> str:
+        """Return the verdict and, below it, the checks that failed, or all checks.
+
+        Parameters
+        ----------
+        width
+            Largest width of a line.
+        every
+            Whether the checks that passed are listed as well.
+        """
+        checks = self.checks if every else self.failures
+        names = max((len(check.name) for check in checks), default=0)
+        table = _table(checks, max(width - MARGIN - names, LEAST_WIDTH)) if checks else []
+        return "\n".join([*self._head(width), *table])
+
+    def _repr_html_(self) -> str:
+        cells = ("", "check", "measured", "tolerance", "in words")
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        rows = "".join(
+            f'<tr style="color:{"inherit" if check.passed else "#b00020"}">'
+            f"<td>{_verdict(check)}</td><td>{html.escape(check.name)}</td>"
+            f"<td>{_number(check.worst)}</td><td>{_number(check.tolerance)}</td>"
+            f'<td style="text-align:left">{html.escape(_words(check))}</td></tr>'
+            for check in self.checks
+        )
+        return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
+
+    def _head(self, width: int) -> list[str]:
+        """Return the lines above the table: the verdict, and where to look."""
+        look = [f"look first at {self.suspect}"] if self.suspect else []
+        return [
+            line for text in (self._headline(), *look) for line in textwrap.wrap(text, width, break_on_hyphens=False)
+        ]
+
+    def _headline(self) -> str:
+        """Return the subject and the verdict."""
+        unasked = sum(_verdict(check) == "-" for check in self.checks)
+        count = len(self) - unasked
+        verdict = (
+            f"{'all ' if count > 1 else ''}{counted(count, 'check')} passed"
+            if self.passed
+            else f"{len(self.failures)} of {counted(count, 'check')} failed, "
+            + ", ".join(check.name for check in self.failures)
+        )
+        rest = f"; {unasked} {'was' if unasked == 1 else 'were'} not asked" if unasked else ""
+        return f"{self.subject}: {verdict}{rest}"
+
+
+def _table(checks: Sequence[Check], width: int) -> list[str]:
+    """Return the lines of a table of checks, with the words in a column of the given width."""
+    names = max((len(check.name) for check in checks), default=0)
+    lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
+    for check in checks:
+        words = textwrap.wrap(_words(check), width, break_on_hyphens=False) or [""]
+        numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
+        lines.append(f"{_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
+        lines += [" " * (MARGIN + names) + line for line in words[1:]]
+    return [line.rstrip() for line in lines]
+
+
+def _words(check: Check) -> str:
+    """Return the words of a check, after the places that may contain the mistake."""
+    return f"{', '.join(check.places)}: {check.words}" if check.places else check.words
+
+
+def _verdict(check: Check) -> str:
+    """Return the verdict in one word, a dash for a property that was not checked."""
+    if not check.passed:
+        return "FAILED"
+    return "-" if check.worst != check.worst else "ok"
+
+
+def _number(value: float) -> str:
+    """Return a number with two digits, a dash for nan."""
+    return "-" if value != value else f"{value:.1e}"

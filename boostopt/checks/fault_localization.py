@@ -1,0 +1,206 @@
+"""The author's functions that most likely cause a failed check.
+
+A check compares a few functions with each other. The other checks tell which of these functions is wrong: the one that
+takes part in most of the failed checks and in fewest of the passed ones. The measure is the coefficient of Ochiai, as
+in Abreu, Zoeteweij and van Gemund 2007, "On the accuracy of spectrum-based fault localization".
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import getattr_static
+from types import FrameType
+from typing import Any
+
+from boostopt._utils.user_files import own_file, place, place_of_code
+from boostopt.checks.check_report import Check
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.programs.formulation import Formulation
+
+NAMED = 2
+"""Number of places that a failed check names, the most suspicious first."""
+
+OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
+    "domain": ("project", "residuals", "constraints"),
+    "residuals": ("residuals", "project", "constraints"),
+    "minimizer": ("project", "maximizers", "conjugate_at"),
+    "fenchel-young": ("conjugate_at", "maximizers", "values", "value"),
+    "maximizer": ("conjugate_at", "maximizers", "normalizer", "values", "value"),
+    "conjugate": ("conjugate_at", "maximizers", "values", "f", "cvxpy_value", "upper", "lower"),
+    "gradient": ("conjugate_at", "maximizers", "values"),
+    "stationarity": ("stationarity", "derivatives", "maximizers", "conjugate_at"),
+    "convexity": ("value", "values", "f", "conjugate_at"),
+    "gaps": ("gaps", "young_gaps", "derivatives", "values", "maximizers"),
+    "slope": ("derivatives", "values"),
+    "argmax": ("maximizers", "values"),
+    "curvature": ("curvatures", "derivatives"),
+    "strong_convexity": ("strong_convexity", "values", "value", "f"),
+    "cvxpy-value": ("values", "f", "value", "cvxpy_value", "constraints"),
+    "cvxpy-conjugate": ("cvxpy_conjugate", "conjugate_at", "maximizers", "values"),
+    "value_bound": ("value_bound", "values", "value", "upper"),
+    "unsmoothed": ("unsmoothed", "values", "value"),
+    "support": ("support", "lower", "upper"),
+    "mass": ("mass",),
+    "room": ("room", "lower", "upper"),
+    "finite": ("conjugate_at", "gaps", "maximizers", "derivatives", "values"),
+    "sizes": ("weight_scale", "objective_scale", "mass", "magnitude"),
+    "cones": ("cones", "f", "cvxpy_value", "cvxpy_conjugate"),
+}
+"""The methods of a regularizer that each check compares; `f` is the expression of a described regularizer."""
+
+OF_EDGES: Mapping[str, tuple[str, ...]] = {
+    "project": ("project", "residuals"),
+    "residuals": ("residuals", "G", "cvxpy_value"),
+    "fenchel-young": ("conjugate", "value"),
+    "subgradient": ("subgradient", "conjugate", "value"),
+    "conjugate": ("conjugate", "G", "cvxpy_value"),
+    "convexity": ("value", "G", "conjugate"),
+    "gaps": ("gaps", "conjugate", "value"),
+    "domain": ("domain", "support", "rays", "cvxpy_value"),
+    "active": ("active", "subgradient"),
+    "cvxpy-value": ("value", "G", "cvxpy_value"),
+    "cvxpy-conjugate": ("cvxpy_conjugate", "conjugate", "residuals"),
+    "sizes": ("magnitude", "multipliers"),
+    "cones": ("cones", "G", "cvxpy_value", "cvxpy_conjugate"),
+}
+"""The same for an edge function; `G` is the expression of a described edge function."""
+
+PIECES = ("regularizer", "edge_function")
+
+OF_PAGE: Mapping[str, tuple[str, ...]] = {
+    "binds": (*PIECES, "canonical"),
+    "labels": ("primal", "dual"),
+    "senses": ("primal", "dual"),
+    "strong-duality": ("dual", "primal", "cvxpy_conjugate"),
+    "literal-primal": ("primal", *PIECES, "f"),
+    "literal-dual": ("dual", *PIECES, "cvxpy_conjugate"),
+    "certificate": (*PIECES, "f", "values", "derivatives", "maximizers", "upper"),
+    "printed-dual-at-w": ("dual", "primal", "cvxpy_conjugate"),
+    "closed-dual-at-w": ("primal", *PIECES, "f", "maximizers", "values", "upper"),
+    "multiplier-w": ("primal", "maximizers"),
+    "multiplier-d": ("dual", "values"),
+    "copies": ("f", "values", "maximizers", "derivatives"),
+    "permutation": ("f", "values", "maximizers", "derivatives"),
+}
+"""The same for a page and its regularizer."""
+
+
+def suspected(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
+    """Return checks; the failed ones with the places that may contain the mistake, the most suspicious first.
+
+    Parameters
+    ----------
+    checks
+        All checks of a piece.
+    asked
+        By the name of a check, the places of the functions that it compares.
+    """
+    checks = tuple(checks)
+    failed = [set(asked.get(check.name, ())) for check in checks if not check.passed]
+    passed = [set(asked.get(check.name, ())) for check in checks if check.passed and check.worst == check.worst]
+
+    def doubt(where: str) -> float:
+        against, for_it = sum(where in each for each in failed), sum(where in each for each in passed)
+        return against / math.sqrt(len(failed) * (against + for_it)) if against else 0.0
+
+    def told(check: Check) -> Check:
+        places = sorted(dict.fromkeys(asked.get(check.name, ())), key=lambda where: -doubt(where))
+        return check if check.passed or check.places else replace(check, places=tuple(places[:NAMED]))
+
+    return tuple(map(told, checks))
+
+
+def of_regularizer(F: Regularizer) -> dict[str, list[str]]:
+    """Return the places of a user's functions by the names of the checks of a regularizer."""
+    import cvxpy as cp
+
+    return _by_check(OF_REGULARIZER, {**_methods(F, OF_REGULARIZER), **_described(F, "f", cp.Variable(F.N))})
+
+
+def of_edges(G: EdgeFunction, t: int) -> dict[str, list[str]]:
+    """Return the places of a user's functions by the names of the checks of an edge function."""
+    import cvxpy as cp
+
+    return _by_check(OF_EDGES, {**_methods(G, OF_EDGES), **_described(G, "G", cp.Variable(t))})
+
+
+def of_page(page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Callable[[], Any]) -> dict[str, list[str]]:
+    """Return the places of a user's functions by the names of all checks of a page.
+
+    Parameters
+    ----------
+    page, F, G
+        The page and its pieces.
+    bind
+        Binds the page. The functions that run then are those that make its pieces.
+    """
+    import cvxpy as cp
+
+    of_F, of_G = of_regularizer(F), of_edges(G, page.columns or 2)
+    places = {**_methods(F, OF_REGULARIZER), **_described(F, "f", cp.Variable(F.N)), **_methods(page, OF_PAGE)}
+    makers = {**_makers(bind), **_methods(page, {"": PIECES})}
+    asked = {
+        **{f"F: {name}": found for name, found in of_F.items()},
+        **{f"G: {name}": found for name, found in of_G.items()},
+        **_by_check(OF_PAGE, {**places, **makers}),
+    }
+    asked["F: minimizer"] += makers["regularizer"]  # the regularizer also names the point at which boosting starts
+    asked["G: project"] += makers["edge_function"]
+    return asked
+
+
+def _makers(bind: Callable[[], Any]) -> dict[str, list[str]]:
+    """Return the functions that make F and G of a page made by a call: by name, or the first function that runs."""
+    run = functions_run(bind)
+    named = {name: [where for where in run if where.endswith((f" in {name}", f".{name}"))] for name in PIECES}
+    return {name: found[:1] or run[:1] for name, found in named.items()}
+
+
+def functions_run(call: Callable[[], Any]) -> list[str]:
+    """Return the places of the user's functions that run during a call, in their order."""
+    found: dict[str, None] = {}
+
+    def see(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and own_file(frame.f_code.co_filename):
+            found[place_of_code(frame.f_code)] = None
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        call()
+    except Exception:  # noqa: BLE001 the checks report the failure
+        pass
+    finally:
+        sys.setprofile(before)
+    return list(found)
+
+
+def methods_of(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the places of the methods of classes, or of functions, by the names of the checks that call them."""
+    places: dict[str, list[str]] = {}
+    for piece in pieces:
+        for name in {name for names in table.values() for name in names}:
+            if where := place(getattr_static(piece, name, None)):
+                places.setdefault(name, []).append(where)
+    return _by_check(table, places)
+
+
+def _methods(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the places of the methods of a piece that its author wrote."""
+    names = {name for names in table.values() for name in names}
+    found = {name: place(getattr_static(type(piece), name, None)) for name in names}
+    return {name: [where] for name, where in found.items() if where}
+
+
+def _described(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
+    """Return the place of the expression of a described piece: the last function that runs for it."""
+    made = getattr(piece, name, None)
+    return {name: functions_run(lambda: made(variable))[-1:]} if callable(made) else {}
+
+
+def _by_check(table: Mapping[str, Sequence[str]], places: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {check: [where for name in names for where in places.get(name, ())] for check, names in table.items()}

@@ -1,0 +1,1 @@
+"""References that checks compare with: CVXPY, dual functions, probes, random instances."""

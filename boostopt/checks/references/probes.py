@@ -1,0 +1,322 @@
+"""Arguments for checks of F and G: random points inside and outside their domains, drawn once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.checks.references.cvxpy_references import Supremum, modelled
+from boostopt.checks.references.measurements import FEASIBLE, ask, largest_of, number, record, scale_of, vector
+from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
+from boostopt.functions.formulas.inputs import INTERIOR_ONLY
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
+
+FAR = 1e6
+"""Size of arguments of F* for which all values must still be finite."""
+
+BOX = 100.0
+"""Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
+
+
+SOLVES = 5
+"""Number of arguments of each kind for which a solver is called."""
+
+MOVED = 3
+"""Number of points that are moved out of the domain; there are twice as many moves within it."""
+
+
+class Probe:
+    """An F or a G of n arguments, with the points at which it is evaluated, drawn once."""
+
+    n: int
+    solves: int
+
+    def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
+        self.piece: Any = piece
+        self.n, self.solves = n, solves
+        self._seed = random_state
+
+    def rng(self, stream: int) -> np.random.Generator:
+        """Return a separate generator for each use, so that no check depends on the checks before it."""
+        return np.random.default_rng([self._seed, stream])
+
+    @cached_property
+    def stated(self) -> bool:
+        """Whether CVXPY has an expression of the piece: of some formulas it has none."""
+        return ask(lambda: INTERIOR_ONLY not in self.piece.cones)
+
+    def model(self, x: Any) -> tuple[Any, list[Any]]:
+        """The piece as CVXPY has it; without an expression 0 on its domain."""
+        return self.piece.cvxpy_value(x) if self.stated else (0.0, self.limits(x))
+
+    def limits(self, x: Any) -> list[Any]:
+        """The domain of a piece that CVXPY has no expression of."""
+        return []
+
+    def value(self, x: Float[Array, " n"]) -> float:
+        """F(d) or G(e)."""
+        return number(ask(self.piece.value, x), "value")
+
+
+class RegularizerProbe(Probe):
+    """A regularizer with the points at which it is evaluated."""
+
+    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
+        super().__init__(F, F.N, random_state, solves)
+        self.F = F
+
+    def of(self, F: Regularizer) -> RegularizerProbe:
+        """Return a probe of another regularizer, with the same seed and number of solves."""
+        return RegularizerProbe(F, self._seed, self.solves)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        """F* at z."""
+        at = ask(self.F.conjugate_at, z) if near is None else ask(self.F.conjugate_at, z, near)
+        record(at, ConjugatePoint, "conjugate_at")
+        number(at.value, "conjugate_at")
+        vector(at.d, self.F.N, "conjugate_at")
+        return at
+
+    def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return the point of the domain to which F maps q."""
+        return vector(ask(self.F.project, q), self.F.N, "project")
+
+    def outside(self, d: Float[Array, " N"]) -> float:
+        """Return by how much d leaves the domain, by F's own residuals; inf if d is not finite."""
+        return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        """The terms of F(d) + F*(z) - <d, z>."""
+        return vector(ask(self.F.gaps, d, z, at), self.F.N, "gaps")
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        """Natural sizes of the weights."""
+        return vector(ask(lambda: self.F.weight_scale), self.F.N, "weight_scale")
+
+    @cached_property
+    def size(self) -> float:
+        """Natural size of the weights, for draws where no simplex sets it."""
+        return float(np.abs(self.weight_scale).sum())
+
+    @cached_property
+    def junk(self) -> list[Float[Array, " N"]]:
+        """Weights that a failed solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
+        N, rng = self.F.N, self.rng(0)
+        mixed = rng.normal(size=N)
+        mixed[0], mixed[-1] = np.nan, np.inf
+        return [
+            *(np.full(N, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, 1e-300)),
+            np.eye(N)[0],
+            np.eye(N)[-1] * 1e6,
+            mixed,
+            rng.normal(size=N),
+            self.size * rng.dirichlet(np.full(N, 0.3)),
+        ]
+
+    @cached_property
+    def weights(self) -> list[Float[Array, " N"]]:
+        """Points of the domain, inside and on its boundary."""
+        N, rng, scale = self.F.N, self.rng(1), self.weight_scale
+        raw = [
+            None,
+            *(scale * rng.exponential(size=N) for _ in range(2)),
+            scale * rng.exponential(size=N) ** 4,
+            *(self.size * rng.exponential(size=N) * (rng.random(N) < 0.4) for _ in range(2)),
+            self.size * np.eye(N)[rng.integers(N)],
+        ]
+        return [self.project(q) for q in raw]
+
+    @cached_property
+    def moved(self) -> list[Float[Array, " N"]]:
+        """Points of the domain after moves that leave it, most of them by one condition alone."""
+        N, rng, moved = self.F.N, self.rng(3), list[Float[Array, " N"]]()
+        for d in self.weights[:MOVED]:
+            here, there = np.eye(N)[rng.permutation(N)[:2]]
+            moved += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
+            moved += [0.5 * d, d.sum() * here, d + d.sum() * (here - there)]
+            taken = d @ here + 0.1 * self.size / N  # one weight becomes negative, and the sum stays
+            moved.append(d - taken * here + taken * (1.0 - here) / max(N - 1, 1))
+        return moved
+
+    @cached_property
+    def directions(self) -> list[Float[Array, " N"]]:
+        """Arguments of F*: as large as margins, smaller, larger, with ties."""
+        N, rng = self.F.N, self.rng(2)
+        scale = number(ask(lambda: self.F.objective_scale), "objective_scale")
+        return [
+            rng.uniform(-1, 1, N),
+            rng.normal(size=N) * 3.0,
+            rng.uniform(-1, 1, N) / scale,
+            rng.choice([-1.0, 1.0], N),
+            np.eye(N)[0],
+            np.full(N, 0.3),
+        ]
+
+    @cached_property
+    def at(self) -> list[ConjugatePoint]:
+        """F* at the directions."""
+        return [self.conjugate_at(z) for z in self.directions]
+
+    @cached_property
+    def variable(self) -> Any:
+        """A CVXPY variable for d."""
+        import cvxpy as cp
+
+        return cp.Variable(self.F.N, name="d")
+
+    def limits(self, x: Any) -> list[Any]:
+        import cvxpy as cp
+
+        box = self.F.stationarity(self.project(None), 0.0)
+        return [x >= box.lower, x <= box.upper, *([cp.sum(x) == 1.0] if self.F.on_simplex else [])]
+
+    @cached_property
+    def modelled(self) -> tuple[Any, list[Any]]:
+        """The CVXPY expression of F, and its constraints."""
+        return modelled(self.model, self.variable)
+
+    @cached_property
+    def supremum(self) -> Supremum:
+        """Maximizes <z, d> - F(d)."""
+        return Supremum(self.variable, self.modelled[0], self.modelled[1])
+
+    @cached_property
+    def largest(self) -> Supremum:
+        """Maximizes <z, d> over the domain."""
+        return Supremum(self.variable, 0.0, self.modelled[1])
+
+    @cached_property
+    def extremes(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
+        """(direction, vertex, maximum of <direction, d>): maximizers of linear functions over the domain."""
+        extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
+        for z in self.directions[: self.solves]:
+            largest = self.largest.at(z)
+            if largest is not None and np.isfinite(largest):
+                extremes.append((z, self.project(self.variable.value), largest))
+        return extremes
+
+
+class EdgeProbe(Probe):
+    """An edge function with the points at which it is evaluated."""
+
+    t: int
+
+    def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
+        super().__init__(G, t, random_state, solves)
+        self.G, self.t = G, t
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        """G*(w)."""
+        return number(ask(self.G.conjugate, w) if near is None else ask(self.G.conjugate, w, near), "conjugate")
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        """The best answer to e."""
+        return vector(ask(self.G.subgradient, e), self.t, "subgradient")
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        """Return the point of the domain of G* to which G maps w, None if there is none."""
+        projected = ask(self.G.project, w)
+        return None if projected is None else vector(projected, self.t, "project")
+
+    def off(self, w: Float[Array, " t"]) -> float:
+        """Return by how much w leaves the domain of G*, by G's own residuals."""
+        return largest_of(ask(self.G.residuals, w), "residuals")
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        """The terms of G(e) + G*(w) - <w, e>."""
+        return vector(ask(self.G.gaps, e, w), self.t, "gaps")
+
+    @cached_property
+    def domain(self) -> Polyhedron | None:
+        """The domain of G; None for all of R^t."""
+        allowed = ask(self.G.domain, self.t)
+        return None if allowed is None else record(allowed, Polyhedron, "domain")
+
+    @cached_property
+    def raw_edges(self) -> list[Float[Array, " t"]]:
+        """Any edges: those of weights on the simplex, and larger ones if G is exact there."""
+        t, rng = self.t, self.rng(0)
+        size = 3.0 if self.G.exact else 1.0
+        return [
+            *(rng.uniform(-1, 1, t) for _ in range(3)),
+            rng.uniform(-size, size, t),
+            rng.choice([-1.0, 1.0], t),
+            np.full(t, 0.25),
+            np.zeros(t),
+        ]
+
+    @cached_property
+    def edges(self) -> list[Float[Array, " t"]]:
+        """Edges in the domain of G, some with ties and on the boundary."""
+        allowed = self.domain
+        if allowed is None:
+            return self.raw_edges
+        nearest = [_moved_into(allowed, e) for e in self.raw_edges]
+        return [e for e in nearest if beyond(allowed, e) <= FEASIBLE * scale_of(float(np.abs(e).max()))]
+
+    @cached_property
+    def raw_weights(self) -> list[Float[Array, " t"]]:
+        """Any hypothesis weights."""
+        t, rng = self.t, self.rng(1)
+        return [
+            *(rng.exponential(size=t) for _ in range(2)),
+            *(rng.normal(size=t) for _ in range(2)),
+            rng.dirichlet(np.ones(t)),
+            np.eye(t)[0],
+            -np.eye(t)[-1],
+            np.full(t, 0.2 / t),
+            np.zeros(t),
+        ]
+
+    @cached_property
+    def weights(self) -> list[Float[Array, " t"]]:
+        """Hypothesis weights in the domain of G*."""
+        projected = [self.project(w) for w in self.raw_weights]
+        best = [self.subgradient(e) for e in self.edges]
+        return [*(w for w in projected if w is not None), *best]
+
+    @cached_property
+    def box(self) -> float:
+        """Half width of the box of edges that stands for all of R^t; bounds may hold on [-1, 1] alone."""
+        return BOX if self.G.exact else 1.0
+
+    @cached_property
+    def near(self) -> Supremum:
+        """The supremum of <w, e> - G(e) over the edges in the box, with the CVXPY expression of G."""
+        return self._within(self.box)
+
+    @cached_property
+    def far(self) -> Supremum:
+        """The same supremum over a box ten times as large."""
+        return self._within(10.0 * self.box)
+
+    @cached_property
+    def conjugates(self) -> list[float]:
+        """G* at the weights."""
+        return [self.conjugate(w) for w in self.weights]
+
+    def _within(self, R: float) -> Supremum:
+        import cvxpy as cp
+
+        e = cp.Variable(self.t)
+        value, constraints = modelled(self.model, e)
+        return Supremum(e, value, [*constraints, e <= R, e >= -R])
+
+
+def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    """Return e after least-squares steps onto the conditions; one step is enough if they are independent."""
+    inverse = np.linalg.pinv(allowed.rows(len(e)))
+    for _ in range(50):
+        image = allowed.image(e)
+        e = e - inverse @ (image - np.clip(image, allowed.low, allowed.high))
+    return e
+
+
+def beyond(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
+    """Return by how much e leaves a polyhedron."""
+    image = allowed.image(e)
+    return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

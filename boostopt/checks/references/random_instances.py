@@ -1,0 +1,217 @@
+"""Small random instances of a formulation: margins, multiplicities, references and parameters in their domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.checks.references.measurements import PieceFailed, ask, in_words, optimum, shown
+from boostopt.errors import ProblemError
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import (
+    COUNT,
+    EDGE,
+    EXPONENT,
+    FRACTION,
+    POSITIVE,
+    POSITIVE_OR_INFINITE,
+    REAL,
+    Domain,
+)
+from boostopt.programs.program import Examples, Program
+
+ATTEMPTS = 40
+"""Draws before the search for an instance is given up: some parameters fit few examples only."""
+
+ROOM = 1e-3
+"""A lower bound on all weights of some point with the edges wanted."""
+
+COLUMNS = (3, 2, 1)
+"""Numbers of hypotheses, used in turn, if the page leaves this number open."""
+
+FAR_APART = 10.0
+"""Ratio of positive bounds from which on values between them are drawn evenly by their logarithms."""
+
+EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
+"""Ratios of small integers: CVXPY represents norms with these exponents exactly, others only approximately."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A bound program, with the arguments of `bind`.
+
+    Attributes
+    ----------
+    program
+        The program.
+    values
+        The parameters passed to `bind`, without those that `canonical` sets.
+    c, d0
+        As passed to `bind`, None for the default.
+    refusals
+        The refusals of earlier draws, in the words of the page.
+    """
+
+    program: Program
+    values: Mapping[str, Any]
+    c: Float[Array, " N"] | None
+    d0: Float[Array, " N"] | None
+    refusals: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        p = self.program.parameters
+        values = ", ".join(f"{field.name} = {shown(getattr(p, field.name))}" for field in fields(p))
+        further = [name for name, value in (("c", self.c), ("d0", self.d0)) if value is not None]
+        return f"({self.program.margins!r}, {values}{''.join(f', uneven {name}' for name in further)})"
+
+
+def draw_instances(
+    page: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
+) -> list[Instance]:
+    """Return instances of a page, at most one of them infeasible if others can be found.
+
+    Raises
+    ------
+    PieceFailed
+        The page raises anything but a ProblemError, or none of `ATTEMPTS` draws can be bound.
+    """
+    instances = list[Instance]()
+    infeasible = 0
+    for k in range(number):
+        instance: Instance | None = None
+        refused, hopeless = list[ProblemError](), False
+        for attempt in range(ATTEMPTS):
+            rng = np.random.default_rng([random_state, k, attempt])
+            try:
+                instance = _draw(page, rng, k, parameters, zeros=attempt < ATTEMPTS // 2)
+            except ProblemError as refusal:
+                refused.append(refusal)
+                continue
+            hopeless = _is_infeasible(instance.program)
+            if not (infeasible and hopeless) and (hopeless or _has_room(instance.program)):
+                break
+        if instance is None:
+            told = f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused[-1]}"
+            raise PieceFailed(told) from refused[-1]
+        infeasible += hopeless
+        instances.append(replace(instance, refusals=tuple(map(str, refused))))
+    return instances
+
+
+def _is_infeasible(program: Program) -> bool:
+    """Whether a solver reports an infeasible program; if no solver takes it, the checks report that."""
+    try:
+        return optimum(ask(program.cvxpy, "primal")) == math.inf
+    except PieceFailed:
+        return False
+
+
+def _has_room(program: Program) -> bool:
+    """Whether some weights that are all positive satisfy the equations for the edges.
+
+    If the equations force weights to 0, the dual optimum is not attained, and there is no upper end to check.
+    """
+    allowed = program.edge_function.domain(program.margins.t)
+    if allowed is None or not (allowed.low == allowed.high).any():
+        return True
+    equation, U = allowed.low == allowed.high, program.margins.to_array()
+    live = program.examples.d0 > 0
+    A = (allowed.rows(program.margins.t)[equation] @ U.T)[:, live]
+    n = A.shape[1]
+    answer: Any = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([-np.eye(n), np.ones(n)]),
+        b_ub=np.zeros(n),
+        A_eq=np.block([[A, np.zeros((len(A), 1))], [np.ones(n), np.zeros(1)]]),
+        b_eq=np.append(allowed.high[equation], 1.0),
+        bounds=(None, None),
+    )
+    return answer.status == 0 and float(answer.x[-1]) > ROOM
+
+
+def _draw(
+    page: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
+) -> Instance:
+    """Draw the k-th instance: real entries or signs; even c and d0, then uneven ones, then a zero in d0 as well."""
+    N = int(rng.integers(8, 11))
+    t = page.columns or COLUMNS[k % len(COLUMNS)]
+    U = _margins(rng, N, t, signs=k % 2 == 1)
+    c = rng.uniform(0.4, 2.5, N) if k % 3 else None
+    d0 = None
+    if page.takes_reference and k % 3:
+        d0 = rng.dirichlet(np.full(N, 8.0))
+        d0[0] = 0.0 if k % 3 == 2 and zeros else d0[0]
+        d0 /= d0.sum()
+    examples = Examples(np.ones(N) if c is None else c, np.full(N, 1.0 / N) if d0 is None else d0)
+    values = dict(parameters)
+    flags = 0
+    for name, parameter in page.parameters.items():
+        flag = parameter.domain.kind == "flag"
+        if name not in values:
+            canonical = isinstance(parameter.default, float) and math.isnan(parameter.default)
+            if not (canonical and rng.random() < 0.5):
+                values[name] = bool((k >> flags) & 1) if flag else _value(parameter.domain, examples, rng)
+        flags += flag
+    return Instance(bound(page, U, c, d0, values), values, c, d0)
+
+
+def bound(
+    page: Formulation[Any],
+    U: Float[Array, "N t"],
+    c: Float[Array, " N"] | None,
+    d0: Float[Array, " N"] | None,
+    values: Mapping[str, Any],
+) -> Program:
+    """Bind a page. A ProblemError is returned as its answer; any other exception is a failure of the page."""
+    try:
+        return page.bind(U, c=c, d0=d0, **values)
+    except ProblemError:
+        raise
+    except Exception as failure:
+        raise PieceFailed(f"binding raised {in_words(failure)}") from failure
+
+
+def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:
+    """Draw a margin matrix of full column rank, so that the edges determine the hypothesis weights."""
+    while True:
+        U = rng.choice([-1.0, 1.0], (N, t)) if signs else rng.uniform(-1, 1, (N, t))
+        if np.linalg.matrix_rank(np.column_stack([U, np.ones(N)])) == t + 1:
+            return U
+
+
+def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
+    """Draw a parameter, of a typical size if its domain is known, otherwise any number that the domain contains."""
+    if domain.kind == "per example":
+        kinds = (rng.normal(size=examples.N), rng.random(examples.N), 1.0 * (rng.random(examples.N) < 0.5))
+        return kinds[rng.integers(len(kinds))]
+    if domain.bounds is not None:
+        lower, upper = domain.bounds
+        far = lower > 0.0 and upper > FAR_APART * lower
+        value = math.exp(rng.uniform(math.log(lower), math.log(upper))) if far else float(rng.uniform(lower, upper))
+        return min(max(float(f"{value:.3g}"), lower), upper)
+    total = examples.total
+    # Two digits: if it becomes an exponent, CVXPY can represent it exactly.
+    positive = float(f"{rng.choice([rng.uniform(0.2, 1), math.exp(rng.uniform(math.log(0.5), math.log(30)))]):.2g}")
+    if domain is COUNT:
+        return float(rng.choice([1.0, total, rng.uniform(1, total), max(1.0, math.floor(total / 3))]))
+    if domain is POSITIVE:
+        return positive
+    if domain is POSITIVE_OR_INFINITE:
+        return math.inf if rng.random() < 0.3 else positive
+    if domain is EXPONENT:
+        return float(rng.choice(EXPONENTS))
+    if domain in (EDGE, REAL):
+        return float(rng.uniform(-0.6, 0.6))
+    if domain is FRACTION:
+        return float(rng.uniform(0.1, 0.9))
+    for _ in range(ATTEMPTS):
+        for value in (rng.uniform(0, 1), rng.uniform(-1, 1), positive, rng.uniform(1, total), 10 * rng.normal()):
+            if domain.contains(float(value), examples):
+                return float(value)
+    raise PieceFailed(f"no number was found in the domain {domain.text}; pass a value")

@@ -1,1 +1,0 @@
-"""Classifiers of scikit-learn's kind, and fitted ensembles weighted anew."""

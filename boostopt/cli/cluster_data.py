@@ -1,0 +1,177 @@
+"""Rows on a Dask cluster, for the commands that take `--cluster`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from boostopt._utils.files import lack_of
+from boostopt.cli.oracle_options import check_options
+from boostopt.data.class_labels import is_missing, missing_label
+from boostopt.data.labelled_tables import check_names, feature_names, warn_of_index
+from boostopt.data.parquet import Parquet, is_numeric, parquet_files, text_among_numbers
+from boostopt.errors import DataError, OptionError, shown
+from boostopt.oracles import Oracle
+
+BINNED = "binned"
+"""The class of hypotheses that can be boosted on the workers that hold the rows."""
+
+
+@contextmanager
+def connected(address: str) -> Generator[None]:
+    """Use the workers of a cluster for the rows.
+
+    Raises
+    ------
+    OptionError
+        Dask is not installed.
+    ProblemError
+        There is no such cluster, or work on it fails.
+    """
+    try:
+        from boostopt.cli import cluster_tables as clusters
+    except ModuleNotFoundError as missing:
+        raise OptionError(f"--cluster needs Dask: {missing}. Install it: pip install 'boostopt[dask]'.") from missing
+    with clusters.connected(address):
+        yield
+
+
+def check_memory_alone(**options: Any) -> None:
+    """Raise OptionError for an option that needs rows in memory."""
+    for name, value in options.items():
+        if value is not None:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag} is for rows in memory; got {shown(value)} and --cluster. Leave one of them out.")
+
+
+def check_binned(name: str | None, options: dict[str, Any], flag: str) -> None:
+    """Raise OptionError for a class of hypotheses, or an option of it, that a cluster does not support."""
+    if name not in (None, BINNED):
+        raise OptionError(
+            f"on a cluster {flag} must be {BINNED}, stumps at few thresholds; got {name!r}. Pass {flag} {BINNED}, or "
+            "leave out --cluster."
+        )
+    check_options(BINNED, options, flag)
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterTable:
+    """Examples on a cluster.
+
+    Attributes
+    ----------
+    table
+        A Dask data frame with the features, the label and the weights.
+    features
+        Names of the features.
+    label, weights
+        Names of these columns; None for no weights.
+    """
+
+    table: Any
+    features: tuple[str, ...]
+    label: str
+    weights: str | None
+
+    @classmethod
+    def read(
+        cls,
+        source: str,
+        label: str,
+        weights: str | None,
+        drop: Sequence[str],
+        known: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
+        missing_values: Sequence[str] | None = None,
+    ) -> ClusterTable:
+        """Read parquet files on the workers; `known` converts the different labels.
+
+        Raises
+        ------
+        DataError
+            As `load_dataset`, except that the numbers are not checked.
+        """
+        from boostopt.cli import cluster_tables as clusters
+
+        table = clusters.read(_addresses(source))
+        names = feature_names(source, list(table.columns), label, weights, drop)
+        _check_numeric(source, table, names if weights is None else [*names, weights])
+        warn_of_index(source, names)
+        labels, missing = clusters.different(table, label)
+        absent = next((each for each in labels.tolist() if is_missing(each, missing_values)), None)
+        if missing or absent is not None:
+            raise DataError(f"{source}: {missing_label(None if missing else absent, label, missing_values)}")
+        if len(labels) == 0:
+            raise DataError(f"{source} has no rows.")
+        become = dict(zip(labels.tolist(), known(labels).tolist(), strict=True))
+        return cls(clusters.prepared(table, names, label, become, weights), tuple(names), label, weights)
+
+    def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
+        """Return the oracle of binned stumps, for labels -1 and 1."""
+        from boostopt.estimators.training.hypothesis_classes import oracle_of
+
+        return oracle_of(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
+
+
+def predict_on_cluster(
+    source: str, names: Sequence[str], count: int, label: str, task: Callable[[Any], Mapping[str, Any]], out: str
+) -> tuple[str, ...]:
+    """Write the results of a task on features into a folder of parquet files, and return the unread columns.
+
+    Parameters
+    ----------
+    source, names, count, label
+        As in `load_features`.
+    task
+        A function of rows of features that returns its results by name.
+    out
+        The folder.
+
+    Raises
+    ------
+    DataError
+        As `load_features`, except that the numbers are not checked; or the folder is not empty.
+    """
+    from boostopt.cli import cluster_tables as clusters
+
+    if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
+        raise DataError(f"expected a new or an empty folder for the predictions; got {out!r}. Name another one.")
+    table = clusters.read(_addresses(source))
+    header = list(table.columns)
+    check_names(source, names, header)
+    columns = list(names) or [name for name in header if name != label]
+    if len(columns) != count:
+        raise DataError(
+            f"{source} must have the {count} features of the model; it has {len(columns)}. Leave out what is no "
+            f"feature, or name the column of the classes with label=... (here {label!r})."
+        )
+    _check_numeric(source, table, columns)
+    clusters.write(table, columns, task, os.path.abspath(out))
+    return tuple(name for name in header if name not in {*columns, label})
+
+
+def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
+    """Raise DataError for a column that does not hold numbers."""
+    for name in names:
+        if not is_numeric(kind := str(table.dtypes[name])):
+            raise text_among_numbers(source, name, kind)
+
+
+def _addresses(source: str) -> str | list[str]:
+    """Return the files of a source by paths that the workers find from any folder."""
+    if "://" in source:
+        return source
+    files = parquet_files(source)
+    if files:
+        _ = Parquet(source, files)  # raises an error if something is wrong with the files
+        return list(map(os.path.abspath, files))
+    if not os.path.isfile(source) and not os.path.isdir(source):
+        raise DataError(f"expected parquet files; {lack_of(source)}")
+    raise DataError(
+        f"rows on a cluster are those of parquet files: one, a folder of them, a pattern of their names, or an address "
+        f"such as s3://...; got {source!r}. Write one, say by pandas: pandas.read_csv(...).to_parquet(...)."
+    )

@@ -1,0 +1,58 @@
+"""`boostopt certify`: an answer that was computed elsewhere."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from boostopt._utils.validation import tolerance
+from boostopt.certificates.file_writers import named_features
+from boostopt.cli.application import command, output, warn_of_unread
+from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
+from boostopt.cli.option_parsing import read_formulation
+from boostopt.cli.option_types import Data, FormulationName, Tol
+from boostopt.cli.run_output import CERTIFICATE, check_ending, check_outputs
+from boostopt.comparison.rendering.console_tables import certificate_table
+from boostopt.data.answer_files import load_answer
+from boostopt.programs.identity import certificate_json
+from boostopt.verification import save as save_certificate
+
+
+@command("certify")
+def certify_command(
+    formulation: FormulationName,
+    answer: Annotated[str, typer.Argument(help="File with d, w or both: .npz, .csv, .sol or .txt.")],
+    data: Data,
+    *,
+    files: FileOptions,
+    parameters: ParameterOptions,
+    draw: ColumnOptions,
+    tol: Tol = 1e-8,
+    save: Annotated[str | None, typer.Option(help="File for the certificate, for `boostopt verify`.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Certify an answer that was computed elsewhere.
+
+    Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1 --save certificate.json
+    """
+    tolerance("tol", tol)
+    check_outputs(data, save, read=[answer])
+    check_ending("--save", save, CERTIFICATE)
+    page, dataset = read_formulation(formulation), files.read(data)
+    point = load_answer(answer)
+    both = os.path.exists(data) and os.path.samefile(data, answer)
+    # One file may hold the data and the answer: then an array is unread if neither reads it.
+    warn_of_unread(data, [name for name in dataset.unread if not both or name in point.unread])
+    warn_of_unread(answer, [] if both else point.unread)
+    program = parameters.program(page, dataset, draw)
+    point = point.fill(*program.margins.shape)
+    certificate = program.certify(point.d, point.w)
+    if save is not None:
+        save_certificate((program, certificate), save, named_features(dataset.features))
+    if json:
+        typer.echo(certificate_json(program, certificate, tol))
+    else:
+        output().print(certificate_table(program, certificate, tol))
+    return 0 if certificate.scaled_gap <= tol else 1

@@ -1,0 +1,58 @@
+"""`boostopt check`: check a page, or an oracle or a backend in a file, for consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt._utils.user_files import classes_in, is_path, loaded
+from boostopt.backends.base import Backend
+from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
+from boostopt.checks.backend_checks import TOL
+from boostopt.cli.application import command, output
+from boostopt.cli.option_parsing import read_formulation, read_setting
+from boostopt.cli.option_types import NUMBER, Set
+from boostopt.oracles import Oracle
+from boostopt.programs.catalogue import states_formulation
+
+
+@command("check")
+def check_command(
+    formulation: Annotated[
+        str, typer.Argument(help="Name (see `boostopt list`) or path of a page, or the file of an oracle or a backend.")
+    ],
+    set: Set = None,
+    random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
+    tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = TOL,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
+) -> int:
+    """Check a page on small random instances: F, G and the problems of its code; failures are named with their line.
+
+    The formulas in the text of a page are typeset, not checked.
+
+    An oracle is compared with its class, and a backend with the certificates of its answers.
+
+    Example: boostopt check my_page.py --set eta=10
+    """
+    with stdout_to_stderr():
+        reports = list(_reports(formulation, set or [], random_state, tol))
+    for report in reports:
+        typer.echo(report.text(output().width, every=verbose))
+    return 0 if all(report.passed for report in reports) else 1
+
+
+def _reports(which: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
+    """Yield a report for each kind of piece that a file defines, or the report of a named page."""
+    module = loaded(which, "a formulation") if is_path(which) else None
+    oracles = [] if module is None else classes_in(module, Oracle)
+    backends = [] if module is None else classes_in(module, Backend)
+    if module is None or states_formulation(module) or not (oracles or backends):
+        page = read_formulation(which)
+        yield check_formulation(page, random_state, **dict(read_setting(text, page) for text in settings))
+    if oracles:
+        yield check_oracle(which, random_state)
+    if backends:
+        yield check_backend(which, random_state, tol)

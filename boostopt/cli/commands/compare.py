@@ -1,0 +1,198 @@
+"""`boostopt compare`: several solvers on one program."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.cli.application import as_flags, command, output, say
+from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
+from boostopt.cli.option_parsing import read_formulation, read_names, read_profiles, read_solver_options
+from boostopt.cli.option_types import (
+    DATA_HELP,
+    DEFAULT_REPEATS,
+    DEFAULT_TIME_LIMIT,
+    DEFAULT_TOL,
+    NUMBER,
+    WHOLE_NUMBER,
+    asked_for,
+)
+from boostopt.cli.program_sets import ALL, Folder, named_formulations, programs_of, programs_of_data, several
+from boostopt.cli.run_output import REPORT, check_ending, check_outputs
+from boostopt.comparison.benchmark import benchmark
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.compare import Comparison, compare
+from boostopt.comparison.provenance import Origin
+from boostopt.errors import OptionError
+from boostopt.programs.program import Program
+from boostopt.reporting import check_place, check_tools
+from boostopt.reporting import report as write_report
+
+
+@command("compare")
+def compare_command(
+    formulation: Annotated[
+        str,
+        typer.Argument(help="Name (see `boostopt list`) or path of a page; several separated by commas, or all."),
+    ],
+    *,
+    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several separated by commas.")] = None,
+    all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None,
+    files: FileOptions,
+    parameters: ParameterOptions,
+    draw: ColumnOptions,
+    backends: Annotated[str | None, typer.Option(help="Names separated by commas; all installed if left out.")] = None,
+    tol: Annotated[
+        Any,
+        typer.Option(
+            parser=asked_for,
+            metavar="<str>",
+            help="Gap wanted, over max(1, |lower|, |upper|); or how each solver is asked for one solve: default, low "
+            "(1e-3), mid (1e-6), high (1e-9).",
+        ),
+    ] = DEFAULT_TOL,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of a solver, as cvxpy:scs.max_iters=500; may be repeated.")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
+    forms: Annotated[
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, separated by commas: primal, dual, ladder, ...")
+    ] = None,
+    isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
+    threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves of each; prints medians and quartiles.")
+    ] = None,
+    profiles: Annotated[
+        str | None,
+        typer.Option(
+            help="Gaps to reach, each in a solve of its own, separated by commas, or all; or profiles: default,high."
+        ),
+    ] = None,
+    resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
+    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve is begun.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> int:
+    """Solve one program by several solvers and compare their certified answers.
+
+    With --repeats, --profiles, --resume or --budget, the command runs a benchmark: shuffled repeats, medians, all
+    tolerances. It also does so for several formulations or data sets, or with --all for a folder of data; each
+    parameter goes to the formulations that have it.
+
+    Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
+    """
+    if json and csv:
+        raise OptionError("--json and --csv exclude each other; choose one.")
+    if (data is None) == (all_of is None):
+        raise OptionError(
+            "Missing option '--data', or '--all' for a folder: name what is to be solved."
+            if data is None
+            else "--data and --all exclude each other; choose one."
+        )
+    names_of_data = [] if data is None else several(data)
+    check_outputs(None, report, resume, read=names_of_data)
+    check_ending("--report", report, REPORT)
+    if report is not None:
+        check_tools()
+        check_place(report)
+    with stdout_to_stderr():
+        folder = Folder(files, parameters, draw)
+        programs, origin = (
+            _of_data(formulation, data, names_of_data, folder)
+            if data is not None
+            else _all_of(formulation, str(all_of), folder, [resume, report])
+        )
+        names, pinned = read_names(backends), read_names(forms)
+        solvers = read_solver_options(option)
+        how: dict[str, Any] = {"forms": pinned, "isolate": isolate, "threads": threads, "origin": origin}
+        if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
+            result = compare(programs, names, tol, time_limit, True, solvers, **how)
+        else:
+            with _kept(resume):
+                result = benchmark(
+                    programs,
+                    names,
+                    read_profiles(profiles, tol),
+                    DEFAULT_REPEATS if repeats is None else repeats,
+                    time_limit=time_limit,
+                    resume=resume,
+                    budget=budget,
+                    random_state=draw.random_state,
+                    progress=True,
+                    solver_options=solvers,
+                    **how,
+                )
+    try:
+        _print(result, json, csv)
+    finally:  # finished solves are kept, even if nobody reads the output to its end
+        if report is not None:
+            write_report(result, report)
+            typer.echo(f"report: {report}", err=True)
+    return 0 if result.reached and result.overlap else 1
+
+
+@contextmanager
+def _kept(resume: str | None) -> Generator[None]:
+    """Say where the finished solves are if the user stops."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if resume is not None and os.path.exists(resume):
+            typer.echo(f"{resume} has the finished solves: the same command continues.", err=True)
+        raise
+
+
+def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tuple[Program | dict[str, Program], Origin]:
+    """Return the program of one data set, or those of several formulations and data sets."""
+    if len(each) == len(several(formulations)) == 1 and formulations.strip() != ALL:
+        page, dataset = read_formulation(several(formulations)[0]), how.files.load(each[0])
+        return how.parameters.program(page, dataset, how.draw), _origin(data, [])
+    pages, needing = named_formulations(formulations, how.parameters)
+    programs, skipped = programs_of_data(each, pages, how)
+    return programs, _origin(data, _said([*needing, *skipped]))
+
+
+def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]) -> tuple[dict[str, Program], Origin]:
+    """Return the programs of a folder, and report the rest."""
+    pages, needing = named_formulations(formulations, how.parameters)
+    programs, skipped = programs_of(Path(folder), pages, how, apart)
+    return programs, _origin(folder, _said([*needing, *skipped]))
+
+
+def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Report what is left out, and return it."""
+    for what, why in skipped:
+        say(f"left out: {what}. {as_flags(why)}")
+    return skipped
+
+
+def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:
+    """Return the origin of this comparison."""
+    command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
+    return Origin.here(command, now, data, tuple(skipped))
+
+
+def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
+    """Print the result in the requested format."""
+    if json:
+        typer.echo(result.to_json())
+    elif csv:
+        typer.echo(result.to_csv(), nl=False)
+    else:
+        output().print(_table(result))
+
+
+def _table(result: Comparison | Benchmark) -> RenderableType:
+    return result.table()

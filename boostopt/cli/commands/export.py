@@ -1,0 +1,108 @@
+"""`boostopt export`: a program, its instance, or the standard set of programs, in files for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.cli.application import command, folded
+from boostopt.cli.option_groups import ColumnOptions, ExportParameters, FileOptions
+from boostopt.cli.option_parsing import read_formulation
+from boostopt.cli.option_types import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
+from boostopt.cli.run_output import check_outputs
+from boostopt.errors import OptionError
+from boostopt.exporting import export, export_set
+from boostopt.exporting.export import ending_of
+from boostopt.exporting.file_header import certify_command
+from boostopt.exporting.program_set import came_to
+from boostopt.instances.standard import standard_programs
+from boostopt.programs.identity import facts, json_text, program_digest
+
+SIDE = "primal"
+"""The side that is written by default."""
+
+
+@command("export")
+def export_command(
+    formulation: Annotated[str | None, typer.Argument(help="Name (see `boostopt list`) or path of a page.")] = None,
+    data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
+    out: Annotated[
+        str | None, typer.Option(help="File to write: .mps (linear, quadratic), .cbf (cones), .npz (instance).")
+    ] = None,
+    *,
+    files: FileOptions,
+    parameters: ExportParameters,
+    draw: ColumnOptions,
+    side: Annotated[
+        str | None, typer.Option(help="primal (over d; if left out) or dual (over w, as a minimum).")
+    ] = None,
+    ida: Annotated[str | None, typer.Option(help="With --set DIR: the folder of diabetis, german, image.npz.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(**NUMBER, help="With --set DIR: seconds for each interval; 60 if left out.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write a bound program, or its instance, for other solvers; print how to certify an answer.
+
+    With --set DIR and no formulation, the command writes the standard set: every program as CBF, linear and quadratic
+    ones also as MPS, and their certified intervals. The same command continues an interrupted set.
+
+    Example: boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps
+    """
+    alone = {"--ida": ida, "--time-limit": time_limit}
+    if formulation is None:
+        others = {"--data": data, "--out": out, "--side": side}
+        _refuse(others, "a formulation", "Name one, or leave it out for --set DIR.")
+        folder = parameters.folder
+        if folder is None or (files, draw) != (FileOptions(), ColumnOptions()):
+            raise OptionError(
+                "expected a formulation with --data and --out, or --set DIR with nothing but --ida, --time-limit and "
+                "--json; got neither alone. Name the formulation, or the folder of the set alone."
+            )
+        _write_set(folder, ida, DEFAULT_TIME_LIMIT if time_limit is None else time_limit, json)
+        return
+    _refuse(alone, "--set DIR without a formulation", "Leave it out.")
+    if data is None or out is None:
+        missing = "--data" if data is None else "--out"
+        raise OptionError(
+            f"Missing option '{missing}': a formulation needs --data and --out. Pass it; the standard set is written "
+            "by --set DIR without a formulation."
+        )
+    with stdout_to_stderr():
+        check_outputs(data, out)
+        ending_of(Path(out))
+        page, dataset = read_formulation(formulation), files.load(data)
+        program = parameters.program(page, dataset, draw)
+        export(program, out, SIDE if side is None else side)
+    command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
+    if json:
+        document = {"file": out, **facts(program), "program": program_digest(program), "certify": command}
+        typer.echo(json_text(document))
+    else:
+        typer.echo(f"{out}: {program.headline}")
+        typer.echo(f"to certify an answer:\n{folded(command or 'program.certify(d, w)')}")
+
+
+def _refuse(given: Mapping[str, object], needs: str, advice: str) -> None:
+    """Raise OptionError for an option that has no meaning here."""
+    for flag, value in given.items():
+        if value is not None:
+            raise OptionError(f"{flag} needs {needs}; got {value!r}. {advice}")
+
+
+def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> None:
+    """Write the standard set, and report wide intervals."""
+    with stdout_to_stderr():
+        index = export_set(standard_programs(ida), folder, time_limit=time_limit, progress=True)
+    if json:
+        typer.echo(json_text(index))
+        return
+    entries: list[dict[str, Any]] = index["programs"]
+    wide = [entry for entry in entries if not entry["interval"]["reached"]]
+    typer.echo(f"{folder}: {len(entries)} programs, {len(entries) - len(wide)} of them certified to {index['tol']:g}")
+    for entry in wide:
+        typer.echo(f"wider: {entry['label']}, {came_to(entry)}")

@@ -1,0 +1,428 @@
+"""`boostopt fit`: a classifier from a table, into a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.table import Table as Printed
+from rich.text import Text
+
+from boostopt._utils.formatting import counted, interval
+from boostopt._utils.standard_streams import printable, stdout_to_stderr
+from boostopt._utils.user_files import is_path
+from boostopt.boosting.problem import EPSILON, set_anew
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.run.progress_line import Lines
+from boostopt.boosting.run.trace import Row
+from boostopt.cli.application import command, output, warn_of_unread
+from boostopt.cli.cluster_data import BINNED, ClusterTable, check_binned, check_memory_alone, connected
+from boostopt.cli.option_groups import ParameterOptions
+from boostopt.cli.option_parsing import check_required, read_class_weight, read_names, read_options, read_share
+from boostopt.cli.option_types import (
+    BACKEND_HELP,
+    NUMBER,
+    WHOLE_NUMBER,
+    Accuracy,
+    ClassWeight,
+    Cluster,
+    Drop,
+    Eta,
+    Label,
+    MissingValues,
+    NuOfFit,
+    Set,
+    Weights,
+    ZeroBased,
+)
+from boostopt.cli.oracle_options import check_options
+from boostopt.cli.run_output import (
+    ARRAYS,
+    CERTIFICATE,
+    check_ending,
+    check_outputs,
+    check_results,
+    gap_in_words,
+    reached,
+    within_epsilon,
+)
+from boostopt.data.class_labels import as_they_are
+from boostopt.data.datasets import Table, load_table
+from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.objectives.soft_margin import Goal
+from boostopt.programs.catalogue import default_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.identity import json_text
+
+MOST_IMPORTANT = 5
+"""Number of features that the table shows."""
+
+DEFAULT_ITERATIONS = 1000
+
+BASES_IN_FILES = ("stump", "binned", "feature", "kernel", "rbf")
+"""Classes of hypotheses that a file can hold as plain numbers."""
+
+FITTED = ("tree", "estimator")
+"""Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
+
+
+@command("fit")
+def fit_command(
+    data: Annotated[
+        str,
+        typer.Option(
+            help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X and y, .parquet, a "
+            "folder of these or a pattern in quotes."
+        ),
+    ],
+    out: Annotated[str, typer.Option(help="The model file to write.")],
+    label: Label = "label",
+    weights: Weights = None,
+    drop: Drop = None,
+    zero_based: ZeroBased = None,
+    missing_values: MissingValues = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
+    ] = None,
+    nu: NuOfFit = "0.1",
+    epsilon: Accuracy = None,
+    eta: Eta = None,
+    set: Set = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf or the "
+            "file of an oracle."
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
+    ] = None,
+    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")] = DEFAULT_ITERATIONS,
+    time_limit: Annotated[
+        float | None, typer.Option(**NUMBER, help="Time limit of boosting in seconds, over all classes.")
+    ] = None,
+    backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
+    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of random hypotheses.")] = None,
+    class_weight: ClassWeight = None,
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop when held-out examples are predicted no better.")
+    ] = False,
+    validation_fraction: Annotated[
+        float, typer.Option(**NUMBER, help="Share of the examples that early stopping holds out.")
+    ] = 0.1,
+    n_iter_no_change: Annotated[
+        int, typer.Option(**WHOLE_NUMBER, help="Rounds without a smaller error on these after which it stops.")
+    ] = 10,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
+    ] = False,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
+    ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(help="Save the proof over the class into this file, for `boostopt verify --classifier`."),
+    ] = None,
+    cluster: Cluster = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Fit a classifier to a table and write it into a file of plain numbers, for `boostopt predict`.
+
+    There may be two or more classes, numbers or words. Exit status 0: the soft margin is proved to be within epsilon of
+    the best possible, or another condition of `boostopt boost` for status 0 holds; 1: neither is the case, but the
+    model is written all the same; 130: Ctrl-C, and only the checkpoint is written.
+
+    Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
+    """
+    with stdout_to_stderr():
+        hypotheses, missing = read_options(option, "--option"), read_names(missing_values)
+        if cluster is not None:
+            check_binned(base, hypotheses, "--base")
+            check_memory_alone(
+                zero_based=zero_based,
+                class_weight=class_weight,
+                certificate=certificate,
+                early_stopping=early_stopping or None,
+                probability=probability or None,
+            )
+        if early_stopping and certificate is not None:
+            raise OptionError(
+                "--certificate proves a run on all examples of the file, and --early-stopping holds some of them out; "
+                "got both. Leave one of them out, or use model.save_certificate in Python."
+            )
+        base = base or ("stump" if cluster is None else BINNED)
+        _check_base(base)
+        check_outputs(data, out, checkpoint, certificate)
+        check_ending("--out", out, ARRAYS)
+        check_ending("--certificate", certificate, CERTIFICATE)
+        page = default_formulation() if formulation is None else formulation
+        stated = page_of(page)
+        settings = ParameterOptions(set=set).read(stated, 1.0, 1)
+        further = {name: value for name, value in settings.items() if value is not None}
+        if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
+            raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
+        accuracy = EPSILON if epsilon is None else epsilon
+        own = {"nu": nu, "eta": eta, "epsilon": accuracy}
+        check_required(stated, {**further, **own}, set_anew(stated, accuracy))
+        check_options(base, hypotheses, "--base")
+        _check_provable(stated, certificate)
+        model = _model(
+            formulation=page,
+            nu=read_share(nu),
+            epsilon=accuracy,
+            eta=eta,
+            parameters=further or None,
+            base=base,
+            base_options=hypotheses or None,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            backend=backend,
+            random_state=random_state,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            probability=probability,
+            checkpoint=checkpoint,
+            verbose=True if sys.stderr.isatty() else _Told(stated),
+        )
+        if cluster is None:
+            table = load_table(data, label, weights, drop or (), zero_based, missing)
+            warn_of_unread(data, table.unread)
+            _check_certificate(certificate, table)
+            model.set_params(class_weight=read_class_weight(class_weight, table.labels))
+            fitted = _in_memory(model, table)
+            if table.zero_based is not None:
+                model.zero_based_ = table.zero_based
+            elif fitted.features:
+                # Keep the names even without a data frame, because predictions find their columns by them.
+                model.feature_names_in_ = np.array(fitted.features, dtype=object)
+            model.save(out)
+            if certificate is not None:
+                model.save_certificate(certificate, table.X, table.labels, table.c)
+        else:
+            with connected(cluster):
+                fitted = _on_cluster(model, data, label, weights, drop or (), missing)
+                model.save(out)
+    record = _record(model, fitted)
+    record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
+    if json:
+        typer.echo(json_text(record))
+    else:
+        output().print(_printed(record, list(map(gap_in_words, model.runs_))))
+    return 0 if record["reached"] else 1
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The facts about a fit other than its runs.
+
+    Attributes
+    ----------
+    features
+        Names of the features, () if the source has none.
+    classes
+        Number of examples by class.
+    right
+        Share of the examples that are predicted correctly.
+    seconds
+        Duration of the fit.
+    """
+
+    features: tuple[str, ...]
+    classes: dict[str, int]
+    right: float
+    seconds: float
+
+
+def _in_memory(model: Any, table: Table) -> _Fitted:
+    """Fit the classifier to a table."""
+    began = time.perf_counter()
+    _fit(model, table.name, table.X, table.labels, table.c)
+    seconds = time.perf_counter() - began
+    labels: Any = table.labels
+    classes = {str(label): int((labels == label).sum()) for label in model.classes_.tolist()}
+    return _Fitted(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
+
+
+def _on_cluster(
+    model: Any, data: str, label: str, weights: str | None, drop: Sequence[str], missing: Sequence[str] | None
+) -> _Fitted:
+    """Fit the classifier to parquet files on the workers of a cluster."""
+    from boostopt.cli.cluster_tables import counted
+    from boostopt.estimators.training.dask_collections import portable
+
+    def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return as_they_are(data, labels, len(labels), missing=missing)
+
+    its = ClusterTable.read(data, label, weights, drop, known, missing)
+    began = time.perf_counter()
+    _fit(model, data, its.table, its.label, its.weights)
+    seconds = time.perf_counter() - began
+    counts = counted(its.table, its.features, its.label, portable(model).predict)
+    classes = {str(name): counts[name][0] for name in model.classes_.tolist()}
+    right = sum(each for _, each in counts.values()) / sum(classes.values())
+    return _Fitted(its.features, classes, right, seconds)
+
+
+def _check_base(base: str) -> None:
+    """Raise OptionError, before the fit, for a class of hypotheses that a model file cannot hold."""
+    if base in BASES_IN_FILES or is_path(base):
+        return
+    if base in FITTED:
+        raise OptionError(
+            f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, classifiers "
+            "of scikit-learn that only pickle can store. Use another base, boost trees by "
+            "`boostopt boost --oracle tree`, or pass a tree in Python: "
+            "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
+        )
+    raise unknown_name("base", base, BASES_IN_FILES)
+
+
+def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
+    """Raise an error for a certificate that a file cannot state, whatever the data."""
+    if certificate is not None:
+        check_results(page.name, _of_class(page)[0], certificate)
+
+
+def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
+    """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
+    least = page.smallest()
+    goal = Goal.of(least.regularizer, least.edge_function, least.examples)
+    return goal, Goal.measure_of(goal)
+
+
+def _check_certificate(certificate: str | None, table: Table) -> None:
+    """Raise OptionError for a certificate of more than one run."""
+    classes = len(np.unique(np.asarray(table.labels)))
+    if certificate is not None and classes > 2:
+        raise OptionError(
+            f"--certificate proves one run, of two classes; got {classes} classes. In Python, "
+            "model.save_certificate(path, X, y, label=LABEL) saves the proof of each class."
+        )
+
+
+def _model(**parameters: Any) -> Any:
+    """Return the unfitted classifier."""
+    from boostopt.estimators import MarginBoostClassifier
+
+    return MarginBoostClassifier(**parameters)
+
+
+class _Told:
+    """Progress as lines on the standard error, with the class that is separated from the rest."""
+
+    def __init__(self, page: Formulation[Any]) -> None:
+        goal, self._measure = _of_class(page)
+        self._of_program = goal is None
+        self._lines: dict[Any, Lines] = {}
+
+    def __call__(self, label: Any, row: Row) -> None:
+        if label not in self._lines:
+            self._lines[label] = Lines(f"class {printable(str(label))}", self._of_program, self._measure)
+        self._lines[label](row)
+
+
+def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
+    """Fit the classifier; treat an exception of scikit-learn as any other error."""
+    try:
+        model.fit(X, y, c)
+    except BoostoptError:
+        raise
+    except ValueError as failure:  # for example, labels that are not classes
+        raise DataError(f"{name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
+    except KeyboardInterrupt:
+        stored = [path for path in _checkpoints(model) if os.path.exists(path)]
+        if stored:
+            typer.echo(f"{stored[0]} has the fit as it was stored last: the same command goes on.", err=True)
+        raise
+
+
+def _checkpoints(model: Any) -> list[str]:
+    """Return the files that a checkpoint may have been written to."""
+    return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
+
+
+def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
+    """Return the fit as plain values."""
+    classes: list[Any] = model.classes_.tolist()
+    certificates: list[Any] = [None] * len(model.runs_)
+    if model.runs_[0].problem.bounds_class:
+        certificates = [run.class_certificate for run in model.runs_]
+    labelled = classes[1:] if len(classes) == 2 else classes
+    record: dict[str, Any] = {
+        "formulation": model.runs_[0].problem.page.name,
+        "oracle": model.oracle_,
+        "nu": model.nu_ if "nu" in model.runs_[0].problem.page.parameters else None,
+        "nu_by_cross_validation": hasattr(model, "nus_"),
+        "epsilon": model.epsilon,
+        "reached": all(map(reached, model.runs_)),
+        "examples": sum(fitted.classes.values()),
+        "features": model.n_features_in_,
+        "classes": fitted.classes,
+        "runs": [
+            {
+                "class": label,
+                "what": certificate and certificate.what,
+                "lower": certificate and certificate.lower,
+                "upper": certificate and certificate.upper,
+                "gap": certificate and certificate.gap,
+                "within_epsilon": within_epsilon(run),
+                "rounds": run.rounds,
+                "hypotheses": int(np.count_nonzero(run.w)),
+                "reason": run.reason,
+            }
+            for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
+        ],
+    }
+    record["feature_importances"] = record["held_out_accuracy"] = None
+    if model.base in ("stump", "binned", "feature"):
+        names = fitted.features or [f"feature {j}" for j in range(model.n_features_in_)]
+        shares = model.feature_importances_
+        order = np.argsort(-shares, kind="stable").tolist()
+        record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
+    record["largest_weights"] = model.in_words(MOST_IMPORTANT)
+    if model.early_stopping:
+        scores = model.validation_score_ if len(model.runs_) > 1 else [model.validation_score_]
+        record["held_out_accuracy"] = [float(score[-1]) for score in scores]
+    return {**record, "training_accuracy": fitted.right, "seconds": fitted.seconds}
+
+
+def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
+    """Return the fit as tables for people."""
+    title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
+    table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("classes", Text(printable(", ".join(f"{name} ({n})" for name, n in record["classes"].items()))))
+    table.add_row("hypotheses", Text(record["oracle"]))
+    if record["nu"] is not None:
+        table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
+    for run, gap in zip(record["runs"], gaps, strict=True):
+        whose = printable(f" of {run['class']}") if len(gaps) > 1 else ""
+        bounds = "no bound of it is known" if run["lower"] is None else interval(run["lower"], run["upper"])
+        table.add_row(Text(f"best possible {run['what'] or 'value'}{whose}"), Text(bounds))
+        table.add_row("gap", gap)
+        hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
+        table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
+    if record["held_out_accuracy"] is not None:
+        table.add_row("accuracy, all examples", f"{record['training_accuracy']:.2%}")
+        table.add_row("accuracy, held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
+    else:
+        table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
+    table.add_row("largest weights", Text("\n".join(map(printable, record["largest_weights"]))))
+    shares = list((record["feature_importances"] or {}).items())[:MOST_IMPORTANT]
+    if shares:
+        table.add_row("features", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
+    table.add_row("seconds", f"{record['seconds']:.2f}")
+    table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
+    if record["certificate"] is not None:
+        table.add_row("certificate", Text(printable(record["certificate"])))
+    return table

@@ -1,0 +1,159 @@
+"""`boostopt new`: a starting file, which runs, passes its own test, and is yours to edit."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boostopt._utils.files import replace_file
+from boostopt.backends import AUTO, list_backends
+from boostopt.boosting.registry import PAGES
+from boostopt.cli.application import Commands, app, command, folded
+from boostopt.cli.oracle_options import TREE
+from boostopt.errors import DataError, OptionError, unknown_name
+from boostopt.estimators.training.hypothesis_classes import BASES
+from boostopt.oracles.hypothesis_state import kinds
+from boostopt.programs.catalogue import list_formulations
+
+NAME, CLASS = "new_name", "NewName"
+"""The placeholders for the name in a template, as it is and as the name of a class."""
+
+FORMS = {
+    "formula": "a sum over the examples from a text",
+    "cvxpy": "an expression that CVXPY can state",
+    "class": "closed forms: values, slopes, maximizers",
+}
+"""Ways to state a regularizer."""
+
+TRY = {
+    "regularizer": "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1",
+    "loss": "boostopt boost {file} --data breast_cancer --set l1=2 --epsilon 0.1",
+    "formulation": "boostopt boost {file} --data breast_cancer --nu 0.1 --set mu=0.1 --epsilon 0.1",
+    "oracle": "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1",
+    "backend": "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1",
+}
+"""A command that runs with the unedited new file."""
+
+Name = Annotated[str, typer.Argument(help="What it is called: a name in Python, my_entropy.")]
+Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
+
+new: typer.Typer = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Write a file to begin with: it runs, passes its own test, and is yours to edit.",
+)
+app.add_typer(new, name="new")
+
+
+@command("regularizer", new)
+def new_regularizer(
+    name: Name,
+    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(FORMS)}.")] = "formula",
+    folder: Folder = ".",
+) -> None:
+    """Write NAME.py, a function F of the example weights, as a formulation that every command takes.
+
+    --as formula: from a text; cvxpy: from an expression that CVXPY can state; class: from closed forms.
+
+    Example: boostopt new regularizer my_entropy --as class
+    """
+    if form not in FORMS:
+        raise unknown_name("way to state a regularizer", form, FORMS)
+    _write("regularizer", f"regularizer_{form}", name, folder)
+
+
+@command("loss", new)
+def new_loss(name: Name, folder: Folder = ".") -> None:
+    """Write NAME.py, a loss of the margins with a price of the hypothesis weights, as a formulation.
+
+    Example: boostopt new loss my_loss
+    """
+    _write("loss", "loss", name, folder)
+
+
+@command("formulation", new)
+def new_formulation(name: Name, folder: Folder = ".") -> None:
+    """Write NAME.py, a formulation with its parameters, its F and G, and its problems as printed.
+
+    Example: boostopt new formulation my_boost
+    """
+    _write("formulation", "formulation", name, folder)
+
+
+@command("oracle", new)
+def new_oracle(name: Name, folder: Folder = ".") -> None:
+    """Write NAME.py, a class of hypotheses with the search for the one that has the largest edge.
+
+    Example: boostopt new oracle my_stumps
+    """
+    _write("oracle", "oracle", name, folder)
+
+
+@command("backend", new)
+def new_backend(name: Name, folder: Folder = ".") -> None:
+    """Write NAME.py, a solver with the programs that it takes.
+
+    Example: boostopt new backend my_solver
+    """
+    _write("backend", "backend", name, folder)
+
+
+def _write(kind: str, template: str, name: str, folder: str) -> None:
+    """Write a template under a name, and print the next steps."""
+    text = (files("boostopt.cli.templates") / f"{template}.py").read_text(encoding="utf-8")
+    class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    path = Path(folder) / f"{name}.py"
+    _check_name(name, class_name, text)
+    _check_place(path)
+    _check_module(name)
+    replace_file(path, lambda file: file.write(text.replace(NAME, name).replace(CLASS, class_name).encode()))
+    typer.echo(f"written: {path}")
+    for line in (f"boostopt check {path}", f"pytest {path}", *folded(TRY[kind].format(file=path)).split("\n")):
+        typer.echo(f"  {line}")
+
+
+def _check_name(name: str, class_name: str, text: str) -> None:
+    """Raise OptionError for a name that is not valid in Python, or that boostopt or the file itself already uses."""
+    if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name) or keyword.issoftkeyword(name):
+        what = "a word of Python" if name.isidentifier() else "none"
+        raise OptionError(
+            f"expected a name in Python, of letters, digits and _; got {name!r}, which is {what}. Choose another, such "
+            "as my_entropy."
+        )
+    shipped = {*list_formulations(), *PAGES, *list_backends(), AUTO, *BASES, TREE, *kinds()}
+    if name.casefold() in shipped:
+        raise OptionError(f"expected a name of your own; boostopt itself has {name.casefold()!r}. Choose another.")
+    if {name, class_name} & _names(text):
+        raise OptionError(f"expected a name that the file has no other use for; got {name!r}. Choose another.")
+
+
+def _names(text: str) -> set[str]:
+    """Return the names that a template defines, imports or uses, except the inserted one."""
+    nodes = list(ast.walk(ast.parse(text)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.alias)}
+    return names - {NAME, CLASS}
+
+
+def _check_place(path: Path) -> None:
+    """Raise DataError if the folder does not exist, or the file already exists."""
+    if not path.parent.is_dir():
+        raise DataError(f"expected a folder to write {path.name} into; there is no folder {path.parent}. Make it.")
+    if path.exists():
+        raise DataError(f"expected a new file; {path} exists and is left as it is. Choose another name or folder.")
+
+
+def _check_module(name: str) -> None:
+    """Raise OptionError for the name of a module, because a file of that name would hide it."""
+    found = find_spec(name)
+    if found is not None and found.origin is not None:
+        raise OptionError(
+            f"expected a name that no module has; {name}.py would hide the module {name} of Python. Choose another."
+        )

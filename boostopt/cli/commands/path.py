@@ -1,0 +1,222 @@
+"""`boostopt path`: boosting at many values of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from boostopt._utils.formatting import counted, interval
+from boostopt._utils.progress_display import Words, live_line
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.regularization_path import RegularizationPath, path
+from boostopt.boosting.run.progress_line import words
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.trace import Row
+from boostopt.cli.application import command, output
+from boostopt.cli.option_groups import ClassOptions, FileOptions, RunOptions
+from boostopt.cli.option_parsing import read_counts, read_lists, read_numbers, total_count
+from boostopt.cli.option_types import Accuracy, Data, FormulationName, Picture, Seed, SetValues
+from boostopt.cli.run_output import (
+    check_outputs,
+    check_picture,
+    headline,
+    interrupted,
+    reached,
+    run_record,
+    save_picture,
+)
+from boostopt.comparison.rendering.console_tables import fitting, halved
+from boostopt.data.csv_tables import written_table
+from boostopt.errors import OptionError
+from boostopt.programs.identity import json_text
+
+FIELDS = ("lower", "upper", "gap")
+"""The columns of the certificate of a value, over the class or over the collected hypotheses."""
+
+COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
+"""The other columns of CSV."""
+
+
+@command("path")
+def path_command(
+    formulation: FormulationName,
+    data: Data,
+    *,
+    files: FileOptions,
+    nu: Annotated[
+        str | None, typer.Option(help="Values separated by commas: 0.1 is a fraction of the examples, 50 a number.")
+    ] = None,
+    eta: Annotated[str | None, typer.Option(help="Values separated by commas; one parameter may have several.")] = None,
+    epsilon: Accuracy = None,
+    set: SetValues = None,
+    hypotheses: ClassOptions,
+    random_state: Seed = 0,
+    how: RunOptions,
+    picture: Picture = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> int:
+    """Boost at many values of a parameter; each run starts from its neighbour's result and has its own certificate.
+
+    Limits apply to each run. Exit status 0: every run reached epsilon, as in `boostopt boost`; 1: some run did not;
+    130: one Ctrl-C; the command printed the values that were reached.
+
+    Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
+    """
+    if json and csv:
+        raise OptionError("--json and --csv exclude each other; choose one.")
+    with stdout_to_stderr():
+        check_outputs(data, picture)
+        check_picture(picture, "path_of_runs")
+        page, dataset = page_of(formulation), files.load(data)
+        oracle, d0 = hypotheses.over(dataset, random_state)
+        total = total_count(dataset, oracle.N)
+        counts = None if nu is None else read_counts(nu, total, oracle.N, page)
+        etas = None if eta is None else read_numbers(eta, "--eta")
+        values = _values(
+            {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]}, read_lists(set or [], page)
+        )
+        along = next(name for name, value in values.items() if isinstance(value, list))
+        asked = len(values[along])
+        first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
+        problem = how.problem(page, oracle, d0, first)
+        with live_line(page.name) as show:
+            line = None if show is None else _Line(along, asked, problem, show)
+            result = path(
+                page,
+                oracle,
+                **values,
+                each=partial(_said, along) if line is None else line.ends,
+                d0=d0,
+                backend=how.backend,
+                update=how.update,
+                options=how.record() if line is None else replace(how.record(), progress=line),
+            )
+    stopped = len(result) < asked or any(map(interrupted, result.runs))
+    try:
+        if picture is not None:
+            from boostopt.pictures import path_of_runs
+
+            save_picture(path_of_runs(result, names=dataset.features), picture)
+            typer.echo(f"saved: {picture}", err=True)
+    finally:
+        _print(result, total, json, csv)
+    if stopped:
+        typer.echo(f"interrupted: {len(result)} of {asked} values", err=True)
+        return 130
+    return 0 if all(map(reached, result.runs)) else 1
+
+
+def _values(options: dict[str, list[float] | None], further: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the parameters: a list for the one that the path goes along, and a number for each other one."""
+    own = {name: values for name, values in options.items() if values is not None}
+    for name, values in own.items():
+        if name in further:
+            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
+        if not values:
+            raise OptionError(f"--{name} takes values separated by commas; got none.")
+    lists = {**own, **further}
+    if not lists.keys() - {"epsilon"}:
+        raise OptionError(
+            "a path goes along values of a parameter; got none. Pass --nu 0.1,0.2 or --eta 10,100 or --set C=1,2,4."
+        )
+    several = [name for name, values in lists.items() if len(values) > 1]
+    if len(several) > 1:
+        raise OptionError(
+            f"a path goes along one parameter; got several values of {' and of '.join(several)}. Give one of them "
+            "alone several values."
+        )
+    along = several[0] if several else next(name for name in lists if name != "epsilon")
+    return {name: values if name == along else values[0] for name, values in lists.items()}
+
+
+@dataclass
+class _Line:
+    """Progress of a path in one line of a terminal: the current value, and the progress of its run."""
+
+    parameter: str
+    total: int
+    problem: Problem
+    show: Callable[[Words], None]
+    done: int = 0
+
+    def __call__(self, row: Row) -> None:
+        title = f"{self.parameter} {self.done + 1} of {self.total}"
+        of_program, measure = self.problem.goal is None, self.problem.measure
+        self.show(lambda width: words(title, row, width, of_program, measure))
+
+    def ends(self, value: float, run: Run) -> None:
+        """Go on to the next value; the table holds the result of this one."""
+        self.done += 1
+
+
+def _said(name: str, value: float, run: Run) -> None:
+    """Report the result of a value."""
+    rounds, weighted = counted(run.rounds, "round"), int(np.count_nonzero(run.w))
+    typer.echo(f"{name} = {value:g}: {rounds}, {counted(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True)
+
+
+def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
+    """Print the path."""
+    if json:
+        runs = [{result.parameter: value, **run_record(run)} for value, run in result]
+        typer.echo(json_text({"parameter": result.parameter, "runs": runs}))
+    elif csv:
+        typer.echo(_csv(result), nl=False)
+    else:
+        out = output()
+        # The least important parts are left out first.
+        layouts = [_table(result, total, dropped) for dropped in range(4)] + [_table(result, total, 3, halves=True)]
+        out.print(fitting(out, out.options, layouts))
+
+
+def _proved(run: Run) -> dict[str, Any]:
+    """Return the certificate over the class, or over the collected hypotheses if there is no soft margin."""
+    record = run_record(run)
+    return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
+
+
+def _csv(result: RegularizationPath) -> str:
+    """Return a header and a line for each value."""
+    names = [result.parameter, *FIELDS, *COLUMNS]
+    records = [
+        {result.parameter: value, **_proved(run), "seconds": seconds}
+        for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True)
+    ]
+    return written_table(names, ([record.get(name, "") for name in names] for record in records))
+
+
+def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
+    """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
+    goal, nu = result.runs[0].record.problem.goal is not None, result.parameter == "nu"
+    measures = sorted({run.record.problem.measure for run in result.runs})
+    over = (f"best {' or '.join(measures)}", "of the class") if goal else ("optimum over the", "hypotheses found")
+    title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
+    table = Table(title=Text(title, "bold"), title_justify="default")
+    for name in [result.parameter, *(["share"] if nu else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
+    table.add_column("gap", justify="right", no_wrap=True)
+    table.add_column("reached", justify="center", no_wrap=True)
+    last = ("rounds", "hypotheses", "seconds")
+    for name in last[: len(last) - dropped]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True):
+        proved = _proved(run)
+        done = Text("yes", "green") if proved["reached"] else Text("no", "red")
+        shares = [f"{value / total:.4g}"] if nu else []
+        words = interval(proved["lower"], proved["upper"])
+        rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - dropped]
+        table.add_row(
+            f"{value:g}", *shares, Text(halved(words) if halves else words), f"{proved['gap']:.1e}", done, *rest
+        )
+    return table

@@ -1,0 +1,192 @@
+"""`boostopt predict`: labels of new examples from a model file."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from boostopt._utils.files import replace_file
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt._utils.user_files import one_class
+from boostopt.cli.application import command, say
+from boostopt.cli.cluster_data import check_memory_alone, connected, predict_on_cluster
+from boostopt.cli.option_types import Label, PredictingCluster, ZeroBased
+from boostopt.cli.run_output import check_ending, check_outputs
+from boostopt.data.class_labels import match_classes
+from boostopt.data.csv_tables import written_table
+from boostopt.data.datasets import Table, has_indices, load_features
+from boostopt.errors import DataError, OptionError, listed
+from boostopt.oracles import Oracle
+
+NAMED = 6
+"""Number of columns that a warning names."""
+
+
+@command("predict")
+def predict_command(
+    model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
+    data: Annotated[
+        str,
+        typer.Option(
+            help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X, .parquet, a folder "
+            "of these or a pattern in quotes."
+        ),
+    ],
+    label: Label = "label",
+    zero_based: ZeroBased = None,
+    out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
+    base: Annotated[
+        str | None, typer.Option(help="File of the oracle, if the model was fitted to your own hypotheses.")
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add the probability of each class; needs `fit --probability`.")
+    ] = False,
+    cluster: PredictingCluster = None,
+) -> None:
+    """Predict the class of each row, as CSV with the header "prediction".
+
+    The command finds columns in any order by the names that the model was fitted to; others are left out with a
+    warning. The indices of svmlight text begin as those of the data that the model was fitted to. A label that a
+    spreadsheet would run as a formula gets an apostrophe before it. If the data contain the
+    classes, the accuracy is printed on the standard error. --scores adds a column score_CLASS for each class, or for
+    the second one of two classes: f(x) in [-1, 1], positive for that class.
+    --probabilities adds a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
+    with these columns.
+
+    Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
+    """
+    with stdout_to_stderr():
+        check_outputs(data, out if cluster is None else None)
+        if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
+            raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
+        check_ending("--out", out if cluster is None else None, ("CSV", ".csv", ".txt"))
+        if Path(model).is_file() and not zipfile.is_zipfile(model):
+            raise DataError(
+                f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
+                "Pass that file, or fit the model anew."
+            )
+        if base is not None:  # loading the file makes its hypotheses known
+            one_class(base, Oracle, "an oracle")
+        from boostopt.estimators import MarginBoostClassifier
+
+        fitted = MarginBoostClassifier.load(model)
+        names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
+        count: Any = vars(fitted)["n_features_in_"]
+        if probabilities and not hasattr(fitted, "predict_proba"):
+            raise OptionError(
+                f"--probabilities needs a model that has learned them; {model} has not. Fit it anew with "
+                "`boostopt fit --probability`."
+            )
+        wanted = partial(_columns, scores=scores, probabilities=probabilities)
+        _check_indices(model, vars(fitted).get("zero_based_"), zero_based)
+        if cluster is not None:
+            check_memory_alone(zero_based=zero_based)
+            _predict_on_cluster(cluster, fitted, data, names, count, label, wanted, out)
+            return
+        indices = zero_based
+        if zero_based is None and has_indices(data):
+            indices = vars(fitted).get("zero_based_")
+        table = load_features(data, names, count, label, indices)
+        _warn_of_extra(data, table.unread)
+        with warnings.catch_warnings():
+            # The columns were found by their names, but the array has no names.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            columns = wanted(fitted, table.X)
+    text = written_table(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        replace_file(Path(out), lambda file: file.write(text.encode()))
+        typer.echo(f"saved: {out}", err=True)
+    _say_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
+
+
+def _check_indices(path: str, of_model: bool | None, zero_based: bool | None) -> None:
+    """Raise OptionError if the indices of the data are said to begin otherwise than those of the training examples."""
+    if None not in (of_model, zero_based) and of_model != zero_based:
+        fitted, said = ("--zero-based", "--one-based") if of_model else ("--one-based", "--zero-based")
+        raise OptionError(
+            f"expected {fitted}, as in the data that {path} was fitted to; got {said}. Leave it out, write the indices "
+            f"anew, or fit the model with {said}."
+        )
+
+
+def _predict_on_cluster(
+    cluster: str,
+    model: Any,
+    data: str,
+    names: list[str],
+    count: int,
+    label: str,
+    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]],
+    out: str | None,
+) -> None:
+    """Write predictions into a folder of parquet files on the workers of a cluster."""
+    from boostopt.estimators.training.dask_collections import portable
+
+    if out is None:
+        raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
+    light = portable(model)
+    vars(light).pop("feature_names_in_", None)  # the columns are already found by their names
+    with connected(cluster):
+        unread = predict_on_cluster(data, names, count, label, partial(_of_finite, wanted, light), out)
+    _warn_of_extra(data, unread)
+    typer.echo(f"saved: {out}", err=True)
+
+
+def _of_finite(
+    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
+) -> dict[str, npt.NDArray[Any]]:
+    """Return the requested predictions for rows that no reader has checked."""
+    if not np.isfinite(X).all():
+        j = int(np.argwhere(~np.isfinite(X))[0, 1])
+        raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
+    return wanted(model, X)
+
+
+def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
+    """Return predictions, values of the decision function and probabilities, by their column names in files."""
+    classes = model.classes_.tolist()
+    found = {"prediction": model.predict(X)}
+    if scores:
+        f = model.decision_function(X)
+        columns = f.reshape(len(f), -1).T  # with two classes, only for the second one
+        found |= {f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)}
+    if probabilities:
+        columns = model.predict_proba(X).T
+        found |= {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
+    return found
+
+
+def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
+    """Warn about the columns that are left out."""
+    if unread:
+        more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
+        named = listed(unread[:NAMED]) + more
+        say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
+
+
+def _say_accuracy(table: Table, classes: list[Any], predictions: list[Any]) -> None:
+    """Report how many predictions are right, if the data hold labels; they are read as the classes of the model are."""
+    if table.labels is None:
+        return
+    labels = match_classes(table.name, table.labels, classes)
+    labelled = [(label, said) for label, said in zip(labels, predictions, strict=True) if label is not None]
+    if not labelled:
+        return
+    strange = sorted({str(label) for label, _ in labelled if label not in classes})
+    if strange:
+        say(f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.")
+    if missing := len(labels) - len(labelled):
+        say(f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count.")
+    right = sum(label == said for label, said in labelled)
+    typer.echo(f"accuracy {right / len(labelled):.4f}: {right} of {len(labelled)} rows are right", err=True)

@@ -1,0 +1,216 @@
+"""`boostopt verify`: a certificate file against the data."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from boostopt._utils.files import Keys, lack_of
+from boostopt._utils.formatting import interval
+from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.cli.application import command, output
+from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
+from boostopt.cli.option_parsing import read_class_weight
+from boostopt.cli.option_types import DEFAULT_HYPOTHESES, ClassWeight, Data
+from boostopt.cli.oracle_options import TREE
+from boostopt.data.datasets import Dataset
+from boostopt.errors import DataError, OptionError, listed_briefly
+from boostopt.oracles import Oracle
+from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.identity import json_text
+from boostopt.programs.parameters import typical
+from boostopt.verification import Verification
+from boostopt.verification.verify import CertificateFile
+
+FEW = 1e-12
+"""A share nu that is less than one example: a fit scales weights below 1 then."""
+
+VERIFICATION = Keys(
+    Verification,
+    {
+        "accepted": "accepted",
+        "reason": "reason",
+        "formulation": "formulation",
+        "parameters": "parameters",
+        "outcome": "outcome",
+        "lower": "lower",
+        "upper": "upper",
+        "fractions": "fractions",
+        "claimed": "claimed",
+        "verdict": "verdict",
+        "what": "what",
+    },
+)
+"""Keys of the verdict as JSON."""
+
+
+@command("verify")
+def verify_command(
+    certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
+    data: Data,
+    *,
+    files: FileOptions,
+    draw: ColumnOptions,
+    hypotheses: ClassOptions,
+    classifier: Annotated[
+        bool,
+        typer.Option(
+            "--classifier",
+            help="It is the proof of a fit: equal examples are one where the page allows it, constants belong to it.",
+        ),
+    ] = False,
+    class_weight: ClassWeight = None,
+    page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Recompute every bound of a certificate file from the data: accepted, or rejected with the reason.
+
+    No solver runs, and the command trusts nothing in the file. It checks the certificate of a run against the class of
+    its oracle, with one call of the oracle.
+
+    Example: boostopt verify certificate.json --data instance.npz --exact
+    """
+    with stdout_to_stderr():
+        if not os.path.isfile(certificate):
+            raise DataError(f"expected a certificate file; {lack_of(certificate)}")
+        if zipfile.is_zipfile(certificate):
+            raise DataError(
+                f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
+                "answer. Certificates are written by `boostopt fit --certificate`, `boostopt boost --certificate` and "
+                "`boostopt certify --save`."
+            )
+        if class_weight is not None and not classifier:
+            raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
+        own = None if page is None else get_formulation(page)
+        file = CertificateFile.load(certificate)
+        dataset = files.load(data).in_order(file.features)
+        weights = _class_weight(class_weight, dataset)
+        if file.subject == "class":
+            arguments = dataset, hypotheses, draw.random_state, weights, own
+            oracle = _class_of(classifier, *arguments)
+            total = oracle.total
+            verification = file.verify(oracle, formulation=own, exact=exact)
+            if not verification and classifier:
+                scaled = _class_of_fit(dataset, hypotheses, weights, own, FEW)
+                if scaled.digest != oracle.digest:
+                    verification = file.verify(scaled, formulation=own, exact=exact) or verification
+            if not verification and dataset.X is not None and hypotheses.oracle != TREE:
+                other = file.verify(_class_of(not classifier, *arguments), formulation=own)
+                verification = replace(verification, reason=verification.reason + _hint(other, classifier))
+        else:
+            U = draw.margin_matrix(dataset)
+            c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
+            total, d0 = float(c.sum()), c / c.sum() if dataset.d0 is None else dataset.d0
+            verification = file.verify(U, c=c, d0=d0, formulation=own, exact=exact)
+            if not verification and dataset.X is not None and draw.hypotheses == DEFAULT_HYPOTHESES:
+                # Proofs of older versions are of random stumps, which their commands drew without being asked.
+                drawn = replace(draw, hypotheses="random").margin_matrix(dataset)
+                verification = file.verify(drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
+        if not verification:
+            verification = replace(verification, reason=verification.reason + _other_names(file.features, dataset))
+    if json:
+        typer.echo(json_text(VERIFICATION.to_file(verification)))
+    else:
+        output().print(_table(certificate, verification, total))
+    return 0 if verification else 1
+
+
+def _class_weight(text: str | None, dataset: Dataset) -> Any:
+    """Return class weights by the labels -1 and 1, which stand for the classes of the file."""
+    weights = read_class_weight(text, np.array(dataset.classes))
+    if not isinstance(weights, dict):
+        return weights
+    return {label: weights[name] for label, name in zip((-1, 1), dataset.classes, strict=True) if name in weights}
+
+
+def _class_of(
+    classifier: bool,
+    dataset: Dataset,
+    hypotheses: ClassOptions,
+    random_state: int,
+    class_weight: Any,
+    page: Formulation[Any] | None,
+) -> Oracle:
+    """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
+    if classifier:
+        return _class_of_fit(dataset, hypotheses, class_weight, page)
+    return hypotheses.over(dataset, random_state)[0]
+
+
+def _hint(other: Verification, classifier: bool) -> str:
+    """Return the advice if the certificate is accepted for the other class that the same options name."""
+    if not other:
+        return ""
+    return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
+
+
+def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
+    """Return the names of features by which the columns of a table could not be found, and the advice."""
+    missing = [name for name in names if name not in dataset.features]
+    if not missing or not dataset.features:
+        return ""
+    others = [name for name in dataset.features if name not in names]
+    has = f", and has {listed_briefly(others)}" if others else ""
+    return (
+        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {listed_briefly(missing)}{has}. Pass "
+        "a table with the columns of the certificate, in any order"
+    )
+
+
+def _class_of_fit(
+    dataset: Dataset, hypotheses: ClassOptions, class_weight: Any, page: Formulation[Any] | None, nu: float = 1.0
+) -> Oracle:
+    """Return the class of hypotheses of `boostopt fit`; of its parameters, only a tiny nu changes the multiplicities.
+
+    Raises
+    ------
+    OptionError
+        The data are margins instead of examples, or there is no such class or option.
+    """
+    from boostopt.estimators import MarginBoostClassifier
+    from boostopt.estimators.training.binary_fit import OWN
+
+    if dataset.X is None:
+        raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
+    N, required = int(dataset.X.shape[0]), {} if page is None else page.parameters
+    model = MarginBoostClassifier(
+        default_formulation() if page is None else page,
+        nu=nu,
+        parameters={name: typical(its.domain, N) for name, its in required.items() if its.required and name not in OWN},
+        base=hypotheses.oracle or "stump",
+        base_options=hypotheses.options or None,
+        reflexive=hypotheses.reflexive is not False,
+        class_weight=class_weight,
+    )
+    return model.class_of(dataset.X, dataset.y, dataset.c)
+
+
+def _table(path: str, verification: Verification, total: float) -> Table:
+    """Return the verdict, the claims of the file and the parts that were proved; `total` is the weight of all data."""
+    v = verification
+    table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("verdict", Text("accepted" if v else "rejected", style="bold green" if v else "bold red"))
+    table.add_row("reason", Text(v.reason))
+    if v.formulation:
+        parameters = v.parameters or {}
+        settings = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        share = f", nu is {parameters['nu'] / total:.4g} of all weight" if v and "nu" in parameters else ""
+        table.add_row("formulation", Text(f"{v.formulation}({settings}){share}"))
+    if v.outcome == "solved":
+        table.add_row("claimed", Text(interval(*v.claimed)))
+    if v and v.outcome == "solved":
+        table.add_row("recomputed", Text(interval(v.lower, v.upper)))
+    if v.outcome == "infeasible":
+        table.add_row("claimed", Text("there is no optimum: no d keeps the edges within their limits"))
+    return table

@@ -1,0 +1,236 @@
+"""The meaning of the words of options: counts, shares, settings, names, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from boostopt.backends.profiles import PROFILES
+from boostopt.boosting.column_count import AUTO
+from boostopt.boosting.registry import PAGES
+from boostopt.cli.option_types import DEFAULT_TOL, asked_for
+from boostopt.comparison.benchmark import GAPS
+from boostopt.data.datasets import Dataset
+from boostopt.errors import OptionError, unknown_name
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import COUNT, scaling_advice, smallest_fraction
+
+FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+"""Words that set a flag."""
+
+
+def total_count(dataset: Dataset, N: int) -> float:
+    """Return the sum of c; c is 1 for each of N examples if the data have no c."""
+    return float(N) if dataset.c is None else float(dataset.c.sum(dtype=float))
+
+
+HOW_TO_PASS = {
+    "nu": "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)",
+    "eta": "--eta 100",
+    "epsilon": "--epsilon 0.01",
+}
+"""Examples of parameters with an option of their own."""
+
+
+def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()) -> None:
+    """Raise OptionError for a parameter that a formulation needs, but neither the user nor boosting sets."""
+    for name, known in page.parameters.items():
+        if known.required and given.get(name) is None and name not in set_anew:
+            how = HOW_TO_PASS.get(name, f"--set {name}=NUMBER")
+            raise OptionError(
+                f"{page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
+                + ("Bind it in Python: no option takes them." if known.domain.kind == "per example" else f"Pass {how}.")
+            )
+
+
+def read_count(text: str, total: float, N: int, page: Formulation[Any]) -> float:
+    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples.
+
+    Parameters
+    ----------
+    text
+        The number as typed.
+    total, N
+        The sum of c, and the number of examples.
+    page
+        The formulation.
+
+    Raises
+    ------
+    OptionError
+        The text is not a number, or a fraction of the sum of c is outside (0, 1] or less than one example.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise OptionError(f"--nu must be a number; got {text!r}.") from None
+    if "." not in text and value.is_integer():
+        return value
+    if not 0.0 < value <= 1.0:
+        raise OptionError(
+            f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
+            "Omit the point to give a number of examples; use --set nu=... for a number that is not whole."
+        )
+    known = page.parameters.get("nu")
+    if known is not None and known.domain is COUNT and total > 0 and value * total < 1:
+        advice = scaling_advice(total, N) or f" The smallest fraction is {smallest_fraction(total):.4g}."
+        raise OptionError(
+            f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
+            f"{text} of it is {value * total:.10g}, and nu must be at least 1.{advice}"
+        )
+    return value * total
+
+
+def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
+    """Read name=value for a parameter of the formulation, but not for c and d0, which come with the data."""
+    name, _, value = text.partition("=")
+    if name.strip() not in page.parameters:
+        raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
+    try:
+        word = value.strip().lower()
+        return name.strip(), FLAGS[word] if word in FLAGS else float(value)
+    except ValueError:
+        raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
+
+
+def read_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[float]]:
+    """Read name=value or name=value,value for parameters of the formulation, each given once."""
+    read = dict[str, list[float]]()
+    for text in settings:
+        name, _, values = text.partition("=")
+        if name.strip() in read:
+            raise OptionError(f"--set names a parameter twice: {', '.join(settings)}.")
+        parts = [read_setting(f"{name}={value}", page)[1] for value in values.split(",")]
+        read[name.strip()] = parts
+    return read
+
+
+def read_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
+    """Return class weights in the form that the classifier takes."""
+    if text is None or text.strip() == "balanced":
+        return None if text is None else "balanced"
+    classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
+    weights: dict[Any, float] = {}
+    for pair in read_names(text) or []:
+        name, _, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            number = float(value) if name else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
+        if name not in classes:
+            raise unknown_name("class", name, classes)
+        weights[classes[name]] = number
+    if not weights:
+        raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
+    return weights
+
+
+def read_names(text: str | None) -> list[str] | None:
+    """Split a text at commas; None stays None."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_formulation(name: str) -> Formulation[Any]:
+    """Return the page of a formulation.
+
+    Raises
+    ------
+    OptionError
+        The name is unknown, or names a booster, which has no program to solve.
+    """
+    typed = name.strip().lower()
+    if typed in PAGES and typed not in list_formulations():
+        raise OptionError(
+            f"expected a formulation, which states a program; got {name!r}, a booster, which states none. Run it by "
+            f"`boostopt boost {typed}` or `boostopt fit --formulation {typed}`."
+        )
+    return get_formulation(name)
+
+
+def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
+    """Return the gaps to reach or the names of profiles: the given ones, all four gaps, or the one of --tol."""
+    if profiles is None:
+        return [tol]
+    if tol != DEFAULT_TOL:
+        raise OptionError("--tol and --profiles exclude each other; choose one.")
+    if profiles.strip() == "all":
+        return [*GAPS]
+    try:
+        return [asked_for(word) for word in read_names(profiles) or []]
+    except typer.BadParameter:
+        raise OptionError(
+            f"--profiles takes gaps, or names of {', '.join(PROFILES)}, separated by commas, or all; got {profiles!r}."
+        ) from None
+
+
+def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Return options by backend and name, from texts such as cvxpy:scs.max_iters=500."""
+    options: dict[str, dict[str, Any]] = {}
+    for name, value in read_options(texts, "--option").items():
+        backend, point, option = name.partition(".")
+        if not (backend and point and option):
+            raise OptionError(f"--option takes backend.name=value, such as cvxpy:scs.max_iters=500; got {name!r}.")
+        options.setdefault(backend, {})[option] = value
+    return options
+
+
+def _between_commas(text: str) -> list[str]:
+    """Split a text at commas; a missing part is "", and a text of commas alone gives nothing."""
+    words = [word.strip() for word in text.split(",")]
+    return words if any(words) else []
+
+
+def read_counts(text: str, total: float, N: int, page: Formulation[Any]) -> list[float]:
+    """Return several values of nu, each read like a single one."""
+    return [read_count(word, total, N, page) for word in _between_commas(text)]
+
+
+def read_numbers(text: str, flag: str) -> list[float]:
+    """Return numbers separated by commas."""
+    try:
+        return [float(word) for word in _between_commas(text)]
+    except ValueError:
+        raise OptionError(f"{flag} takes numbers separated by commas; got {text!r}.") from None
+
+
+def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
+    """Return options by name: whole numbers, numbers, flags or words."""
+    options: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise OptionError(f"{flag} takes name=value; got {text!r}.")
+        if name in options:
+            raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}.")
+        options[name] = _read_value(value)
+    return options
+
+
+def _read_value(text: str) -> Any:
+    """Return a whole number, a number, a flag, or the word itself."""
+    if text.lower() in FLAGS:
+        return bool(FLAGS[text.lower()])
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def read_share(text: str) -> float | int | str:
+    """Read the nu of a classifier: with a decimal point a share, otherwise a number of examples; or "auto"."""
+    if text.strip() == AUTO:
+        return AUTO
+    try:
+        value = float(text)
+    except ValueError:
+        raise OptionError(f"--nu must be a number, or {AUTO}; got {text!r}.") from None
+    return int(value) if "." not in text and value.is_integer() else value

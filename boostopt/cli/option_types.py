@@ -1,0 +1,206 @@
+"""The options of the commands: types, names and help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from boostopt.backends.profiles import CERTIFIED, PROFILES
+from boostopt.boosting.column_count import AUTO
+from boostopt.boosting.column_count import ColumnsPerRound as ColumnsOfRound
+
+DEFAULT_COLUMNS = 100
+DEFAULT_HYPOTHESES = "boosted"
+DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_TOL = 1e-8
+DEFAULT_REPEATS = 3
+
+
+def number(text: Any) -> float:
+    """Read a number of the command line."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number; got {text!r}.") from None
+
+
+def asked_for(text: Any) -> float | str:
+    """Read a gap, or the name of a profile, of the command line."""
+    word = str(text).strip()
+    if word in (*PROFILES, CERTIFIED):
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        profiles = ", ".join((*PROFILES, CERTIFIED))
+        raise typer.BadParameter(f"expected a number, or how solvers are asked: {profiles}; got {text!r}.") from None
+
+
+def whole_number(text: Any) -> int:
+    """Read a whole number of the command line."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a whole number; got {text!r}.") from None
+
+
+def count(text: Any) -> int:
+    """Read a number of columns of the command line."""
+    columns = whole_number(text)
+    if columns < 1:
+        raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
+    return columns
+
+
+def count_or_auto(text: Any) -> ColumnsOfRound:
+    """Read a number of columns of the command line, or "auto"."""
+    if str(text).strip() == AUTO:
+        return AUTO
+    try:
+        return count(text)
+    except typer.BadParameter:
+        raise typer.BadParameter(f"expected {AUTO}, or a whole number of at least 1; got {str(text)!r}.") from None
+
+
+# The error of typer itself does not show the invalid value.
+NUMBER: dict[str, Any] = {"parser": number, "metavar": "<float>"}
+WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
+AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
+
+DATA_HELP = (
+    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U, "
+    ".parquet, a folder of these or a pattern in quotes."
+)
+BACKEND_HELP = "The solver of the programs, by name or as the file of a backend; auto chooses."
+
+FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
+Data = Annotated[str, typer.Option(help=DATA_HELP)]
+Label = Annotated[str, typer.Option(help="Column of a CSV or parquet file that holds the class.")]
+Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
+Weights = Annotated[
+    str | None, typer.Option(help="Column of a CSV or parquet file that holds the examples' weights c.")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of a CSV or parquet file that are not features: id,date. Repeat it for names with commas."
+    ),
+]
+ZeroBased = Annotated[
+    bool | None,
+    typer.Option(
+        "--zero-based/--one-based",
+        help="Whether the index of the first feature in svmlight text is 0 or 1; 0 only if it occurs, if left out.",
+    ),
+]
+MissingValues = Annotated[
+    str | None,
+    typer.Option(
+        help="Spellings of a missing label, separated by commas; '' for none but a blank. If left out: NA, N/A, null, "
+        "None, nan, ? and the like, in any case."
+    ),
+]
+Nu = Annotated[
+    str | None,
+    typer.Option(help="0.1 is a fraction of the examples, 50 a number of them; 1 is one example, 1.0 all of them."),
+]
+Eta = Annotated[
+    float | None, typer.Option(**NUMBER, help="Inverse strength of the entropy; the default follows from epsilon.")
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        **NUMBER,
+        help="Accuracy of the soft margin that eta is chosen for; a program with its own eta, or without any, does not "
+        "depend on it.",
+    ),
+]
+Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
+SetValues = Annotated[
+    list[str] | None,
+    typer.Option(help="A further parameter of the formulation, as name=value, or as name=1,2,4 to go along it."),
+]
+SetOrFolder = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A further parameter of the formulation, as name=value. Without a formulation: the folder that the "
+        "standard set of programs is written to."
+    ),
+]
+Columns = Annotated[int, typer.Option(**AT_LEAST_ONE, help="Number of decision stumps as hypotheses.")]
+Hypotheses = Annotated[
+    str,
+    typer.Option(help="boosted: AdaBoost chooses the stumps; random: stumps with their negations, drawn at random."),
+]
+RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of the stumps.")]
+Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |lower|, |upper|).")]
+
+
+Oracle = Annotated[
+    str | None,
+    typer.Option(
+        help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf, tree or the "
+        "file of an oracle; not for data with U."
+    ),
+]
+OracleOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of that class, as name=value: kernel=rbf, gamma=0.5, max_depth=2, ..."),
+]
+Reflexive = Annotated[
+    bool | None, typer.Option("--reflexive/--no-reflexive", help="Whether negations belong to the class.")
+]
+Accuracy = Annotated[
+    float | None,
+    typer.Option("--epsilon", **NUMBER, help="Accuracy of the soft margin at which boosting stops; 0.01 if left out."),
+]
+Update = Annotated[
+    str | None,
+    typer.Option(
+        help="How weights move: total, newton, step, line_search, pairwise, blended_pairwise, program or mlpboost; the "
+        "formulation's own."
+    ),
+]
+Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
+ColumnsPerRound = Annotated[
+    Any,
+    typer.Option(
+        "--columns-per-round",
+        parser=count_or_auto,
+        metavar="<int|auto>",
+        help="Hypotheses added per round; auto chooses by the seconds of oracle and solve.",
+    ),
+]
+MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")]
+TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Time limit of a run, in seconds.")]
+Seed = Annotated[int, typer.Option("--random-state", **WHOLE_NUMBER, help="Seed of random hypotheses: rbf, tree.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Boost on the workers of the Dask scheduler at this address, host:port, or on local workers, one process "
+        "per core. The data must be parquet files, and the hypotheses binned."
+    ),
+]
+PredictingCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Predict rows of parquet files on the workers of the Dask scheduler at this address, host:port, or on "
+        "local ones.",
+    ),
+]
+ClassWeight = Annotated[
+    str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
+]
+Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
+
+
+NuOfFit = Annotated[
+    str,
+    typer.Option(
+        "--nu",
+        help="0.1 is a share of the weight of the examples, 50 a number of them; 1 is one example, 1.0 all of them; "
+        "auto chooses by cross-validation.",
+    ),
+]

@@ -1,0 +1,91 @@
+"""The class of hypotheses named on the command line, as an oracle over a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.user_files import is_path
+from boostopt.data.datasets import Dataset
+from boostopt.errors import OptionError, needed, unknown_name
+from boostopt.oracles import GivenMargins, Oracle
+
+TREE = "tree"
+"""The class of decision trees, which scikit-learn fits."""
+
+TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
+"""Its options."""
+
+DEPTH = 3
+"""The defaults of trees."""
+
+
+def oracle_of_data(
+    dataset: Dataset, name: str | None, options: dict[str, Any], reflexive: bool | None, random_state: int
+) -> tuple[Oracle, Any]:
+    """Return the oracle of a data set, and the reference distribution of the examples that count.
+
+    Raises
+    ------
+    OptionError
+        There is no such class, file or option, or the data are a margin matrix, whose columns are the class.
+    """
+    d0 = dataset.d0
+    if d0 is not None and dataset.c is not None:
+        d0 = d0[dataset.c > 0]
+    if dataset.U is not None:
+        if name is not None or options:
+            raise OptionError(
+                f"{dataset.name} holds U, whose columns are the class of hypotheses; got an oracle or its options. "
+                "Leave out --oracle and --option, or pass data with X and y."
+            )
+        return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
+    from boostopt.estimators.training.hypothesis_classes import BASES, oracle_of
+
+    if name is not None and name not in (*BASES, TREE) and not is_path(name):
+        raise unknown_name("oracle", name, (*BASES, TREE))
+    check_options(name or "stump", options, "--oracle")
+    base = _tree(options) if name == TREE else name or "stump"
+    rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
+    y = needed(dataset.y, "a data set with classes")
+    c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
+    return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
+
+
+def _tree(options: dict[str, Any]) -> Any:
+    """Return an unfitted decision tree."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    chosen = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
+    settings: dict[str, Any] = {"max_depth": DEPTH, **chosen}
+    tree = DecisionTreeClassifier(**settings)
+    try:
+        tree.fit([[0.0], [1.0]], [0, 1])  # it does not check its parameters before the fit
+    except ValueError as failure:
+        reason = str(failure).splitlines()[0].rstrip(".")
+        raise OptionError(f"--option of a tree: {reason}. Correct the option, or leave it out.") from None
+    return tree
+
+
+def check_options(kind: str, options: Iterable[str], flag: str) -> None:
+    """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
+    from boostopt.estimators.training.hypothesis_classes import BASES
+
+    if is_path(kind):  # the user's own class checks its arguments itself
+        return
+
+    for name in options:
+        if name not in _options_of(kind):
+            having = [other for other in (*BASES, TREE) if name in _options_of(other)]
+            hint = f" It is an option of {' and '.join(having)}: pass {flag} {having[0]}." if having else ""
+            raise OptionError(f"{unknown_name(f'option of {kind}', name, _options_of(kind))}{hint}")
+
+
+def _options_of(kind: str) -> list[str]:
+    """Return the names of the options of a class of hypotheses."""
+    from boostopt import oracles
+    from boostopt.estimators.training.hypothesis_classes import BASES, options_of
+
+    return list(TREE_OPTIONS) if kind == TREE else options_of(getattr(oracles, BASES[kind]))

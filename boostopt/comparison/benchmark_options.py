@@ -1,0 +1,133 @@
+"""The options of a comparison and of a benchmark other than programs, backends and accuracies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from boostopt._utils.validation import (
+    choice,
+    file_path,
+    flag,
+    flag_or_function,
+    instance,
+    names,
+    optional,
+    seconds,
+    seed,
+    whole,
+)
+from boostopt.comparison.provenance import Origin, check_origin
+from boostopt.comparison.solve_record import Row
+from boostopt.errors import unknown_name
+
+WARM_UPS = ("program", "smallest", "none")
+"""The choices of solves that are not counted; the first is the default."""
+
+THREADS = "Pass how many threads each solve may have, or None."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The keywords of `compare`, which explains them."""
+
+    forms: Sequence[str] | None = None
+    isolate: bool = False
+    threads: int | None = None
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Convert each option to its type, or refuse it."""
+        for name, value in self._read().items():
+            object.__setattr__(self, name, value)
+
+    def _read(self) -> dict[str, Any]:
+        return {
+            "forms": optional(names, "forms", self.forms),
+            "isolate": flag("isolate", self.isolate),
+            "threads": None if self.threads is None else whole("threads", self.threads, 1, advice=THREADS),
+            "origin": None if self.origin is None else check_origin(self.origin),
+        }
+
+
+def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
+    """Return the options of a comparison given by name."""
+    _check_names("compare", keywords, CompareOptions)
+    return CompareOptions(**keywords)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions(CompareOptions):
+    """The options of a benchmark. `benchmark` takes the whole record as `options`, or single fields by name.
+
+    Attributes
+    ----------
+    time_limit
+        Seconds for each solve; None for no limit. Solvers that may exceed the limit are run as with `isolate`.
+    forms, isolate, threads
+        As in `compare`.
+    resume
+        A file of JSON lines to which every finished run is appended. If the file already holds a run of the same
+        program, options and versions, that run is not repeated.
+    budget
+        Seconds after which no further run starts. The remaining runs are "not run: no time left", and a later call can
+        resume them.
+    any_version
+        Whether finished runs of other versions of boostopt count as well; each run names its version.
+    warm_up
+        The solve that each backend makes first in each process, and that is not counted: of each "program"; of the
+        "smallest" program of its formulation, which costs almost nothing and loads the same libraries; or "none".
+    random_state
+        Seed of the order of the solves.
+    progress
+        Whether stderr shows the progress: one line with the estimated remaining time on a terminal, at most one line a
+        second in a file. Or a function, which is called after each run with the number of finished runs, the number of
+        all runs, and the run.
+    origin
+        The origin to record: command, date, data. By default only the installed versions are recorded.
+    solver_options
+        Solver options for each backend by its name, as `options` of `compare`.
+
+    Raises
+    ------
+    OptionError
+        An option is out of range.
+    """
+
+    time_limit: float | None = None
+    resume: str | os.PathLike[str] | None = None
+    budget: float | None = None
+    any_version: bool = False
+    warm_up: str = WARM_UPS[0]
+    random_state: int = 0
+    progress: bool | Callable[[int, int, Row], None] = False
+    solver_options: Mapping[str, Mapping[str, Any]] | None = None
+
+    def _read(self) -> dict[str, Any]:
+        return {
+            **super()._read(),
+            "time_limit": seconds("time_limit", self.time_limit),
+            "resume": optional(file_path, "resume", self.resume),
+            "budget": seconds("budget", self.budget),
+            "any_version": flag("any_version", self.any_version),
+            "warm_up": choice("warm-up", self.warm_up, WARM_UPS),
+            "random_state": seed("random_state", self.random_state),
+            "progress": flag_or_function("progress", self.progress),
+        }
+
+
+def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
+    """Return the record of options, with the fields that were given by name in place of its own."""
+    _check_names("benchmark", keywords, BenchmarkOptions)
+    whole = BenchmarkOptions() if options is None else options
+    advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
+    return replace(instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
+
+
+def _check_names(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:
+    """Raise OptionError for a keyword that is no field of a record."""
+    known = tuple(field.name for field in fields(record))
+    for name in keywords.keys() - known:
+        raise unknown_name(f"option of {function}", name, known)

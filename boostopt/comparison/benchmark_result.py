@@ -1,0 +1,292 @@
+"""The result of a benchmark: all runs, and the scores, means and reports computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from boostopt._utils.data_frames import data_frame
+from boostopt._utils.environment import machine_in_words
+from boostopt._utils.files import Keys
+from boostopt._utils.formatting import as_text, html_table
+from boostopt._utils.validation import optional, text
+from boostopt.backends.profiles import asked_by_name
+from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
+from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
+from boostopt.comparison.provenance import Origin
+from boostopt.comparison.rendering.phrases import asked_for, together, trivial_bounds, verdict
+from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
+from boostopt.comparison.solve_record import Result, Row
+from boostopt.programs.identity import json_text, plain, table_of_records
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a benchmark.
+
+    Attributes
+    ----------
+    profiles
+        The scaled gaps asked for, each in a solve of its own.
+    repeats
+        Measured solves of each cell. Before them, each backend solves each program once without being counted.
+    time_limit
+        Seconds for each solve; None for no limit.
+    isolate
+        Whether each backend ran in a process of its own.
+    seed
+        Seed of the order of the solves.
+    asked
+        Names of the profiles by which the solvers were asked; empty if gaps were to be reached.
+    threads
+        Threads of each solve; None if the caller did not set them.
+    """
+
+    profiles: Fractions
+    repeats: Count
+    time_limit: Seconds | None
+    isolate: Flag
+    seed: Count
+    asked: Texts = ()
+    threads: Count | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", tuple(self.asked))
+
+    def record(self) -> dict[str, Any]:
+        """Return the settings as plain values; profiles and threads only if they are set."""
+        return {
+            name: value for name, value in SETTINGS.to_file(self).items() if name not in ("asked", "threads") or value
+        }
+
+
+SETTINGS = Keys(
+    Settings,
+    {
+        "profiles": "profiles",
+        "repeats": "repeats",
+        "time_limit": "time_limit",
+        "isolate": "isolate",
+        "seed": "seed",
+        "asked": "asked",
+        "threads": "threads",
+    },
+)
+"""Keys of the settings."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """All runs, and the results that follow from them.
+
+    Attributes
+    ----------
+    programs
+        The programs by label: facts, digest, and under "about" the description that `describe` returns.
+    settings
+        The settings of the measurement.
+    machine, boostopt
+        The machine, and the version of this package.
+    runs
+        One for each program, backend, tolerance and repeat.
+    origin
+        The origin of the result: command, date, data and versions.
+    """
+
+    programs: Mapping[str, Mapping[str, Any]]
+    settings: Settings
+    machine: Mapping[str, Any]
+    boostopt: str
+    runs: tuple[Row, ...]
+    origin: Origin = field(default_factory=Origin)
+
+    def __str__(self) -> str:
+        """Return the tables as the command line prints them."""
+        return as_text(self.table())
+
+    def table(self) -> Any:
+        """Return the tables for rich's consoles."""
+        from boostopt.comparison.rendering.console_benchmark_tables import BenchmarkTable
+
+        by_program = {label: [run for run in self.runs if run.program == label] for label in self.programs}
+        return BenchmarkTable(
+            tuple(self.programs),
+            {label: verdict(runs) for label, runs in by_program.items()},
+            {
+                label: trivial_bounds(runs, self.programs[label].get("about", {}).get("equal_weights", ()))
+                for label, runs in by_program.items()
+            },
+            self.scores,
+            self.means,
+            self.contradicted,
+            {tol: asked_for(self.runs, tol) for tol in self.settings.profiles},
+            in_words(self.failures),
+            self.origin.skipped,
+            self.made_with,
+        )
+
+    @property
+    def made_with(self) -> str:
+        """The settings and the machine of the measurement, in words."""
+        settings = self.settings
+        by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
+        by = by or "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap. "
+        seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
+        quartiles = ", quartiles below them" if settings.repeats > 2 else ""
+        return f"{by}{seconds}{quartiles}; x1 is the fastest. {self._made_on}"
+
+    @property
+    def _made_on(self) -> str:
+        """The circumstances of the solves; these words fit every table of them."""
+        settings = self.settings
+        limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+        return (
+            f"Solves in shuffled order (seed {settings.seed}), {limit}, "
+            f"{self._processes}. "
+            f"{machine_in_words(self.boostopt, self.machine, settings.threads)}"
+        )
+
+    @property
+    def _processes(self) -> str:
+        """Where the solves run, in words."""
+        if self.settings.isolate:
+            return "each backend in a process of its own"
+        if self.settings.time_limit is None:
+            return "all backends in one process"
+        return "backends that keep no time limit in a process each, the others in one"
+
+    def _repr_html_(self) -> str:
+        header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")
+        rows = {label: list[tuple[object, ...]]() for label in self.programs}
+        for s in self.scores:
+            seconds, ratio = ("", "") if s.result != Result.REACHED else (s.median, s.ratio)
+            rows[s.program].append((s.backend, f"{s.tol:g}", s.result, seconds, ratio, s.reason))
+        return "".join(html_table(label, of_program, header) for label, of_program in rows.items())
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """For each program, backend and tolerance: whether the tolerance was reached, and in what time."""
+        return scores(self.runs)
+
+    @cached_property
+    def means(self) -> tuple[Mean, ...]:
+        """The mean of each backend and tolerance over all programs."""
+        return means(self.scores, self.settings.time_limit)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """The failures of each backend by kind, with an example in the solver's own words."""
+        return failures(self.runs)
+
+    @property
+    def reached(self) -> bool:
+        """Whether for every program some backend reached the smallest gap asked for."""
+        finest = min(self.settings.profiles)
+        done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
+        return done == set(self.programs)
+
+    def interval(self, program: str) -> tuple[float, float]:
+        """Return the intersection of all certified intervals of a program."""
+        return together(run for run in self.runs if run.program == program)
+
+    @property
+    def contradicted(self) -> list[str]:
+        """The programs whose intervals have no point in common. If there are any, boostopt is wrong."""
+        return [label for label in self.programs if self.interval(label)[0] > self.interval(label)[1]]
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the certified intervals of each program have a point in common."""
+        return not self.contradicted
+
+    def to_json(self) -> str:
+        """Return everything as JSON; numbers that are not finite become null."""
+        document = {
+            "boostopt": self.boostopt,
+            "machine": self.machine,
+            "settings": self.settings.record(),
+            "programs": {
+                label: {**about, "lower": self.interval(label)[0], "upper": self.interval(label)[1]}
+                for label, about in self.programs.items()
+            },
+            "reached": self.reached,
+            "contradicted": self.contradicted,
+            "scores": [SCORE.to_file(score) for score in self.scores],
+            "means": [MEAN.to_file(mean) for mean in self.means],
+            "failures": [FAILURE.to_file(failure) for failure in self.failures],
+            "runs": [run.document() for run in self.runs],
+            "origin": self.origin.record(),
+        }
+        return json_text(document)
+
+    def to_csv(self) -> str:
+        """Return one line for each run, with all its settings, as CSV."""
+        return table_of_records([plain(record) for record in self._records()])
+
+    def to_dataframe(self) -> Any:
+        """Return the same as a data frame of pandas.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        return data_frame(self._records())
+
+    def to_latex(self, caption: str | None = None, label: str = "tab:benchmark") -> str:
+        """Return backends against gaps as a table in LaTeX, with booktabs: seconds, ratios, programs reached.
+
+        Parameters
+        ----------
+        caption
+            Replaces the default caption, which says what the seconds are.
+        label
+            The label for references to the table.
+
+        Raises
+        ------
+        OptionError
+            pandas or Jinja is not installed.
+        """
+        return self._printed().latex(text("label", label), optional(text, "caption", caption))
+
+    def to_markdown(self) -> str:
+        """Return the same as a table in Markdown."""
+        return self._printed().markdown()
+
+    def _printed(self) -> Any:
+        from boostopt.comparison.rendering.paper_tables import Measured, of_benchmark, power
+
+        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if asked_by_name(run.profile)}
+        unable = dict.fromkeys((run.backend, run.program) for run in self.runs if not run.ran)
+        backends = dict.fromkeys(backend for backend, _ in unable)
+        count = {name: sum(backend == name for backend, _ in unable) for name in backends}
+        remarks = [
+            *(f"{backend}: {words}" for backend, words in in_words(self.failures)),
+            *(
+                f"{name}: not run, or not to its end, on {n} of {len(self.programs)} programs."
+                for name, n in count.items()
+            ),
+            *(f"{what}: left out. {why}" for what, why in self.origin.skipped),
+            self._made_on,
+        ]
+        return of_benchmark(
+            Measured(
+                tuple(self.programs),
+                {tol: by.get(tol, f"gap {power(tol)}") for tol in self.settings.profiles},
+                bool(by),
+                self.scores,
+                self.means,
+                self.settings.repeats,
+                self.settings.time_limit,
+                self.contradicted,
+                remarks,
+            )
+        )
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return each run with all its settings."""
+        made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
+        return [{**(document := run.document()).pop("record"), **document, **made, **self.machine} for run in self.runs]

@@ -1,0 +1,80 @@
+"""The origin of a comparison: command, date, data, versions, and omitted programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+from boostopt._utils.environment import boostopt_version
+from boostopt._utils.files import Keys
+from boostopt._utils.validation import instance
+from boostopt.comparison.json_schema import Text, TextsByName, pairs
+
+PACKAGES = ("numpy", "scipy", "cvxpy")
+"""Packages whose versions are recorded in addition to the solvers' versions, which every run holds."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The circumstances of a comparison, as far as the caller states them.
+
+    Attributes
+    ----------
+    command
+        The command line, "" for none.
+    date
+        The date of its start, "" if unknown.
+    data
+        Name or path of the data set, or of the folder of data sets.
+    versions
+        Versions by package.
+    skipped
+        Requested items that are no programs, each with the reason.
+    """
+
+    command: Text = ""
+    date: Text = ""
+    data: Text = ""
+    versions: TextsByName = field(default_factory=dict[str, str])
+    skipped: Annotated[tuple[tuple[str, str], ...], pairs] = ()
+
+    @classmethod
+    def here(
+        cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
+    ) -> Origin:
+        """Return the origin of results made in this process, with the installed versions."""
+        return cls(command, date, data, {"boostopt": boostopt_version(), **_installed()}, skipped)
+
+    def record(self) -> dict[str, Any]:
+        """Return the origin as plain values."""
+        return {**ORIGIN.to_file(self), "skipped": [list(pair) for pair in self.skipped]}
+
+
+ORIGIN = Keys(
+    Origin,
+    {
+        "command": "command",
+        "date": "date",
+        "data": "data",
+        "versions": "versions",
+        "skipped": "skipped",
+    },
+)
+"""Keys of an origin."""
+
+
+def check_origin(origin: object) -> Origin:
+    """Return an origin, or raise OptionError for any other type."""
+    return instance("origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed.")
+
+
+def _installed() -> dict[str, str]:
+    """The versions of the installed packages."""
+    versions: dict[str, str] = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,195 @@
+"""Tables for people: a comparison, a certificate."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from boostopt._utils.formatting import counted
+from boostopt.backends.profiles import asked_by_name
+from boostopt.certificates.certificate import Certificate
+from boostopt.comparison.rendering.phrases import (
+    answered,
+    clashes,
+    conclusions,
+    form,
+    iterations,
+    phases,
+    proved,
+    relative_width,
+    seconds_once,
+    width,
+)
+from boostopt.comparison.solve_record import AUTO, Row
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
+from boostopt.solving.explanation import PROOFS
+
+STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
+KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
+BLAMED = 5
+
+MARKS = "[ ]: a parameter that may be left out."
+"""The explanation of the brackets around names of parameters."""
+
+
+def signature(page: Formulation[Any]) -> str:
+    """Return the parameters of a page in a line, optional ones in brackets."""
+    return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in page.parameters.items())
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """The rows with verdicts and intervals; below them each solver's own words, and the conclusion from all rows.
+
+    A narrow terminal gets fewer columns; the content of the others stands below the table.
+    """
+
+    headline: str
+    rows: Sequence[Row]
+    equal_weights: Sequence[float | None]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        layouts = [self._table(columns, halves) for columns in (9, 5) for halves in (False, True)]
+        layouts.append(self._table(5, interval=False))
+        table = fitting(console, options, layouts)
+        yield foot(self.headline, "bold", options)
+        yield table
+        for row in self.rows:
+            yield foot(_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
+        for conclusion in conclusions(self.rows, self.equal_weights):
+            yield foot(conclusion.words, KINDS[conclusion.kind], options)
+
+    def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
+        """The first, most important columns; `halves` puts the ends of an interval below each other."""
+        table = Table()
+        table.add_column("backend", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        if interval:
+            over = ("certified", "interval of", "the optimum")
+            table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
+        table.add_column("gap", justify="right", no_wrap=True)
+        table.add_column("seconds", justify="right", no_wrap=True)
+        if columns > 5:
+            table.add_column("relative\ngap", justify="right", no_wrap=True)
+            table.add_column("overlaps", justify="center")
+            table.add_column("asked for", justify="right", no_wrap=True)
+            table.add_column("iterations", justify="right", no_wrap=True)
+        for row in self.rows:
+            name, verdict, *rest = _cells(self.rows, row, halves)[:columns]
+            table.add_row(*([name, verdict, *rest] if interval else [folded(row.backend), verdict, *rest[1:]]))
+        return table
+
+
+def fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
+    """Return the first layout in which nothing is cut off, or else the last one."""
+
+    def fits(table: Table) -> bool:
+        lines = list(Segment.split_lines(console.render(table, options)))
+        cut = any("\N{HORIZONTAL ELLIPSIS}" in segment.text for line in lines for segment in line)
+        return not cut and max(map(Segment.get_line_length, lines)) <= options.max_width
+
+    return next((table for table in layouts[:-1] if fits(table)), layouts[-1])
+
+
+def folded(name: str) -> Text:
+    """Return the name of a backend over several lines."""
+    return Text(name.replace(":", ":\n"))
+
+
+def halved(interval: str) -> str:
+    """Return an interval with its ends below each other."""
+    return interval.replace(", ", ",\n")
+
+
+def foot(words: str, style: str, options: ConsoleOptions) -> Text:
+    """Break words below a table into lines, but never between a number and its unit."""
+    held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # rich would break a line at a plain space
+    lines = textwrap.wrap(held, options.max_width, break_long_words=False, break_on_hyphens=False)
+    return Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), style)
+
+
+def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
+    """Return the interval, the residuals of the answer as it came, and the terms that cause the gap."""
+    table = Table(title=Text(program.headline, "bold"), title_justify="default", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    narrow = certificate.scaled_gap <= tol
+    table.add_row("optimum certified in", Text(certificate.words))
+    share = f"relative {certificate.relative_gap:.2e}, " if np.isfinite(certificate.relative_gap) else ""
+    table.add_row("gap", f"{certificate.gap:.2e}  ({share}slack included)")
+    table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
+    if not certificate.infeasible:
+        table.add_row("upper end proved by", PROOFS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing")
+    for condition, residual in certificate.kkt.residuals.items():
+        words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
+        table.add_row(Text(f"violates {condition} by"), words)
+    table.add_row("examples to blame", _blamed(certificate.example_gaps))
+    table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
+    return table
+
+
+def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
+    """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
+    if not row.ran:
+        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", "", ""]
+    verdict, clashing = row.verdict or "", clashes(row, rows)
+    by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
+    return [
+        Text(row.backend + by),
+        Text(verdict, STYLES[verdict]),
+        Text(halved(proved(row)) if halves else proved(row)),
+        width(row),
+        seconds_once(row),
+        relative_width(row),
+        Text(f"NO: {', '.join(clashing)}", "bold red")
+        if clashing
+        else Text("yes", "green")
+        if row.answered
+        else Text("-"),
+        asked(row),
+        iterations(row),
+    ]
+
+
+def asked(row: Row) -> str:
+    """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
+    if not asked_by_name(row.profile):
+        return f"{row.tol if row.asked is None else row.asked:.0e}"
+    return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
+
+
+def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
+    """Return the solver's words, the form of its best answer, its errors, and its seconds by phase, in a line."""
+    if not row.ran:
+        return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
+    clashing = clashes(row, rows)
+    printed = (row.printed or "").strip().splitlines()
+    together = f" in {row.attempts} attempts" if row.attempts > 1 else ""
+    parts = [
+        f'{row.backend} says "{row.solver_status}"',
+        *([f"certified: {proved(row)}"] if with_interval else []),
+        *filter(None, [answered(row)]),
+        form(row),
+        *filter(None, [row.error]),
+        *([f'{counted(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
+        *([] if row.iterations is None else [f"{counted(row.iterations, 'iteration')}{together}"]),
+        phases(row),
+        *([f"contradicts {', '.join(clashing)}"] if clashing else []),
+    ]
+    return "; ".join(parts)
+
+
+def _blamed(gaps: Any) -> str:
+    """The largest terms of a gap with their index."""
+    worst = np.argsort(-gaps)[:BLAMED]
+    return ", ".join(f"{int(k)}: {gaps[k]:.1e}" for k in worst if gaps[k] > 0) or "none"

@@ -1,0 +1,160 @@
+"""Progress of a comparison and of a benchmark, on the standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from boostopt._utils.formatting import counted
+from boostopt._utils.progress_display import Paced, Words, fitted, live_line, say
+from boostopt._utils.validation import flag_or_function
+from boostopt.backends.profiles import asked_by_name
+from boostopt.comparison.rendering.phrases import width
+from boostopt.comparison.solve_record import Row
+
+
+def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
+    """Return the function to call: the user's own, one that writes to the standard error, or one that does nothing."""
+    read = flag_or_function("progress", progress)
+    if isinstance(read, bool):
+        return otherwise if read else _silent
+    return read
+
+
+def of_backend(backend: str, row: Row | None) -> None:
+    """Write which backend is running, and its result; the reasons are in the returned comparison."""
+    say(f"{backend} ..." if row is None else came_of(backend, row))
+
+
+def came_of(backend: str, row: Row) -> str:
+    """Return the result of a solve in a few words."""
+    if not row.ran:
+        return f"{backend}: not run"
+    return f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s"
+
+
+@dataclass
+class Solvers:
+    """Progress of a comparison in one line of a terminal: the running solver, and the result of the previous one."""
+
+    total: int
+    show: Callable[[Words], None]
+    done: int = 0
+    last: str = ""
+
+    def __call__(self, backend: str, row: Row | None) -> None:
+        if row is None:
+            self.show(lambda width: self.words(backend, width))
+        else:
+            self.done, self.last = self.done + 1, came_of(backend, row)
+
+    def words(self, backend: str, width: int | None = None) -> str:
+        """Return the running solver as a line; a narrow terminal loses the least important parts."""
+        parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
+        if self.last:
+            parts["last"] = self.last
+        return fitted(parts, ("last", "solver"), width)
+
+
+@contextmanager
+def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
+    """Yield the function to call for so many backends: on a terminal, one line replaces the lines of `of_backend`."""
+    if tell is not of_backend:
+        yield tell
+        return
+    # Without a thread of its own: nothing may run beside a solve whose time is taken.
+    with live_line(counted(total, "solver"), still=True) as show:
+        yield of_backend if show is None else Solvers(total, show)
+
+
+@dataclass
+class Solves:
+    """Progress of a benchmark: the current solve, and the estimated end.
+
+    Attributes
+    ----------
+    labels
+        The labels of the programs in their order.
+    total
+        The number of solves.
+    budget
+        Seconds after which no further solve starts; None for no limit.
+    tell
+        The user's own function, which replaces the lines written here.
+    show
+        The function that shows a line on a terminal; None if there is no terminal.
+    """
+
+    labels: Sequence[str]
+    total: int
+    budget: float | None = None
+    tell: Callable[[int, int, Row], object] | None = None
+    show: Callable[[Words], None] | None = None
+    done: int = 0
+    since: float = field(default_factory=time.monotonic)
+    paced: Paced = field(default_factory=Paced)
+
+    def begins(self, program: str, backend: str, what: str) -> None:
+        """Show the next solve."""
+        if self.show is not None:
+            self.show(lambda width: self.words(program, f"{backend} {what}", width))
+
+    def ends(self, run: Row) -> None:
+        """Report how many solves are finished, and the result of the last one."""
+        self.done += 1
+        if self.tell is not None:
+            self.tell(self.done, self.total, run)
+        elif self.show is None:
+            came = f"reached in {run.seconds:.2f} s" if run.reached else run.result
+            what = asked_in_words(run.profile, run.tol)
+            line = f"[{self.done}/{self.total}] {run.backend} {what}: {came}"
+            self.paced.say(lambda: line, must=self.done == self.total)
+
+    def words(self, program: str, solver: str, width: int | None = None) -> str:
+        """Return the current solve as a line; a narrow terminal loses the least important parts."""
+        parts = {
+            "program": f"program {self.labels.index(program) + 1} of {len(self.labels)}",
+            "solve": f"solve {self.done + 1} of {self.total}",
+            "solver": solver,
+        }
+        if self.done:
+            parts["left"] = f"about {lasting(self.left())} left"
+        return fitted(parts, ("program", "solver", "left"), width)
+
+    def left(self) -> float:
+        """Estimate the seconds of the remaining solves: in shuffled order they resemble the finished ones."""
+        spent = time.monotonic() - self.since
+        left = spent / max(self.done, 1) * (self.total - self.done)
+        return left if self.budget is None else min(left, max(self.budget - spent, 0.0))
+
+
+@contextmanager
+def of_solves(
+    progress: bool | Callable[[int, int, Row], object], labels: Sequence[str], total: int, budget: float | None
+) -> Generator[Solves]:
+    """Yield the progress of a benchmark: to a function of the user, on the standard error, or nowhere."""
+    if progress is not True:
+        yield Solves(labels, total, budget, _silent if progress is False else progress)
+        return
+    # Without a thread of its own: nothing may run beside a solve whose time is taken.
+    with live_line(f"{total} solves", still=True) as show:
+        yield Solves(labels, total, budget, show=show)
+
+
+def asked_in_words(profile: str | None, gap: float) -> str:
+    """Say what a solver is asked for: a gap, or a profile by name."""
+    return f"asked by {profile}" if asked_by_name(profile) else f"to {gap:g}"
+
+
+def lasting(seconds: float) -> str:
+    """Write a duration roughly."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _silent(*arguments: object) -> None:
+    """Say nothing."""

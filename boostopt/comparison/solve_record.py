@@ -1,0 +1,394 @@
+"""The record of a solve: a comparison makes it, a file holds it, and tables, scores, pictures and reports read it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Annotated, Any, cast
+
+from boostopt._utils.files import Keys
+from boostopt._utils.validation import positive
+from boostopt.backends.isolation.isolated import PREFIX
+from boostopt.backends.isolation.worker import PEAK_MEMORY
+from boostopt.backends.profiles import CERTIFIED
+from boostopt.comparison import json_schema as fields
+from boostopt.comparison.attempt_record import ATTEMPT, LoggedAttempt, kind_of_failure
+from boostopt.comparison.json_schema import OR_NULL, Count, Named, Number, Seconds, Text, Texts
+from boostopt.programs.identity import plain
+from boostopt.solving.solution import Outcome, Solution
+
+AUTO = "auto"
+
+TEXTS = ("program", "digest", "backend", "version", "result", "reason")
+"""Fields of a run in a file that are strings."""
+
+ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
+"""The names of options that set an accuracy."""
+
+
+class Result(StrEnum):
+    """What came of a solve, or of all repeats of one, as files hold it."""
+
+    REACHED = "reached"
+    FAILED = "failed"
+    NOT_RUN = "not run"
+
+
+FINISHED = (Result.REACHED.value, Result.FAILED.value)
+"""Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
+
+ASKED = ("profile", "threads")
+"""Fields that are known even if the backend was not run."""
+
+RESULTS = (*FINISHED, Result.NOT_RUN.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One solve of one program by one backend at one tolerance, and its result.
+
+    Attributes
+    ----------
+    program, digest
+        The label of the program, and the digest of everything that defines it, "" if it was not requested.
+    backend, version
+        The backend, pinned to a form or not, and the version of its solver.
+    tol, repeat
+        The scaled gap asked for; the number of the repeat, from 0.
+    result, reason
+        "reached", "failed" (the backend ran, but its certified gap is too wide, whatever it claims) or "not run"; the
+        reason if it is not "reached".
+    outcome, verdict
+        The kind of the answer, and the verdict on it; None if the backend was not run.
+    lower, upper
+        The interval that the answer proves for the optimum; positive infinities if the program is proved infeasible.
+    gap, scaled_gap, relative_gap
+        The certified gap; infinite if there is none.
+    infeasible, excess, kkt_worst
+        Whether the program is proved infeasible, by how much, and the worst residual of the answer as it came.
+    claimed_gap
+        The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
+    solver_status, error, printed
+        The solver's own words, the error of its last attempt, and its output in a process of its own.
+    answered_by, path
+        The backend that gave the answer, which "auto" chooses, and all backends that were tried.
+    isolated
+        Whether the backend ran in a process of its own.
+    profile
+        The profile by which the solver was asked; "certified" if the backend made attempts until the certified gap was
+        small enough; None in files older than profiles.
+    threads
+        Threads of the solve; None if the caller did not set them: then one for BLAS, and the solver's own default.
+    form, options, attempts, iterations
+        The form and the options of the best attempt, the number of attempts, and the counts of the solvers' iterations.
+    peak_memory
+        Bytes that the process held at its peak beyond those it held before, the maximum over the attempts; None if the
+        backend was not isolated, or the system does not measure them.
+    seconds
+        Seconds of the solve, infinite if the backend was not run; then the seconds of each phase.
+    log
+        The attempts.
+    solver_version
+        The version of the solver that answered; for "auto" in a benchmark it differs from `version`.
+    solution
+        The answer itself; None if the backend was not run, in a benchmark, and in a file.
+    """
+
+    program: str = ""
+    digest: str = ""
+    backend: str
+    version: str
+    tol: float
+    repeat: int = 0
+    result: str
+    reason: str = ""
+    outcome: Text | None = None
+    verdict: fields.Verdict | None = None
+    lower: Annotated[float, fields.figure, OR_NULL] = -math.inf
+    upper: Annotated[float, fields.figure, OR_NULL] = math.inf
+    gap: Annotated[float, fields.seconds, OR_NULL] = math.inf
+    scaled_gap: Annotated[float, fields.scaled, OR_NULL] = math.inf
+    relative_gap: Annotated[float, fields.finite, OR_NULL] = math.inf
+    infeasible: Annotated[bool, fields.flag, OR_NULL] = False
+    excess: Number | None = None
+    kkt_worst: Annotated[float, fields.finite, OR_NULL] = math.inf
+    claimed_gap: Number | None = None
+    solver_status: Text | None = None
+    error: Text | None = None
+    printed: Text | None = None
+    answered_by: Text | None = None
+    path: Texts | None = None
+    isolated: Annotated[bool, fields.flag, OR_NULL] = False
+    profile: Text | None = None
+    threads: Count | None = None
+    form: Text | None = None
+    options: Named | None = None
+    attempts: Annotated[int, fields.count, OR_NULL] = 0
+    iterations: Count | None = None
+    peak_memory: Count | None = None
+    seconds: Annotated[float, fields.spent, OR_NULL] = math.inf
+    seconds_build: Seconds | None = None
+    seconds_canonicalize: Seconds | None = None
+    seconds_solve: Seconds | None = None
+    seconds_recover: Seconds | None = None
+    seconds_certify: Seconds | None = None
+    log: Sequence[LoggedAttempt] = ()
+    solver_version: str = ""
+    solution: Solution | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def ran(self) -> bool:
+        """Whether the backend was run, whatever the result."""
+        return self.result != Result.NOT_RUN
+
+    @property
+    def reached(self) -> bool:
+        """Whether the certified gap is within the tolerance."""
+        return self.result == Result.REACHED
+
+    @property
+    def answered(self) -> bool:
+        """Whether there was an answer; without one, the interval does not come from the backend."""
+        return self.ran and self.outcome != Outcome.FAILED.key
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The interval that the answer proves for the optimum."""
+        return self.lower, self.upper
+
+    @property
+    def asked(self) -> float | None:
+        """The finest accuracy among the options of the best attempt; None if none of them sets an accuracy."""
+        sent = [
+            value for name, value in _flat(self.options or {}) if ACCURACY.search(name) and isinstance(value, float)
+        ]
+        return min((value for value in sent if 0.0 < value < 1.0), default=None)
+
+    @property
+    def claims(self) -> bool:
+        """Whether the solver claims an optimum for some attempt."""
+        return any(attempt.claims for attempt in self.log)
+
+    @property
+    def failure(self) -> str:
+        """The kind of a failure, one of `FAILURES` in `comparison.logged`; "" for none."""
+        return kind_of_failure(self.log, self.solver_status or "") if self.result == Result.FAILED else ""
+
+    def seconds_to(self, gap: float) -> float:
+        """Return the seconds until the attempts had proved a scaled gap, a positive number; infinite if they did not.
+
+        If the solve was asked for a finer gap, this is only an upper bound: the solver might have stopped earlier.
+        """
+        gap = positive("gap", gap)
+        if self.log and all(attempt.after is None for attempt in self.log):  # a file older than these measurements
+            return self.seconds if self.scaled_gap <= gap else math.inf
+        proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]
+        return min((a for a, g in proved if a is not None and g is not None and g <= gap), default=math.inf)
+
+    @property
+    def phases(self) -> dict[str, float | None]:
+        """The seconds of each phase."""
+        return {
+            "build": self.seconds_build,
+            "canonicalize": self.seconds_canonicalize,
+            "solve": self.seconds_solve,
+            "recover": self.seconds_recover,
+            "certify": self.seconds_certify,
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return the result as plain values; None for missing values."""
+        return {
+            "backend": self.backend,
+            "version": self.solver_version,
+            "result": self.result,
+            "able": self.ran,
+            "reason": "" if self.ran else self.reason,
+            "outcome": self.outcome,
+            "verdict": self.verdict,
+            "reached": self.reached,
+            "claims": self.claims if self.ran else None,
+            "failure": self.failure or None,
+            **{key: value if self.ran or key in ASKED else None for key, value in RESULT.to_file(self).items()},
+            "isolated": self.isolated,
+            "attempts": self.attempts,
+        }
+
+    def attempts_logged(self) -> list[dict[str, Any]]:
+        """Return the attempts and their results as plain values."""
+        return [attempt.record() for attempt in self.log]
+
+    def document(self) -> dict[str, Any]:
+        """Return the whole row as plain values, as the files of `resume` and of a benchmark hold it."""
+        return {**SOLVE.to_file(self), "record": self.record(), "log": self.attempts_logged()}
+
+
+SOLVE = Keys(
+    Row,
+    {
+        "program": "program",
+        "digest": "digest",
+        "backend": "backend",
+        "version": "version",
+        "tol": "tol",
+        "repeat": "repeat",
+        "result": "result",
+        "reason": "reason",
+    },
+)
+"""Keys of which solve a row is of, and how it ended."""
+
+RESULT = Keys(
+    Row,
+    {
+        "outcome": "outcome",
+        "verdict": "verdict",
+        "lower": "lower",
+        "upper": "upper",
+        "gap": "gap",
+        "scaled_gap": "scaled_gap",
+        "relative_gap": "relative_gap",
+        "infeasible": "infeasible",
+        "excess": "excess",
+        "kkt_worst": "kkt_worst",
+        "claimed_gap": "claimed_gap",
+        "solver_status": "solver_status",
+        "error": "error",
+        "printed": "printed",
+        "answered_by": "answered_by",
+        "path": "path",
+        "isolated": "isolated",
+        "profile": "profile",
+        "threads": "threads",
+        "form": "form",
+        "options": "options",
+        "attempts": "attempts",
+        "iterations": "iterations",
+        "peak_memory": "peak_memory",
+        "seconds": "seconds",
+        "seconds_build": "seconds_build",
+        "seconds_canonicalize": "seconds_canonicalize",
+        "seconds_solve": "seconds_solve",
+        "seconds_recover": "seconds_recover",
+        "seconds_certify": "seconds_certify",
+    },
+)
+"""Keys of what came out."""
+
+
+def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield options by name, including options nested in another one."""
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast(Mapping[str, Any], value))
+        else:
+            yield name, value
+
+
+def answered_row(
+    backend: str,
+    program: str,
+    tol: float,
+    solution: Solution,
+    apart: bool,
+    profile: str = CERTIFIED,
+    threads: int | None = None,
+) -> Row:
+    """Return the record of a solution.
+
+    Parameters
+    ----------
+    backend, program
+        The requested name of the backend, and the label of the program.
+    tol
+        The scaled gap that judges the answer.
+    solution
+        The solution.
+    apart
+        Whether the backend ran in a process of its own.
+    profile, threads
+        The profile by which the solver was asked, and the threads of the solve.
+    """
+    certificate, best, attempts = solution.certificate, solution.best, solution.attempts
+    printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
+    return Row(
+        program=program,
+        backend=backend,
+        version=solution.version,
+        tol=tol,
+        result=(Result.REACHED if certificate.scaled_gap <= tol else Result.FAILED).value,
+        outcome=solution.outcome.key,
+        verdict=solution.verdict.key,
+        lower=certificate.lower,
+        upper=certificate.upper,
+        gap=certificate.gap,
+        scaled_gap=certificate.scaled_gap,
+        relative_gap=certificate.relative_gap,
+        infeasible=certificate.infeasible,
+        excess=certificate.excess,
+        kkt_worst=certificate.kkt.worst,
+        solver_status=solution.solver_status,
+        error=(attempts[-1].error if attempts else None) or None,
+        printed=printed or None,
+        answered_by=solution.backend.removeprefix(PREFIX) or None,
+        path=[name.removeprefix(PREFIX) for name in solution.path],
+        claimed_gap=best.claimed_gap if best else None,
+        isolated=apart,
+        profile=profile,
+        threads=threads,
+        form=best.form if best else None,
+        options=plain(best.options) if best else None,
+        attempts=len(attempts),
+        iterations=solution.iterations,
+        peak_memory=max(
+            (int(a.statistics[PEAK_MEMORY]) for a in attempts if PEAK_MEMORY in a.statistics), default=None
+        ),
+        seconds=solution.times["total"],
+        seconds_build=solution.times["build"],
+        seconds_canonicalize=solution.times["canonicalize"],
+        seconds_solve=solution.times["solve"],
+        seconds_recover=solution.times["recover"],
+        seconds_certify=solution.times["certify"],
+        log=tuple(
+            LoggedAttempt.of(attempt, *reached) for attempt, reached in zip(attempts, solution.gaps, strict=True)
+        ),
+        solver_version=solution.version,
+        solution=solution,
+    )
+
+
+def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Row:
+    """Return a row from an object such as `Row.document` returns.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A field is missing, unknown or of another type, or the result is none of the expected ones.
+    """
+    for name in TEXTS:
+        if not isinstance(content.get(name), str):
+            raise ValueError(f"its {name} is no text")
+    if content["result"] not in results:
+        raise ValueError(f"its result is none of {', '.join(results)}")
+    if not fields.is_finite(content.get("tol")):
+        raise ValueError("its tol is no finite number")
+    repeat, record, log = content.get("repeat"), content.get("record"), content.get("log", [])
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
+        raise ValueError("its repeat is no number of a repeat")
+    if not isinstance(record, dict):
+        raise ValueError("its record is no object")
+    if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in log):
+        raise ValueError("its log is no list of objects")
+    for name in content.keys() - {*TEXTS, "tol", "repeat", "record", "log"}:
+        raise ValueError(f"unexpected field {name!r}")
+    of_solve = {name: content[name] for name in TEXTS} | {"tol": float(content["tol"]), "repeat": repeat}
+    row = Row(
+        **SOLVE.from_file(of_solve),
+        **fields.values(RESULT, record),
+        log=tuple(LoggedAttempt(**fields.values(ATTEMPT, attempt)) for attempt in log),
+        solver_version=fields.text(record.get("version", content["version"]), "version"),
+    )
+    return replace(row, lower=math.inf, upper=math.inf) if row.infeasible else row

@@ -1,0 +1,300 @@
+"""Labels of data sets: numbers, truth values or texts, turned into two classes or taken as they are.
+
+Arrays and parquet files have typed labels: their texts stay texts. The labels of a text file have no type. There a
+column is of numbers if each label is the usual spelling of a number, and of texts otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Int8
+from boostopt._utils.files import LIMIT
+from boostopt._utils.validation import is_number, refused
+from boostopt.data.csv_tables import MISSING, to_number, truth_value
+from boostopt.errors import DataError, listed, nearest, shown
+
+WHOLE = 2.0**53
+"""float64 holds every whole number below this one."""
+
+KEEP = "; if it is the name of a class, list the spellings of missing values that you use (missing_values=...)"
+"""The advice for a class whose name is a spelling of a missing value."""
+
+PLAIN = (bool, int, float, str, bytes, Decimal)
+"""Types of labels in an array of objects that are not turned into texts."""
+
+Label = bool | int | float | str
+"""A label, or a class, as a plain value."""
+
+
+def two_classes(
+    source: str,
+    labels: Any,
+    N: int,
+    positive: Any,
+    names: Sequence[str] = (),
+    is_typed: bool = True,
+    missing: Collection[str] | None = None,
+) -> tuple[Int8[Array, " N"], tuple[str, str]]:
+    """Return labels -1 and 1, and the class that each of the two stands for; classes 0, 1, ... may have names."""
+    keys = _parse(source, labels, N, is_typed, missing)
+    classes: list[Label] = np.unique(keys).tolist()
+    words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(_name, classes))
+    wanted = classes[-1]
+    if positive is not None:
+        if not isinstance(positive, str | bool | np.bool_) and not is_number(positive):
+            advice = "Pass one of the labels."
+            raise refused("positive", "the label of a class, a text or a number", positive, advice, DataError)
+        matched = names.index(positive) if positive in names else match_class(positive, classes)
+        if matched not in classes:
+            listing, near = ", ".join(words) if names else listed(words), nearest(positive, names or words)
+            raise DataError(f"{source}: unknown class {shown(positive)}.{near} Known: {listing}.")
+        wanted = matched
+    if len(classes) == 1:
+        raise DataError(
+            f"{source} must have exactly two classes; all its examples are of one, {words[0]}. There is nothing to "
+            "tell apart."
+        )
+    if positive is None and len(classes) != 2:
+        some = ", ".join(words[:6]) + (", ..." if len(words) > 6 else "")
+        raise DataError(
+            f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
+            "Set one against the others with positive=..."
+        )
+    (other,) = [key for key in classes if key != wanted] if len(classes) == 2 else [None]
+    negative = "all others" if other is None else _name(other, names)
+    return np.where(keys == wanted, 1, -1).astype(np.int8), (negative, _name(wanted, names))
+
+
+def _name(key: Label, names: Sequence[str] = ()) -> str:
+    """Return the name of a class, or else its label without a needless ".0"."""
+    if names and not isinstance(key, str):
+        return names[int(key)]
+    return str(key).removesuffix(".0") if isinstance(key, float) else str(key)
+
+
+def as_they_are(
+    source: str, labels: Any, N: int, is_typed: bool = True, missing: Collection[str] | None = None
+) -> npt.NDArray[Any]:
+    """Return labels as truth values, whole numbers, numbers or texts: the first of these types that fits all of them.
+
+    Parameters
+    ----------
+    source
+        The data, for messages.
+    labels, N
+        The labels, which must be N.
+    is_typed
+        Whether texts stay texts. If not, they are read as numbers if each of them is the usual spelling of one.
+    missing
+        Spellings of a missing label, `MISSING` in any case by default.
+
+    Raises
+    ------
+    DataError
+        A label is missing; or two texts spell one number or one truth value; or the texts would take too much memory.
+    """
+    keys = _parse(source, labels, N, is_typed, missing)
+    if keys.dtype != object:
+        return keys
+    longest = max(map(len, keys.tolist()))
+    # Every place in an array of texts has room for the longest one, with four bytes a letter.
+    if 4 * N * longest > LIMIT:
+        raise DataError(f"{source}: labels must be short; got one of {longest:,} letters. Correct it.")
+    return keys.astype(np.str_)
+
+
+def match_class(label: Any, classes: Sequence[Label]) -> Label | None:
+    """Return the class that a label denotes, read as the classes are: as a text, a number or a truth value.
+
+    Returns
+    -------
+    None if the label denotes no class.
+    """
+    text = _text(label)
+    if any(isinstance(each, str) for each in classes):
+        spellings = [text]
+        if isinstance(label, float | np.floating) and float(label).is_integer():
+            spellings.append(text.removesuffix(".0"))
+        found = next((spelling for spelling in spellings if spelling in classes), None)
+        if found is None and (truth := truth_value(text)) is not None:
+            found = next((each for each in classes if truth_value(str(each)) == truth), None)
+        return found
+    value: Any = truth_value(text)
+    if value is None:
+        value = label if isinstance(label, int | float | np.number) else _number(text)
+    elif not set(classes) <= {0, 1}:
+        return None
+    # The class, and not an equal value of another type.
+    return next((each for each in classes if each == value), None)
+
+
+def match_classes(
+    source: str, labels: Any, classes: Sequence[Label], missing: Collection[str] | None = None
+) -> list[Label | None]:
+    """Return labels as the classes of a model that they denote; None for a missing label.
+
+    A label that denotes no class stays a text.
+
+    Raises
+    ------
+    DataError
+        The classes are numbers, and two texts spell one number.
+    """
+    values = _values(np.asarray(labels))
+    different = set(values)
+    if not any(isinstance(each, str) for each in classes):
+        _check_spellings(source, [each for each in different if isinstance(each, str)])
+    matched: dict[Any, Label | None] = {}
+    for label in different:
+        found = match_class(label, classes)
+        matched[label] = _text(label) if found is None and not is_missing(label, missing) else found
+    return [matched[label] for label in values]
+
+
+def is_missing(label: Any, missing: Collection[str] | None = None) -> bool:
+    """Whether a label is missing: blank, nan, or one of the spellings of a missing value."""
+    if label is None or (isinstance(label, float | np.floating) and label != label):
+        return True
+    text = _text(label)
+    return not text or (text.lower() in MISSING if missing is None else text in missing)
+
+
+def missing_label(label: Any, column: str = "", missing: Collection[str] | None = None) -> str:
+    """Return the message, without the place, for an example whose label is missing."""
+    text = _text(label) if isinstance(label, str | bytes) else ""
+    what = f"got {text!r}, which stands for a missing one," if text else "there is none"
+    where = f" in column {column!r}" if column else ""
+    keep = KEEP if text and missing is None else ""
+    return f"every example must have a label; {what}{where}. Leave that row out{keep}."
+
+
+def _parse(source: str, labels: Any, N: int, is_typed: bool, missing: Collection[str] | None) -> npt.NDArray[Any]:
+    """Return labels as an array of bool, int64 or float64, or of objects for texts."""
+    check_count(source, labels, N)
+    labels = np.asarray(labels)
+    values = _values(labels)
+    absent = {label for label in set(values) if is_missing(label, missing)}
+    if absent:
+        n = next(n for n, label in enumerate(values) if label in absent)
+        raise DataError(f"{source}, row {n}: {missing_label(values[n], '', missing)}")
+    if labels.dtype.kind in "biuf":
+        return _plain(labels)
+    if all(isinstance(label, Decimal) for label in values):  # of a parquet file
+        return _plain(np.array([int(label) if label == int(label) else float(label) for label in values]))
+    if all(isinstance(label, bool | int | float) for label in values):
+        return _plain(np.array(values))
+    texts = {label: _text(label) for label in set(values)}
+    parsed = {text: text for text in texts.values()} if is_typed else _read_texts(source, set(texts.values()))
+    kinds = {type(value) for value in parsed.values()}
+    dtype = object if str in kinds else float if float in kinds else np.int64
+    return np.array([parsed[texts[label]] for label in values], dtype=dtype)
+
+
+def _values(labels: npt.NDArray[Any]) -> list[Any]:
+    """Return labels as plain values: numbers, truth values, texts and bytes; of other types the text."""
+    if labels.dtype.kind in "biufUS":
+        return labels.tolist()
+    return [label if isinstance(label, PLAIN) else str(label) for label in labels]
+
+
+def check_count(source: str, labels: Any, N: int) -> None:
+    """Raise DataError unless there is one label for each of N examples."""
+    if np.shape(labels) != (N,):
+        raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {np.shape(labels)}.")
+
+
+def _plain(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers as truth values, int64 or float64; as texts if neither of these holds all of them."""
+    if numbers.dtype.kind == "b":
+        return numbers.astype(bool)
+    if numbers.dtype.kind in "iu":
+        fits = np.can_cast(numbers.dtype, np.int64) or numbers.max() < 1 << 63
+        return numbers.astype(np.int64) if fits else np.array(list(map(str, numbers)), dtype=object)
+    with np.errstate(over="ignore"):
+        floats = numbers.astype(np.float64)
+    if not np.isfinite(floats).all() or (floats != numbers).any():
+        return np.array(list(map(str, numbers)), dtype=object)
+    is_whole = (np.abs(floats) < WHOLE).all() and (floats == np.trunc(floats)).all()
+    return floats.astype(np.int64) if is_whole else floats
+
+
+def _read_texts(source: str, texts: Collection[str]) -> dict[str, Any]:
+    """Return numbers, or the texts themselves unless each of them is the usual spelling of a number."""
+    _check_spellings(source, texts)
+    numbers = {text: _usual_number(text) for text in texts}
+    values = [number for number in numbers.values() if number is not None]
+    if len(values) < len(texts):
+        return {text: text for text in texts}
+    if all(abs(number) < WHOLE for number in values):
+        is_whole = all(number == int(number) for number in values)
+        return {
+            text: int(number) if is_whole else float(number) for text, number in numbers.items() if number is not None
+        }
+    has_one_type = len(set(map(type, values))) == 1
+    return dict(numbers) if has_one_type else {text: text for text in texts}
+
+
+def _usual_number(text: str) -> int | float | None:
+    """Return the number of which a text is the usual spelling, with or without a plus sign; None for other texts.
+
+    The usual spelling is the one that Python writes: 1000 and 0.5, but neither 01 nor 1e3. The number must be finite, a
+    whole one within int64.
+    """
+    unsigned = text[1:] if text[:1] == "+" and text[1:2].isdecimal() else text
+    for kind, is_held in ((int, _is_int64), (float, math.isfinite)):
+        with suppress(ValueError):
+            number = kind(unsigned)
+            if is_held(number) and repr(number) == unsigned:
+                return number
+    return None
+
+
+def _is_int64(number: float) -> bool:
+    """Whether int64 holds a whole number."""
+    return -(1 << 63) <= number < 1 << 63
+
+
+def _check_spellings(source: str, texts: Iterable[str]) -> None:
+    """Raise DataError if two texts spell one number or one truth value."""
+    spellings: dict[Any, str] = {}
+    for text in sorted(texts):
+        truth = truth_value(text)
+        value = _exact(text) if truth is None else (truth,)
+        other = text if value is None else spellings.setdefault(value, text)
+        if other != text:
+            what = "number" if truth is None else "truth value"
+            raise DataError(
+                f"{source}: expected one spelling of each class; got {other!r} and {text!r}, which are one {what}. "
+                "Write it in one way. If these are two classes, write the labels as texts into a parquet or npz file."
+            )
+
+
+def _exact(text: str) -> Decimal | None:
+    """Return the finite number that a text spells in any way; None for other texts."""
+    try:
+        to_number(text)
+        value = Decimal(text)
+    except (ValueError, InvalidOperation):  # the latter for an exponent beyond all bounds
+        return None
+    return value if value.is_finite() else None
+
+
+def _number(text: str) -> int | float | None:
+    """Return the number that a text spells in any way; None for other texts."""
+    for kind in (int, to_number):
+        with suppress(ValueError):
+            return kind(text)
+    return None
+
+
+def _text(label: Any) -> str:
+    """A label as it is written."""
+    return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()

@@ -1,0 +1,233 @@
+"""Tables as text: CSV with a header, and the same with tabs.
+
+A cell that a spreadsheet would run as a formula is written with an apostrophe before it, and read without the
+apostrophe. Cells are converted to numbers row by row, so that the text of all cells is never in memory at once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.files import LIMIT, kind, read_bytes
+from boostopt.errors import DataError
+
+SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+"""Separators of the cells of a table, by the ending of its file."""
+
+_SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+"""The beginning of a text that spreadsheets run (OWASP, CSV injection), or of a text guarded against this."""
+
+TRUTH: Mapping[str, bool] = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+"""Truth values as pandas, R and most other tools write them."""
+
+MISSING = frozenset(
+    ["", "#n/a n/a", *"? n/a na nan -nan none null #n/a #na <na> 1.#ind 1.#qnan -1.#ind -1.#qnan".split(" ")]
+)
+"""Spellings of a missing value in lower case: those of pandas.read_csv, and that of the UCI repository."""
+
+Rows = Iterator[tuple[int, list[str]]]
+"""For each row, the line on which it ends, and its cells."""
+
+
+def to_number(text: str) -> float:
+    """Convert a text to a number.
+
+    Raises
+    ------
+    ValueError
+        The text is not a number. 1_000 is a name, although Python reads it as 1000.
+    """
+    return to_numbers([text])[0]
+
+
+def to_numbers(texts: Sequence[str]) -> list[float]:
+    """Convert texts to numbers.
+
+    Raises
+    ------
+    ValueError
+        One of them is not a number.
+    """
+    if "_" in "".join(texts):
+        raise ValueError(f"could not convert string to float: {next(text for text in texts if '_' in text)!r}")
+    return list(map(float, texts))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number."""
+    try:
+        to_number(text)
+    except ValueError:
+        return False
+    return True
+
+
+def truth_value(text: str) -> bool | None:
+    """Return the truth value that a text spells; None for other texts."""
+    return TRUTH.get(text)
+
+
+def guarded(cell: Any) -> Any:
+    """Return the cell for a value: a text that a spreadsheet would run gets an apostrophe.
+
+    `meant` removes the apostrophe. Numbers stay as they are, and so do texts that are numbers: these are no formulas.
+    """
+    runs = isinstance(cell, str) and _FORMULA.match(cell) and not is_number(cell)
+    return f"'{cell}" if runs else cell
+
+
+def meant(cell: str) -> str:
+    """Return the text of a cell without the protecting apostrophe."""
+    rest = cell[1:]
+    return rest if cell.startswith("'") and _FORMULA.match(rest) and not is_number(rest) else cell
+
+
+def written_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table as CSV, safe to open in a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(guarded, header))
+    writer.writerows(map(guarded, row) for row in rows)
+    return text.getvalue()
+
+
+def read_table(path: Path) -> tuple[list[str], Rows]:
+    """Return the header of a table, and an iterator of its rows, all as long as the header.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is not such text, or is empty. Errors in a row are raised when the row is read.
+    """
+    content = read_bytes(path)
+    try:
+        content.decode()
+    except UnicodeDecodeError as failure:
+        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
+    separator = SEPARATORS.get(kind(path), ",")
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    lines = _lines(path, csv.reader(text, strict=True, delimiter=separator), content)
+    _, cells = next(lines, (0, []))
+    if not cells:
+        raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
+    return [meant(name.strip()) for name in cells], _of_one_length(path, lines, cells)
+
+
+def _lines(path: Path, reader: Any, content: bytes) -> Rows:
+    """Yield the rows that are not blank."""
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as failure:
+        first = content.partition(b"\n")[0].decode(errors="replace")
+        raise DataError(
+            f"{path}, line {reader.line_num}: this is not CSV text: {failure}. Check the quotes."
+            + other_separator(path, first.split(SEPARATORS.get(kind(path), ",")))
+        ) from failure
+
+
+def _of_one_length(path: Path, lines: Rows, header: list[str]) -> Rows:
+    """Yield the rows, which must be as long as the header."""
+    for line, row in lines:
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
+                + other_separator(path, header)
+            )
+        yield line, row
+
+
+def other_separator(path: Path, header: Sequence[str]) -> str:
+    """Return the advice if a wrong sign separates the cells of a header; "" if none does."""
+    own = SEPARATORS.get(kind(path), ",")
+    for sign, name in _SIGNS.items():
+        if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
+            advice = f"Save the file with {_SIGNS[own]}"
+            renamed = next((f", or name it {suffix}" for suffix, cut in SEPARATORS.items() if cut == sign), "")
+            return f" Cells must be separated by {_SIGNS[own]}; the header has {name}. {advice}{renamed}."
+    return ""
+
+
+def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
+    """Return the positions of the named columns, each of which must occur once.
+
+    Raises
+    ------
+    DataError
+        One of them occurs more than once.
+    """
+    at = dict(zip(header, range(len(header)), strict=True))
+    if len(at) < len(header):
+        count = Counter(header)
+        for name in names:
+            if count[name] > 1:
+                raise DataError(f"{path} has {count[name]} columns {name!r}. Keep the one that is meant.")
+    return [at[name] for name in names]
+
+
+class Numbers:
+    """Rows of numbers, collected one by one."""
+
+    def __init__(self, path: Path, columns: int) -> None:
+        self._path, self._columns = path, columns
+        self._entries, self._rows = array("d"), 0
+
+    def add(self, row: list[float]) -> None:
+        """Append a row.
+
+        Raises
+        ------
+        DataError
+            The numbers take more than `LIMIT` bytes.
+        """
+        self._entries.extend(row)
+        self._rows += 1
+        if self._entries.itemsize * len(self._entries) > LIMIT:
+            raise DataError(
+                f"{self._path} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
+                f"{self._columns} columns have more. Leave out rows or columns, or save the arrays with np.savez."
+            )
+
+    def table(self) -> Float[Array, "N columns"]:
+        """Return all rows, shape (N, columns)."""
+        entries = np.frombuffer(self._entries) if self._entries else np.empty(0)
+        return entries.reshape(self._rows, self._columns)
+
+
+def number_columns(path: Path, header: list[str], rows: Rows, names: Sequence[str]) -> dict[str, Float[Array, " n"]]:
+    """Return columns of numbers, each up to its blank end.
+
+    Raises
+    ------
+    DataError
+        A column occurs twice, or has a cell that is not a number.
+    """
+    at = places(path, header, names)
+    cells: dict[str, list[str]] = {name: [] for name in names}
+    for _, row in rows:
+        for name, j in zip(names, at, strict=True):
+            cells[name].append(row[j])
+    return {name: _column(path, name, column) for name, column in cells.items()}
+
+
+def _column(path: Path, name: str, cells: list[str]) -> Float[Array, " n"]:
+    """Return the numbers of a column up to its blank end."""
+    while cells and not cells[-1].strip():
+        cells.pop()
+    try:
+        return np.array([to_number(cell) for cell in cells])
+    except ValueError as failure:
+        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None

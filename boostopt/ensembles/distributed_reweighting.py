@@ -1,0 +1,251 @@
+"""`reweight` of examples on a cluster: members vote where the rows are, and looks weigh the votes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.selection import FINEST, looked_at
+from boostopt.boosting.histogram_newton.solver import whole
+from boostopt.boosting.histogram_newton.solver_state import below
+from boostopt.boosting.options import BoostOptions
+from boostopt.ensembles.members import Members, recoded
+from boostopt.ensembles.reweighting_result import OF_PROGRAM, WeightedMembers
+from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators.training.margin_warnings import warn_of_members
+from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.oracles.distributed.placement import Elsewhere, Placing, looks_alone
+from boostopt.oracles.distributed.sign_columns import cut_at_zero
+from boostopt.oracles.labelled_examples import multiplicities
+from boostopt.oracles.matrix_oracle import Given
+from boostopt.oracles.stumps.binning import Census, census
+from boostopt.programs.formulation import Formulation
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import ONE, Part, Split
+
+TOL = 1e-3
+"""Accuracy of the soft margin where none is asked for."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistributedReweighted(WeightedMembers):
+    """The members of a fitted ensemble under new weights that examples on a cluster gave them.
+
+    It is a plain local object, without anything as long as the rows.
+
+    Attributes
+    ----------
+    ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
+        As in `WeightedMembers`.
+    run
+        The run of looks; its hypotheses are the numbers of members.
+    nu
+        The nu of the soft margin, a count.
+    """
+
+    soft_margin_certificate: ClassCertificate
+    run: LookedRun
+    nu: float
+
+    @property
+    def certificate(self) -> ClassCertificate:
+        """The interval of the largest soft margin, which is all that looks certify."""
+        return self.soft_margin_certificate
+
+    @property
+    def solution(self) -> NoReturn:
+        """Raise ProblemError: no program was solved over the rows."""
+        raise looks_alone("a solution")
+
+    @property
+    def program(self) -> NoReturn:
+        """Raise ProblemError: no program holds the rows."""
+        raise looks_alone("a program")
+
+    @property
+    def goal(self) -> NoReturn:
+        """Raise ProblemError: it knows each example."""
+        raise looks_alone("a goal")
+
+    @property
+    def U(self) -> NoReturn:
+        """Raise ProblemError: margins of members are as long as the rows."""
+        raise looks_alone("margins of members")
+
+    @property
+    def margins(self) -> NoReturn:
+        """Raise ProblemError: margins are as long as the rows."""
+        raise looks_alone("margins")
+
+    def thinned(self, k: Any) -> NoReturn:
+        """Raise ProblemError: programs over few members are solved in memory."""
+        raise looks_alone("few members")
+
+    def __repr__(self) -> str:
+        return self._words(self.run.problem.page.name)
+
+    def _repr_html_(self) -> str:
+        return self._table(f"{self.run.problem.page.name}, rows on a cluster", self.nu)
+
+
+class DistributedMembers(Elsewhere):
+    """The votes of the members of an ensemble, on a cluster.
+
+    Parameters
+    ----------
+    rows
+        The coded votes.
+    balance
+        Number of examples of the positive class less those of the other one.
+    t
+        Number of members.
+    reflexive
+        Whether their negations belong to the class.
+    """
+
+    reflexive: bool
+
+    def __init__(self, rows: Rows, balance: int, t: int, reflexive: bool) -> None:
+        self._placed(rows, balance)
+        self._t, self.reflexive = t, reflexive
+
+    def hypothesis(self, split: Split) -> Given:
+        return Given(split.feature, split.sign)
+
+    def __str__(self) -> str:
+        return f"{self._t} members of an ensemble{' and their negations' if self.reflexive else ''}"
+
+
+def reweighted_there(
+    page: Formulation[Any],
+    members: Members,
+    examples: tuple[Any, Any, Any],
+    tol: float | None,
+    reflexive: bool,
+    parameters: Mapping[str, Any],
+) -> DistributedReweighted:
+    """Return the members with the weights of a formulation over examples on a cluster.
+
+    Parameters
+    ----------
+    page
+        The formulation.
+    members
+        Those of the ensemble.
+    examples
+        Features, labels and multiplicities.
+    tol
+        Accuracy of the soft margin; 0.001 for None.
+    reflexive
+        Whether negations of members belong to the class.
+    parameters
+        Those of the formulation.
+
+    Raises
+    ------
+    ProblemError
+        The examples are none on a cluster, or do not fit the ensemble; a member has other values than -1 and 1.
+    OptionError
+        Looks do not serve the formulation, or the accuracy.
+    """
+    epsilon = TOL if tol is None else tol
+    if epsilon < FINEST:
+        raise OptionError(
+            f"on a cluster tol must be at least {FINEST:g}, because weights of examples are whole numbers there; got "
+            f"{epsilon:g}. Leave out tol for {TOL:g}."
+        )
+    placing = Placing(*examples, framed=True)
+    if members.labels is None:
+        members = members.labelled(np.unique(np.concatenate(placing.blocks.labels(_different))))
+    placing.count(partial(_census, members.labels))
+    rows = cut_at_zero(placing, members.t, _votes, members)
+    oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
+    options = BoostOptions()
+    try:
+        found = looked_at(page, oracle, epsilon, parameters, options)
+    except OptionError as unfit:
+        raise _unserved(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
+    if found is None or not isinstance(found[1], SoftMarginAim):
+        raise _unserved(page, epsilon, "")
+    aim = found[1]
+    run = LookedRun.of(*found, options)
+    w = np.zeros(members.t)
+    for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
+        if isinstance(hypothesis, Given):
+            w[hypothesis.q] += hypothesis.sign * weight
+    weighted = DistributedReweighted(
+        ensemble=members,
+        numbers=np.arange(members.t),
+        w=w,
+        weights_are=OF_PROGRAM,
+        soft_margin_before=_soft_margin(rows, aim, members.weights),
+        soft_margin=run.class_certificate.lower,
+        soft_margin_certificate=run.class_certificate,
+        majority=oracle.majority,
+        run=run,
+        nu=float(aim.nu),
+    )
+    total = oracle.total
+    judged = weighted.judged((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
+    warn_of_members([judged], total, "", stacklevel=4)
+    return weighted
+
+
+def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
+    """Return the error for a formulation that looks do not serve."""
+    return OptionError(
+        "re-weighting on a cluster uses looks, which support LPBoost, ERLPBoost and similar programs, with no more "
+        f"smoothing than tol = {epsilon:g} needs; looks do not support {page.name} with these parameters{why}. Choose "
+        "another formulation, leave out eta, or compute X and y."
+    )
+
+
+def _soft_margin(rows: Rows, aim: SoftMarginAim, w: Float[Array, " t"]) -> float:
+    """Return the certified soft margin of weights of members.
+
+    It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
+    """
+    W = whole(w)
+    own = aim.sharp(rows, rows.scores([Split(q, 0, 1) for q in range(len(w))], W))
+    return below(own - sum(abs(Fraction(x) - Fraction(k, ONE)) for x, k in zip(w.tolist(), W.tolist(), strict=True)))
+
+
+def _different(y: Any, c: Any) -> Array:
+    """Return the different labels of some rows."""
+    return np.unique(y)
+
+
+def _census(labels: Array | None, y: Any, c: Any) -> Census:
+    """Return what labels and multiplicities of some rows tell."""
+    return census(recoded(labels, y), c)
+
+
+def _votes(members: Members, X: Any, y: Any, c: Any) -> Part:
+    """Return the margins of the members on some rows as codes.
+
+    Raises
+    ------
+    ProblemError
+        X does not fit the ensemble, or a member has other values than -1 and 1.
+    """
+    signs = members.coded(y)
+    rows, copies = multiplicities(c, len(signs))
+    U = members.margins(X, signs, rows)
+    codes = np.empty((U.t, U.N), np.uint8)
+    for q, hypothesis in enumerate(members.hypotheses):
+        margins = U.column(q)
+        if (strange := np.abs(margins) != 1.0).any():
+            raise ProblemError(
+                f"on a cluster members must have the values -1 and 1; {hypothesis} has a value of size "
+                f"{abs(margins[strange][0]):.6g}. Pass an ensemble of classifiers, or compute X and y."
+            )
+        np.greater(margins, 0.0, out=codes[q], casting="unsafe")
+    return Part(codes, np.ones(U.N, np.int8), None if (copies == 1.0).all() else copies.astype(np.int64))

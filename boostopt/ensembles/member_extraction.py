@@ -1,0 +1,292 @@
+"""The kinds of ensembles that boostopt supports, with their members and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.validation import choice
+from boostopt.boosting.run.run import Run
+from boostopt.ensembles.member_hypotheses import Constant, Member, OneVsRest, Recoded, ScaledTree, check_values, quietly
+from boostopt.ensembles.members import Members
+from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.estimators.training.one_vs_rest import told_apart
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.learners.fitted import VALUES, name_of
+
+KNOWN = (
+    "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
+    "VotingClassifier, a MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list "
+    "of fitted classifiers"
+)
+"""The ensembles that are known, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Which class of an ensemble is told apart.
+
+    Attributes
+    ----------
+    classes
+        The labels of the ensemble, ascending, shape (K,).
+    k
+        The number of the class that is the positive one: of two classes the second.
+    """
+
+    classes: Array
+    k: int
+
+    @property
+    def labels(self) -> Array | None:
+        """The negative label and the positive one of two classes; None with more, where y holds -1 and 1."""
+        return self.classes if len(self.classes) == 2 else None
+
+    def recoded(self, model: Any, numbered: bool, features: Int[Array, " n"] | None = None) -> Recoded:
+        """Return a fitted classifier of these labels, or of their numbers, as one of -1 and 1."""
+        labels = range(len(self.classes)) if numbered else self.classes
+        if len(labels) == 2:
+            return Recoded(model, (labels[0], labels[1]), features)
+        return OneVsRest(model, (None, labels[self.k]), features)
+
+
+def members_of(
+    ensemble: Any, values: str | None = None, weights: npt.ArrayLike | None = None, label: Any = None
+) -> Members:
+    """Return the members of a fitted ensemble as hypotheses, with the ensemble's own weights.
+
+    Parameters
+    ----------
+    ensemble
+        A fitted ensemble of two classes: scikit-learn's AdaBoostClassifier, GradientBoostingClassifier,
+        RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or VotingClassifier; a `MarginBoostClassifier`;
+        a pipeline that ends in one; a `Run`; a list of fitted classifiers of the same two labels, or of hypotheses.
+    values
+        The method that gives the values h(x) of a classifier: "predict" (-1 or 1, the default), "predict_proba"
+        (2p - 1) or "decision_function" (clipped to [-1, 1]). Leave it out for gradient boosting and runs, whose members
+        have their own values. For a regression tree of gradient boosting, h(x) is its share of the decision function
+        divided by its largest absolute leaf, and its weight is this leaf times the learning rate. The initial constant
+        is a member too.
+    weights
+        The weights of the classifiers in a list, shape (t,), 1 by default. A member with a negative weight enters as
+        its negation.
+    label
+        The class for which h(x) = 1, if the ensemble has more than two classes. The members separate it from the rest,
+        they then have no labels, and y holds -1 and 1.
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is of another kind, is not fitted, does not have two classes, has no member, or has weights that
+        are not finite; or its members cannot be evaluated one by one.
+    OptionError
+        The values are unknown; or values or weights are passed although the ensemble has its own; or the label is none
+        of the ensemble's classes.
+    """
+    if values is not None:
+        values = choice("kind of values", values, VALUES)
+    if isinstance(ensemble, list | tuple):
+        return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
+    if weights is not None:
+        raise OptionError(
+            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own weights. Leave out "
+            "weights, or pass a list."
+        )
+    if isinstance(ensemble, Run):
+        return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
+    names = getattr(ensemble, "feature_names_in_", None)
+    if len(runs := getattr(ensemble, "runs_", ())) > 1:
+        run = runs[_told(ensemble, label).k]
+        return replace(_of_hypotheses(run.hypotheses, values, run.w), names=names)
+    # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
+    if isinstance(run := getattr(ensemble, "run_", None), Run):
+        own = _of_hypotheses(run.hypotheses, values, run.w)
+        return replace(own, labels=np.asarray(ensemble.classes_), names=names)
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(ensemble, Pipeline):
+        last = members_of(ensemble[-1], values, label=label)
+        return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
+    make = _maker(ensemble)
+    told = _told(ensemble, label)
+    return replace(make(ensemble, values, told), names=names)
+
+
+def is_ensemble(model: Any) -> bool:
+    """Return whether `members_of` has something to say of the kind of a model, fitted or not."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        return is_ensemble(model[-1])
+    own = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(type(model), "run_")
+    return own or _known(model) is not None
+
+
+Maker = Callable[[Any, str | None, Told], Members]
+
+
+def _maker(ensemble: Any) -> Maker:
+    """Return what takes an ensemble of its kind apart."""
+    from sklearn import ensemble as kinds
+
+    if isinstance(ensemble, kinds.HistGradientBoostingClassifier):
+        raise ProblemError(
+            "an ensemble must give access to its members and to bounds on their values; "
+            "HistGradientBoostingClassifier gives neither. Fit a GradientBoostingClassifier."
+        )
+    if make := _known(ensemble):
+        return make
+    if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
+        raise ProblemError(
+            f"expected a fitted ensemble with its runs; got {shown(ensemble)}, which was loaded from a file that holds "
+            "none. Fit it again, or keep it by pickle."
+        )
+    raise ProblemError(
+        f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Pass single classifiers as a list."
+    )
+
+
+def _known(ensemble: Any) -> Maker | None:
+    """Return what takes an ensemble of its kind apart, None for what is no ensemble."""
+    from sklearn import ensemble as kinds
+
+    averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
+    makers: Sequence[tuple[type[Any] | tuple[type[Any], ...], Maker]] = (
+        (kinds.AdaBoostClassifier, _of_adaboost),
+        (kinds.GradientBoostingClassifier, _of_gradient_boosting),
+        (averages, _of_average),
+        (kinds.VotingClassifier, _of_voting),
+    )
+    return next((make for kind, make in makers if isinstance(ensemble, kind)), None)
+
+
+def classes_of(ensemble: Any) -> Array:
+    """Return the labels of a fitted ensemble, ascending, shape (K,).
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is not fitted, or knows no labels, as a run or a list of hypotheses.
+    """
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(ensemble, Pipeline):
+        return classes_of(ensemble[-1])
+    if isinstance(ensemble, list | tuple):
+        models = list(cast(Sequence[Any], ensemble))
+        return np.unique(np.concatenate([_labels_of_one(model) for model in models])) if models else np.array([0, 1])
+    classes = getattr(ensemble, "classes_", None)
+    if classes is None:
+        raise ProblemError(
+            f"an ensemble and its members must be fitted; {name_of(ensemble)} has no classes. Call fit(X, y) first."
+        )
+    if isinstance(classes, list):  # of several outputs
+        raise ProblemError(
+            f"an ensemble must separate classes of one output; {name_of(ensemble)} has "
+            f"{len(cast(list[Any], classes))} outputs. Fit one ensemble for each output."
+        )
+    return np.asarray(classes)
+
+
+def _told(ensemble: Any, label: Any) -> Told:
+    """Return the class of an ensemble that a label names; without one the ensemble must have two classes."""
+    classes = classes_of(ensemble)
+    if label is None and classes.shape != (2,):
+        labels = str(np.asarray(classes, dtype=object).tolist())[:100]
+        raise ProblemError(
+            f"an ensemble must separate two classes; {name_of(ensemble)} was fitted to {labels}. With more than two "
+            "classes, call reweight_one_vs_rest, or members_of with label=."
+        )
+    return Told(classes, told_apart(classes, label))
+
+
+def _of_adaboost(ensemble: Any, values: str | None, told: Told) -> Members:
+    models = list(ensemble.estimators_)
+    # There is room for all the rounds asked for: a run may have ended before.
+    weights = np.asarray(ensemble.estimator_weights_)[: len(models)]
+    return Members.weighted(_members(models, values, told, numbered=False), weights, told.labels)
+
+
+def _of_average(ensemble: Any, values: str | None, told: Told) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
+    features = getattr(ensemble, "estimators_features_", None)
+    own = _members(models, values, told, numbered=True, features=features)
+    return Members.weighted(own, np.ones(len(models)), told.labels)
+
+
+def _of_voting(ensemble: Any, values: str | None, told: Told) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
+    votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
+    weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
+    return Members.weighted(_members(models, values, told, numbered=True), weights, told.labels)
+
+
+def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Members:
+    check_values(values, "decision_function", name_of(ensemble))
+    if ensemble.init not in (None, "zero"):
+        raise ProblemError(
+            "gradient boosting must start from a constant, because its initial guess becomes a member with bounded "
+            f'values; got init={ensemble.init!r}. Fit it with init=None or "zero".'
+        )
+    k = 0 if told.labels is not None else told.k
+    trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, k]]
+    scales = [tree.scale for tree in trees]
+    first = 0.0 if ensemble.init is not None else _first_guess(ensemble, k)
+    models: list[Any] = [*trees, *([] if ensemble.init is not None else [Constant(1 if first >= 0 else -1)])]
+    names = [*(name_of(tree.tree) for tree in trees), "constant"]
+    hypotheses = [Member(q, names[q], "decision_function", model) for q, model in enumerate(models)]
+    weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
+    return Members.weighted(hypotheses, weights[: len(models)], told.labels)
+
+
+def _first_guess(ensemble: Any, k: int) -> float:
+    """Return the constant that gradient boosting begins with: its decision function without the trees of column k."""
+    X = np.zeros((1, ensemble.n_features_in_))
+    whole = float(quietly(ensemble, "decision_function", X).ravel()[k])
+    return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
+
+
+def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:
+    own = np.ones(len(models)) if weights is None else weights
+    if models and all(isinstance(model, Hypothesis) for model in models):
+        return _of_hypotheses(models, values, own)
+    classes = classes_of(models)
+    if classes.shape != (2,) and label is None:
+        raise ProblemError(
+            f"the classifiers of a list must have the same two labels; got {len(classes)}: "
+            f"{str(classes.tolist())[:100]}. Fit them to the same y, or call reweight_one_vs_rest."
+        )
+    told = Told(classes, told_apart(classes, label))
+    return Members.weighted(_members(models, values, told, numbered=False), own, told.labels)
+
+
+def _labels_of_one(model: Any) -> Array:
+    """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
+    if not hasattr(model, "predict"):
+        raise ProblemError(
+            f"a list must hold fitted classifiers only, or hypotheses only; got {shown(model)}. Remove it."
+        )
+    return classes_of(model)
+
+
+def _members(
+    models: Sequence[Any], values: str | None, told: Told, numbered: bool, features: Sequence[Any] | None = None
+) -> list[Member]:
+    """Return fitted classifiers of an ensemble as hypotheses; numbered ones know the numbers of the classes."""
+    subsets: Sequence[Any] = [None] * len(models) if features is None else features
+    return [
+        Member(q, name_of(model), values or VALUES[0], told.recoded(model, numbered, subset))
+        for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
+    ]
+
+
+def _of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
+    if values is not None:
+        raise OptionError(f"hypotheses have their own values; got values={values!r}. Leave out values.")
+    return replace(Members.weighted(list(hypotheses), weights, None), own=True)

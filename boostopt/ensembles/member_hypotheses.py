@@ -1,0 +1,319 @@
+"""The estimators inside an ensemble as hypotheses: recoded to the labels -1 and 1, scaled into [-1, 1], negated."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.immutable_arrays import immutable_copy, writes_named
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles.base import Hypothesis, State
+from boostopt.oracles.features import Features, checked_features
+from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.oracles.learners.fitted import hypothesis_values, name_of
+
+
+class Rows:
+    """Examples as the estimators of an ensemble take them: with the names of their features, or without.
+
+    Attributes
+    ----------
+    X
+        As it was passed: an array, a sparse matrix, a table with named columns, a list; of an array or of compressed
+        rows a copy that nobody can change.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.X = immutable_copy(X)
+        self._last: tuple[Any, str, Array] | None = None
+
+    @cached_property
+    def shape(self) -> tuple[int]:
+        """The number of examples, as (n,)."""
+        return (Features(self.X).n,)
+
+    @cached_property
+    def nameless(self) -> Any:
+        """X without the names of its features; sparse matrices by rows, which can be cut."""
+        if scipy.sparse.issparse(self.X):
+            return scipy.sparse.csr_array(self.X)
+        return np.asarray(self.X) if hasattr(self.X, "columns") else self.X
+
+    @cached_property
+    def numbers(self) -> Any:
+        """X as finite numbers: trees alone would take a NaN to a side that their ensemble refuses."""
+        return checked_features(self.nameless)
+
+    def taken_by(self, model: Any, features: Int[Array, " k"] | None) -> Any:
+        """Return X as a model takes it, that was fitted to some of the features or to all of them (None)."""
+        named = getattr(model, "feature_names_in_", None) is not None
+        X = self.X if named else self.nameless
+        if features is None:
+            return X
+        return (X if scipy.sparse.issparse(X) else np.asarray(X))[:, features]
+
+    def answer(self, model: Any, method: str, features: Int[Array, " k"] | None) -> Array:
+        """Return what a model answers to these examples; the last answer is kept, for a model of several classes."""
+        if self._last is None or self._last[0] is not model or self._last[1] != method:
+            self._last = model, method, np.asarray(quietly(model, method, self.taken_by(model, features)))
+        return self._last[2]
+
+
+def quietly(model: Any, method: str, X: Any) -> Any:
+    """Return what a fitted object of scikit-learn's kind answers.
+
+    Raises
+    ------
+    ProblemError
+        It has no such method, or refuses X.
+    """
+    if not hasattr(model, method):
+        raise ProblemError(f"{name_of(model)} must have the method {method}; it does not. Pass other values.")
+    with warnings.catch_warnings():
+        # Said once for each member otherwise: whoever passes an array knows that it has no names.
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        try:
+            with writes_named(f"the model {name_of(model)}"):
+                return getattr(model, method)(X)
+        except ProblemError:
+            raise
+        except (ValueError, TypeError) as failure:
+            raise ProblemError(
+                f"{name_of(model)}.{method} does not take X: {str(failure).rstrip('. ')}. Pass X in the form that the "
+                "ensemble was fitted to."
+            ) from failure
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """A classifier of any two labels that answers like one of -1 and 1.
+
+    Attributes
+    ----------
+    model
+        The fitted classifier. It may know one of the labels only: a sample that it was fitted to may hold one class.
+    labels
+        The negative label and the positive one, as the classifier knows them.
+    features
+        The features that it was fitted to, None for all.
+    """
+
+    model: Any
+    labels: tuple[Any, Any]
+    features: Int[Array, " k"] | None = None
+
+    classes_: ClassVar[tuple[int, int]] = (-1, 1)
+
+    def predict(self, rows: Rows) -> Array:
+        """Return -1 or 1 for each example."""
+        raw = self._answer("predict", rows)
+        positive = np.asarray(raw == self.labels[1])
+        strange = ~(positive | np.asarray(raw == self.labels[0]))
+        if strange.any():
+            labels = np.asarray(self.labels).tolist()
+            raise ProblemError(
+                f"{name_of(self.model)}.predict must return one of the labels {labels[0]!r} and {labels[1]!r}; got "
+                f"{raw[strange].tolist()[0]!r}. Pass classifiers that were fitted to the same two labels."
+            )
+        return np.where(positive, 1.0, -1.0)
+
+    def predict_proba(self, rows: Rows) -> Array:
+        """Return the probabilities of -1 and of 1 for each example, shape (n, 2)."""
+        raw, classes = self._answer("predict_proba", rows), self._classes
+        if raw.ndim != 2 or raw.shape[1] != len(classes):
+            return raw  # refused by its shape
+        p = np.zeros((len(raw), 2), raw.dtype)
+        for column, label in enumerate(self.labels):
+            if label in classes:
+                p[:, column] = raw[:, classes.index(label)]
+        return p
+
+    def decision_function(self, rows: Rows) -> Array:
+        """Return a number for each example that is positive for 1."""
+        classes = self._classes
+        if len(classes) != 2:
+            raise ProblemError(
+                f'values="decision_function" needs members that were fitted to two classes; {name_of(self.model)} was '
+                f'fitted to {classes}. Pass values="predict".'
+            )
+        raw = self._answer("decision_function", rows)
+        return raw if classes[1] == self.labels[1] else -raw
+
+    @property
+    def _classes(self) -> list[Any]:
+        return np.asarray(self.model.classes_).tolist()
+
+    def _answer(self, method: str, rows: Rows) -> Array:
+        return rows.answer(self.model, method, self.features)
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsRest(Recoded):
+    """A classifier of more than two classes that answers 1 for one of them and -1 for the rest.
+
+    Attributes
+    ----------
+    model, features
+        As in `Recoded`.
+    labels
+        None, and the label of the one class as the classifier knows it.
+    """
+
+    def predict(self, rows: Rows) -> Array:
+        """Return 1 for each example that the classifier takes for the class, -1 for the others."""
+        return np.where(np.asarray(self._answer("predict", rows) == self.labels[1]), 1.0, -1.0)
+
+    def predict_proba(self, rows: Rows) -> Array:
+        """Return the probabilities of the rest and of the class for each example, shape (n, 2)."""
+        raw, classes = self._answer("predict_proba", rows), self._classes
+        if raw.ndim != 2 or raw.shape[1] != len(classes):
+            return raw  # refused by its shape
+        p = raw[:, classes.index(self.labels[1])] if self.labels[1] in classes else np.zeros(len(raw), raw.dtype)
+        return np.column_stack([1.0 - p, p])
+
+    def decision_function(self, rows: Rows) -> Array:
+        """Raise ProblemError: the values of several classes have no common scale."""
+        raise ProblemError(
+            'values="decision_function" needs members that were fitted to two classes; '
+            f'{name_of(self.model)} was fitted to {self._classes}. Pass values="predict" or "predict_proba".'
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledTree:
+    """A regression tree over its largest absolute leaf: then its values lie in [-1, 1] whatever the example.
+
+    Attributes
+    ----------
+    tree
+        The fitted tree.
+    """
+
+    tree: Any
+
+    @cached_property
+    def scale(self) -> float:
+        """The largest absolute value of a leaf."""
+        nodes = self.tree.tree_
+        return float(np.abs(nodes.value[nodes.children_left == nodes.children_right]).max())
+
+    def decision_function(self, rows: Rows) -> Array:
+        """Return the value of each example's leaf, over the largest; 0 where all leaves are 0."""
+        values = np.asarray(quietly(self.tree, "predict", rows.numbers))
+        return values / self.scale if self.scale > 0 else values
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """The same class for every example.
+
+    Attributes
+    ----------
+    sign
+        1 or -1.
+    """
+
+    sign: int
+
+    def decision_function(self, rows: Rows) -> Array:
+        """Return the sign for each example."""
+        return np.full(rows.shape, float(self.sign))
+
+
+@dataclass(frozen=True)
+class Member(Hypothesis):
+    """An estimator inside a fitted ensemble as a hypothesis.
+
+    Two of them are equal if they are the same number, description and kind of values. The estimator is not part of the
+    saved state: a restored one cannot predict. (A pickled one can.)
+
+    Attributes
+    ----------
+    number
+        Which member of the ensemble this is, from 0.
+    description
+        The estimator in a word.
+    values
+        Which method gives h: see `boostopt.oracles.Fitted`.
+    model
+        What answers: `Recoded`, `ScaledTree` or `Constant`; None if it was not saved.
+    """
+
+    kind: ClassVar[str] = "member"
+
+    number: int
+    description: str
+    values: str
+    model: Any = field(compare=False, repr=False)
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        """Return h(x) in [-1, 1] for each row of X, as the ensemble hands it to its members.
+
+        Raises
+        ------
+        ProblemError
+            The estimator was not saved, refuses X, or answers with other than one value in [-1, 1] for each example.
+        """
+        if self.model is None:
+            raise ProblemError(f"{self} was restored without its estimator, so it cannot predict. Save it by pickle.")
+        rows = X if isinstance(X, Rows) else Rows(X)
+        try:
+            return hypothesis_values(self.model, self.values, rows)
+        except ProblemError as fault:
+            which = "" if self.description in str(fault) else f", {self.description}"
+            raise ProblemError(f"member {self.number}{which}: {fault}") from fault
+
+    def __str__(self) -> str:
+        return f"{self.description} {self.number}"
+
+    def state(self) -> State:
+        return {"number": self.number, "description": self.description, "values": self.values}
+
+    @classmethod
+    def restored(cls, state: State) -> Member:
+        return cls(index(state["number"]), str(state["description"]), str(state["values"]), None)
+
+
+@dataclass(frozen=True)
+class Negation(Hypothesis):
+    """The negation of a hypothesis.
+
+    Attributes
+    ----------
+    of
+        The hypothesis that is negated.
+    """
+
+    kind: ClassVar[str] = "negation"
+
+    of: Hypothesis
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        """Return -h(x) for each row of X, as the hypothesis takes it."""
+        return -self.of(X)
+
+    def __str__(self) -> str:
+        return f"-({self.of})"
+
+    def state(self) -> State:
+        return {"of": to_state(self.of)}
+
+    @classmethod
+    def restored(cls, state: State) -> Negation:
+        return cls(restored_hypothesis(state["of"]))
+
+
+def check_values(values: str | None, own: str, kind: str) -> None:
+    """Raise OptionError if values are asked for where the members have values of their own."""
+    if values is not None and values != own:
+        raise OptionError(
+            f"the members of {kind} have their own values, namely what they add to its decision function; "
+            f"got values={values!r}. Leave out values."
+        )

@@ -1,0 +1,205 @@
+"""The members of a fitted ensemble: hypotheses with values in [-1, 1], the ensemble's weights, its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int, Int8
+from boostopt._utils.array_validation import as_array
+from boostopt.boosting.column_pool import OUTSIDE
+from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import Hypothesis, as_stored
+from boostopt.oracles.features import Features, evaluate
+from boostopt.oracles.labelled_examples import signs
+from boostopt.rows.margin_matrix import Margins
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The members of a fitted ensemble.
+
+    Attributes
+    ----------
+    hypotheses
+        The t members. A member with a negative weight is stored as its negation.
+    weights
+        The ensemble's own weights, shape (t,), non-negative, with sum 1 over all members of the ensemble.
+    labels
+        The negative label and the positive label, as in the user's y, shape (2,); None if the hypotheses have no
+        labels.
+    names
+        The names of the features that the ensemble was fitted to; None if the features had no names.
+    before
+        The earlier steps of a pipeline, which transform X before the ensemble sees it; None without such steps.
+    own
+        Whether the hypotheses are boostopt's own, which take X as it is.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    weights: Float[Array, " t"]
+    labels: Array | None = None
+    names: Array | None = None
+    before: Any = None
+    own: bool = False
+
+    @classmethod
+    def weighted(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
+        """Return hypotheses with weights of any sign and sum.
+
+        Raises
+        ------
+        ProblemError
+            There is no hypothesis, or there is not one finite weight for each, or all weights are 0.
+        """
+        w = as_array("weights", weights)
+        if not hypotheses:
+            raise ProblemError("an ensemble must have at least one member; got none. Fit it, or add members.")
+        numbers = w.shape == (len(hypotheses),) and w.dtype.kind in "biuf"
+        if not numbers or not np.isfinite(w).all() or not w.any():
+            raise ProblemError(
+                f"the weights of an ensemble must be {len(hypotheses)} finite numbers, not all 0, one for each member; "
+                f"got {w.tolist() if w.size <= 5 else f'shape {w.shape} of {w.dtype}'}. Pass such weights."
+            )
+        sizes = np.abs(w.astype(np.float64))
+        shares = sizes / sizes.max()  # the sum of huge weights must not overflow
+        signed = [h if weight >= 0 else Negation(h) for h, weight in zip(hypotheses, w, strict=True)]
+        return cls(tuple(signed), shares / shares.sum(), labels)
+
+    @property
+    def t(self) -> int:
+        """The number of members."""
+        return len(self.hypotheses)
+
+    def taken(self, numbers: Int[Array, " k"]) -> Members:
+        """Return some of the members, with the weights that they have in the whole ensemble."""
+        chosen = tuple(self.hypotheses[q] for q in numbers.tolist())
+        return replace(self, hypotheses=chosen, weights=self.weights[numbers])
+
+    def rows(self, X: Any) -> Any:
+        """Check the names of the features, and return X transformed as the hypotheses take it.
+
+        Raises
+        ------
+        ProblemError
+            The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
+        """
+        shape = (Features(X).n,)
+        if not self.own and shape[:1] == (0,):
+            raise ProblemError(f"X must have at least one row; got shape {shape}. Pass the examples.")
+        columns = getattr(X, "columns", None)
+        if self.names is not None and columns is not None and list(columns) != list(self.names):
+            wrong = [name for name, own in zip(columns, self.names, strict=False) if name != own][:3]
+            raise ProblemError(
+                f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
+                f"{len(columns)} features with these differences: {wrong}. Order the columns of X as at the fit."
+            )
+        taken = X if self.before is None else quietly(self.before, "transform", X)
+        return taken if self.own else Rows(taken)
+
+    def labelled(self, y: npt.ArrayLike) -> Members:
+        """Return the members with the two labels of y, the smaller one as the negative, if they had no labels.
+
+        Raises
+        ------
+        ProblemError
+            The labels of y cannot be ordered.
+        """
+        if self.labels is not None:
+            return self
+        array = as_array("y", y)
+        try:
+            labels = np.unique(array)
+        except TypeError as unlike:
+            raise ProblemError(
+                f"y must hold labels of one type; got labels that cannot be compared: {unlike}. Code the labels as "
+                "numbers or texts."
+            ) from unlike
+        # Others than two are refused as signs: by what is expected where labels are not known.
+        is_pair = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
+        return replace(self, labels=labels) if is_pair else self
+
+    def coded(self, y: npt.ArrayLike) -> Int8[Array, " N"]:
+        """Return labels as -1 and 1.
+
+        Raises
+        ------
+        ProblemError
+            y is not a vector of the ensemble's two labels.
+        """
+        coded = recoded(self.labels, y)
+        if coded.ndim != 1 or not len(coded):
+            raise ProblemError(
+                f"y must have shape (N,), with one label for each row of X and N >= 1; got shape {coded.shape}. Pass "
+                "the labels of the rows."
+            )
+        return coded
+
+    def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Margins:
+        """Return U[n, q] = y_n h_q(x_n) for some rows of X, shape (n, t): int8 if all margins are whole numbers.
+
+        Raises
+        ------
+        ProblemError
+            X and y have different numbers of rows, or a member returns a value that is not finite or not in [-1, 1].
+        """
+        return Margins.of_private(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
+
+    def columns(self, taken: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
+        """Yield the margins of each member for some of the rows, as `margins` does."""
+        for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, taken), strict=True):
+            if values.shape != y.shape:
+                raise ProblemError(
+                    f"X must have one row for each of {len(y)} labels; got {len(values)} rows. Pass X and y of the "
+                    "same examples."
+                )
+            h = values[rows]
+            if not (np.abs(h) <= 1.0 + OUTSIDE).all():
+                raise ProblemError(
+                    f"a member must have values in [-1, 1]; {hypothesis} has a value of size {np.abs(h).max():.6g}. "
+                    "Scale or clip its values."
+                )
+            yield as_stored(y[rows] * np.clip(h, -1.0, 1.0))
+
+
+def margins_of_each(
+    members: Sequence[Members], X: Any, signs: Sequence[Int8[Array, " N"]], rows: Int[Array, " n"]
+) -> list[Margins]:
+    """Return the margins of members that separate each class from the rest: see `Members.margins`.
+
+    The members of all classes are evaluated side by side, so that an estimator of several classes is asked once.
+    """
+    taken, columns = members[0].rows(X), [list[Array]() for _ in members]
+    for each in zip_longest(*(own.columns(taken, y, rows) for own, y in zip(members, signs, strict=True))):
+        for of_class, column in zip(columns, each, strict=True):
+            if column is not None:
+                of_class.append(column)
+    return [Margins.of_private(np.stack(of_class, axis=1)) for of_class in columns]
+
+
+def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+    """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `signs` does.
+
+    Raises
+    ------
+    ProblemError
+        y holds another label.
+    """
+    if labels is None:
+        return signs(y)
+    array = as_array("y", y)
+    positive = np.asarray(array == labels[1])
+    strange = ~(positive | np.asarray(array == labels[0]))
+    if strange.shape == array.shape and strange.any():
+        negative, larger = labels.tolist()
+        raise ProblemError(
+            f"y must hold the labels that the ensemble was fitted to, {negative!r} and {larger!r}; got "
+            f"{array[strange].tolist()[0]!r}. Code the two classes with these labels."
+        )
+    return np.where(positive, 1, -1).astype(np.int8)

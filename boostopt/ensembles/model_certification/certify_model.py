@@ -1,0 +1,391 @@
+"""`certify_model`: how far a model that was fitted elsewhere is from the optimum of its own objective."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.immutable_arrays import immutable_copy
+from boostopt._utils.validation import number
+from boostopt.backends.base import Backend
+from boostopt.ensembles.member_extraction import KNOWN, is_ensemble, members_of
+from boostopt.ensembles.model_certification import linear_models as linear
+from boostopt.ensembles.model_certification import svm_kernels as kernels
+from boostopt.ensembles.model_certification.lightgbm_members import is_colboost, is_lightgbm, of_lightgbm
+from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
+from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.estimators.training.training_data import class_factors
+from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
+from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.oracles.features import checked_features
+from boostopt.oracles.labelled_examples import multiplicities
+from boostopt.oracles.learners.fitted import name_of
+from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+from boostopt.solving.solve import solve
+
+TOL = 1e-6
+"""The default scaled gap of the optimum."""
+
+SHARE = 0.1
+"""The default share of the examples over which the soft margin of an ensemble is the mean."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to solve the program: the arguments of `solve`."""
+
+    tol: float
+    backend: str | Backend
+    time_limit: float | None
+
+
+def certify_model(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    nu: float | None = None,
+    tol: float = TOL,
+    backend: str | Backend = "auto",
+    time_limit: float | None = None,
+) -> ModelCertificate:
+    """Return how far a fitted model is from the optimum of its own objective.
+
+    The function solves the program of the model and proves an interval of its optimum. It computes the attained
+    objective from the model's own coefficients. Both hold whatever solver fitted the model.
+
+    Parameters
+    ----------
+    model
+        A fitted model of two classes. From scikit-learn: LogisticRegression, LinearSVC, SGDClassifier (hinge, squared
+        hinge, log loss, modified Huber), SVC, and every ensemble that `reweight` takes. Also LightGBM's LGBMClassifier
+        and colboost's EnsembleClassifier. The soft margin of an ensemble is certified against the best soft margin of
+        any weights of its own members.
+    X, y
+        The training set of the model: features, shape (N, features), and labels, shape (N,). With a precomputed kernel,
+        X is the kernel matrix.
+    sample_weight
+        The sample weights of the fit, non-negative, shape (N,), 1 by default.
+    nu
+        For ensembles: the count (not a share) of smallest margins whose mean is the soft margin. The default is the nu
+        of a `MarginBoostClassifier`, and a tenth of the examples for other ensembles.
+    tol, backend, time_limit
+        As for `solve`.
+
+    Raises
+    ------
+    ProblemError
+        The model is not fitted, is of another kind, does not have two classes, or has no penalty; or X or y do not fit
+        the model.
+    OptionError
+        nu is given for a model that is not an ensemble.
+    SolverFailed
+        No solver returned an answer.
+    """
+    from sklearn.svm import SVC
+
+    if isinstance(model, SVC):
+        _no_nu(nu, model)
+        return certify_svc(model, X, y, sample_weight, tol=tol, backend=backend, time_limit=time_limit)
+    if not linear.is_linear(model):
+        _check_kind(model)
+        return _of_ensemble(model, X, y, sample_weight, nu, Asked(tol, backend, time_limit))
+    _no_nu(nu, model)
+    signs, c, rows = _examples(model, X, y, sample_weight)
+    features = _rows_of(checked_features(X), rows, len(signs))
+    objective = linear.objective_of(model, len(signs))
+    program, w = linear.program_of(model, objective, features, signs[rows], c)
+    return _certified(program, w, objective.words, Asked(tol, backend, time_limit))
+
+
+def certify_svc(
+    svc: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None = None,
+    *,
+    tol: float = TOL,
+    backend: str | Backend = "auto",
+    time_limit: float | None = None,
+) -> ModelCertificate:
+    """Return how far a fitted support vector machine of libsvm is from its optimum.
+
+    The kernel is factored with pivots, and the error of the factor widens the interval: see `ModelCertificate.error`.
+
+    Parameters
+    ----------
+    svc
+        scikit-learn's SVC, fitted to two classes, with the kernel linear, rbf, poly, precomputed or a function.
+    X, y
+        The training set, in the order of the fit, N up to 20,000.
+    sample_weight
+        The sample weights of the fit, non-negative, shape (N,), 1 by default.
+    tol, backend, time_limit
+        As for `solve`.
+
+    Raises
+    ------
+    ProblemError
+        The model is not fitted or does not have two classes; its kernel is not positive semidefinite or is too large;
+        or X or y do not fit the model.
+    SolverFailed
+        No solver returned an answer.
+
+    References
+    ----------
+    Cortes and Vapnik 1995.
+    """
+    from sklearn.svm import SVC
+
+    if not isinstance(svc, SVC):
+        raise ProblemError(f"expected a fitted SVC; got {name_of(svc)}. Pass other models to certify_model.")
+    signs, c, rows = _examples(svc, X, y, sample_weight)
+    features = checked_features(X)
+    features = immutable_copy(features) if callable(svc.kernel) else features  # a user's kernel may write
+    if features.shape != svc.shape_fit_:
+        raise ProblemError(
+            f"X must be the training set, of shape {svc.shape_fit_}; got shape {features.shape}. Pass what the model "
+            "was fitted to, examples of weight 0 included."
+        )
+    if svc.kernel == "precomputed" and len(rows) < len(signs):
+        raise ProblemError(
+            "with a precomputed kernel all examples must have a weight above 0; "
+            f"{len(signs) - len(rows)} have 0, and scikit-learn's decision function takes other columns of the kernel "
+            "there than the fit did. Fit without them."
+        )
+    kernel = kernels.kernel_matrix(svc, features)
+    own = _coefficients(svc, features, kernel.K, signs, rows)
+    factored = kernels.pivoted_cholesky(kernel.K[np.ix_(rows, rows)], kernel.rounding[rows])
+    program, S = kernels.program_of(factored, signs[rows], c, float(svc.C))
+    w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
+    largest = svc.C * c
+    # Errors of the quadratic at the optimum, and of the quadratic and the decision function at the model.
+    error = 0.5 * factored.rho * float(largest @ largest)
+    of_model = 0.5 * factored.rho * float(own @ own) + float(largest @ factored.row_sums) * float(np.abs(own).max())
+    words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
+    asked = Asked(tol, backend, time_limit)
+    return _certified(program, w, words, asked, error=error, of_model=of_model)
+
+
+AGREEMENT = 1e-6
+"""The tolerance for the decision function of the coefficients, as a share of its largest possible value."""
+
+
+def _coefficients(
+    svc: Any, X: Any, K: Float[Array, "N N"], signs: Int8[Array, " N"], rows: Any
+) -> Float[Array, " rows"]:
+    """Return the dual coefficients of the examples that count, shape (rows,), checked against the model's own values.
+
+    libsvm leaves out examples of weight 0 and numbers the support vectors among the others.
+    """
+    dual = svc.dual_coef_
+    of_support = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual).astype(np.float64)
+    coefficients = np.zeros(len(rows))
+    if len(svc.support_) and int(svc.support_.max()) < len(rows):
+        coefficients[svc.support_] = of_support
+    b = float(np.ravel(svc.intercept_)[0])
+    values = K[:, rows] @ coefficients + b
+    size = float(np.abs(K).max(initial=0.0)) * float(np.abs(of_support).sum()) + abs(b)
+    fits = np.abs(values - svc.decision_function(X)) <= AGREEMENT * size
+    if not fits.all() or (coefficients * signs[rows] < 0.0).any():
+        raise ProblemError(
+            f"X, y and sample_weight must be those that {name_of(svc)} was fitted to; its decision function is another "
+            "one there. Pass the training set in the order of the fit; where features are far from 0 beside their "
+            "spread, centre them before the fit."
+        )
+    return coefficients
+
+
+def _certified(
+    program: Program,
+    w: Float[Array, " t"],
+    words: str,
+    asked: Asked,
+    *,
+    error: float = 0.0,
+    of_model: float = 0.0,
+    least: float = 0.0,
+) -> ModelCertificate:
+    """Return the certificate of weights in a program whose value is minus the objective.
+
+    `error` and `of_model` bound the effect of an approximate kernel on the optimum and on the model. `least` is a lower
+    bound of the objective, 0 for a sum of losses and a penalty.
+    """
+    if not np.isfinite(w).all():
+        raise ProblemError("the coefficients of a model must be finite numbers; some are not. Fit it anew.")
+    solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
+    best = solution.certificate
+    own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
+    low, high = _beyond(program, w)
+    # Larger weights are certified scaled down; and a lower end that is infinite says nothing of what is attained.
+    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT and own.lower > -np.inf
+    return ModelCertificate(
+        objective=words,
+        attained=-own.lower + high + of_model if computable else math.inf,
+        attained_at_least=-own.lower - 2.0 * own.slack + low - of_model if computable else least,
+        lower=max(-min(best.upper, own.upper) - error, least),
+        upper=-max(best.lower, own.lower) + error,
+        program=program,
+        solution=solution,
+        error=2.0 * error,
+    )
+
+
+def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
+    """Return bounds of the excess of the loss at the margins of w over the loss of the program, rounding included.
+
+    The program replaces a loss of unbounded slope by a linear one beyond a slope that no optimum reaches. The model may
+    be in that range.
+    """
+    F = program.regularizer
+    if not isinstance(F, Loss):
+        return 0.0, 0.0
+    m = program.margins.margins(w)
+    unit = (len(w) + len(m) + 12) * float(np.finfo(np.float64).eps)
+    of_margins = unit * float(np.abs(w).sum())
+    low, high = (float(F.beyond(-m + sign * of_margins).sum()) for sign in (-1.0, 1.0))
+    return low * (1.0 - unit), high * (1.0 + unit)
+
+
+def _check_kind(model: Any) -> None:
+    """Refuse anything but a linear model, a support vector machine or an ensemble, with advice."""
+    from sklearn.pipeline import Pipeline
+
+    if is_lightgbm(model) or is_colboost(model) or is_ensemble(model):
+        return
+    if isinstance(model, Pipeline):
+        raise ProblemError(
+            f"expected a model, not a pipeline; got one that ends in {name_of(model[-1])}. Pass model[-1] with "
+            "model[:-1].transform(X)."
+        )
+    raise ProblemError(
+        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
+        f"or an ensemble: {KNOWN}; got {shown(model)}. Write what it minimizes with boostopt.combine and certify that."
+    )
+
+
+def _of_ensemble(
+    model: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    sample_weight: npt.ArrayLike | None,
+    nu: float | None,
+    asked: Asked,
+) -> ModelCertificate:
+    """Return how far the soft margin of an ensemble is from the best soft margin over its members."""
+    if is_lightgbm(model):
+        signs, c, rows = _examples(model, X, y, sample_weight)
+        values, w = of_lightgbm(model, X, signs)
+        margins = Margins.of_private(values[rows])
+    else:
+        members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
+        members = members.labelled(y)
+        signs = members.coded(y)
+        _check_both(signs)
+        rows, c = multiplicities(sample_weight, len(signs), "sample_weight")
+        margins, w = members.margins(X, signs, rows), members.weights
+        c = c * _of_class(model, y, rows, c)
+    total = float(c.sum())
+    count = _own_nu(model, total) if nu is None else number("nu", nu)
+    program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
+    words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
+    return _certified(program, w, words, asked, least=-1.0)
+
+
+def _of_class(model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"]) -> Float[Array, " rows"] | float:
+    """Return what the class weights of a fitted boostopt classifier multiply the multiplicities by."""
+    class_weight = getattr(model, "class_weight", None)
+    if class_weight is None or not hasattr(model, "nu_"):
+        return 1.0
+    classes, codes = np.unique(as_array("y", y)[rows], return_inverse=True)
+    return class_factors(class_weight, classes, codes, c)[codes]
+
+
+def _own_nu(model: Any, total: float) -> float:
+    """Return the nu of a fitted boostopt classifier; a tenth of the weights for other ensembles."""
+    own = getattr(model, "nu_", None)
+    if isinstance(own, Integral):
+        return float(own)
+    return max((SHARE if own is None else float(own)) * total, 1.0)
+
+
+def _no_nu(nu: float | None, model: Any) -> None:
+    if nu is not None:
+        raise OptionError(f"nu must belong to an ensemble; got {shown(nu)} for {name_of(model)}. Leave it out.")
+
+
+def _check_both(signs: Int8[Array, " N"]) -> None:
+    """Refuse labels of fewer than two classes."""
+    if len(signs) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(signs):
+        raise ProblemError(
+            f"y must hold examples of both classes; got {len(signs)} of {'one' if len(signs) else 'none'}. Pass the "
+            "training set."
+        )
+
+
+def _check_names(model: Any, X: Any) -> None:
+    """Refuse a frame whose columns differ from those of the fit, or are in another order."""
+    fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
+    if fitted is not None and given is not None and list(fitted) != list(given):
+        raise ProblemError(
+            f"X must have the columns that {name_of(model)} was fitted to, {shown(list(fitted))}, in that order; got "
+            f"{shown(list(given))}. Pass X[model.feature_names_in_]."
+        )
+
+
+def _examples(
+    model: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
+) -> tuple[Int8[Array, " N"], Float[Array, " rows"], Any]:
+    """Return labels as -1 and 1 for all rows, the rows that count, and their multiplicities."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        raise ProblemError(
+            f"a model must be fitted; got {name_of(model)}, which knows no classes. Call fit(X, y) first."
+        )
+    if len(classes) != 2:
+        raise ProblemError(
+            f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one "
+            "for each class against the rest."
+        )
+    labels = as_array("y", y)
+    if labels.ndim != 1 or not np.isin(labels, classes).all():
+        raise ProblemError(
+            f"y must hold the labels that {name_of(model)} was fitted to, {classes.tolist()}; got others. Pass its "
+            "training set."
+        )
+    positive = labels == classes[1]
+    signs = np.where(positive, 1, -1).astype(np.int8)
+    _check_both(signs)
+    _check_names(model, X)
+    rows, c = multiplicities(sample_weight, len(labels), "sample_weight")
+    of_class = getattr(model, "class_weight", None)
+    if of_class is not None:
+        from sklearn.utils.class_weight import compute_class_weight
+
+        if isinstance(of_class, str) and sample_weight is not None:
+            raise ProblemError(
+                "balanced class weights beside sample weights differ between versions of scikit-learn; got both. Pass "
+                "the class weights as numbers."
+            )
+        weights = compute_class_weight(of_class, classes=classes, y=labels)
+        c = c * np.where(positive[rows], weights[1], weights[0])
+    if not math.isfinite(float(c.sum())):
+        raise ProblemError("the weights of the examples must be finite; their sum is not. Pass smaller ones.")
+    return signs, c, rows
+
+
+def _rows_of(X: Any, rows: Any, N: int) -> Any:
+    if X.shape[0] != N:
+        raise ProblemError(f"X must have the {N} rows of y; got {X.shape[0]}. Pass the training set.")
+    return X if len(rows) == N else X[rows]

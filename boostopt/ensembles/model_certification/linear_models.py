@@ -1,0 +1,183 @@
+"""Linear models of scikit-learn: the objective of each, as a loss with a penalty over the features.
+
+Let S be the largest feature. The columns of U are y X / S, and the weights are w = S v for the coefficients v. So the
+penalties l1 ||v||_1 + (l2/2) ||v||_2^2 are (l1/S) ||w||_1 + (l2/(2 S^2)) ||w||_2^2. An intercept that is not penalized
+is the column y, whose weight costs nothing. The intercept of liblinear is a further feature, penalized like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt.errors import ProblemError
+from boostopt.oracles.learners.fitted import name_of
+from boostopt.programs.loss_penalty import combine
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+
+SMALLEST, LARGEST = 1e-45, 1e45
+"""The range of the largest feature, whose square divides the prices."""
+
+
+@dataclass(frozen=True)
+class Penalized:
+    """The objective of a linear model: C sum_n c_n loss(m_n) + l1 ||v||_1 + (l2/2) ||v||_2^2.
+
+    Attributes
+    ----------
+    loss
+        The name of the loss in `combine`.
+    C, l1, l2
+        The prices of the loss at one example and of the norms of the coefficients.
+    scaling
+        The value of the constant feature whose penalized coefficient gives the intercept; None for no penalty on it.
+    """
+
+    loss: str
+    C: float
+    l1: float
+    l2: float
+    scaling: float | None = None
+
+    @property
+    def words(self) -> str:
+        """The objective in words."""
+        loss = self.loss.replace("_", " ")
+        terms = [f"{self.C:g} x {loss}"]
+        terms += [f"{self.l1:g} ||v||_1"] * (self.l1 > 0) + [f"{0.5 * self.l2:g} ||v||_2^2"] * (self.l2 > 0)
+        return " + ".join(terms)
+
+
+def is_linear(model: Any) -> bool:
+    """Whether a model is linear and of a known kind."""
+    return isinstance(model, tuple(_readers()))
+
+
+def objective_of(model: Any, N: int) -> Penalized:
+    """Return the objective of a fitted linear model of scikit-learn over N examples.
+
+    Raises
+    ------
+    ProblemError
+        The model has a loss or a penalty that `combine` does not have.
+    """
+    read = next(read for kind, read in _readers().items() if isinstance(model, kind))
+    return read(model, N)
+
+
+def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
+    from sklearn import linear_model, svm
+
+    return {
+        linear_model.LogisticRegression: _of_logistic,
+        svm.LinearSVC: _of_linear_svc,
+        linear_model.SGDClassifier: _of_sgd,
+    }
+
+
+def _of_logistic(model: Any, N: int) -> Penalized:
+    # If both were chosen by cross-validation, there is one value for each class.
+    chosen: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
+    C, mixed = (float(np.ravel(values)[0] or 0.0) for values in chosen)
+    penalty = getattr(model, "penalty", "deprecated")
+    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, mixed)
+    if penalty in (None, "none") or not np.isfinite(C):
+        raise ProblemError(
+            f"{name_of(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
+        )
+    scaling = model.intercept_scaling if model.solver == "liblinear" and model.fit_intercept else None
+    return Penalized("logistic", C, ratio, 1.0 - ratio, scaling)
+
+
+def _of_linear_svc(model: Any, N: int) -> Penalized:
+    if model.multi_class != "ovr":
+        raise ProblemError(
+            f'the multi_class of {name_of(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
+            "margins. Choose the other."
+        )
+    scaling = model.intercept_scaling if model.fit_intercept else None
+    is_1 = model.penalty == "l1"
+    return Penalized(model.loss, float(model.C), float(is_1), float(not is_1), scaling)
+
+
+OF_SGD = {
+    "hinge": "hinge",
+    "squared_hinge": "squared_hinge",
+    "log_loss": "logistic",
+    "modified_huber": "modified_huber",
+}
+"""The losses of SGDClassifier that are losses of the margin, by their names here."""
+
+
+def _of_sgd(model: Any, N: int) -> Penalized:
+    if model.loss not in OF_SGD:
+        raise ProblemError(
+            f"the loss of {name_of(model)} must be one of {', '.join(OF_SGD)}; got {model.loss!r}. Choose another."
+        )
+    if model.penalty is None or model.alpha <= 0:
+        raise ProblemError(f"{name_of(model)} must have a penalty; got none. Without one the optimum need not exist.")
+    ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, float(model.l1_ratio))
+    return Penalized(OF_SGD[model.loss], 1.0 / N, model.alpha * ratio, model.alpha * (1.0 - ratio))
+
+
+def program_of(
+    model: Any, objective: Penalized, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
+) -> tuple[Program, Float[Array, " t"]]:
+    """Return the program of a linear model over features, dense or CSR, and the model's weights in it."""
+    stated = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
+    coefficients = np.asarray(stated, dtype=np.float64).ravel()
+    if X.shape[1] != len(coefficients):
+        raise ProblemError(
+            f"X must have the {len(coefficients)} features that the model was fitted to; got {X.shape[1]}. "
+            "Pass the training set."
+        )
+    b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
+    largest = float(np.abs(X).max()) if X.shape[1] else 0.0
+    S = max(largest, objective.scaling or 0.0) or 1.0
+    if not SMALLEST <= S <= LARGEST:
+        raise ProblemError(
+            f"the largest feature must lie in [{SMALLEST:g}, {LARGEST:g}], or squares leave the floats; got {S:.3g}. "
+            "Scale the features."
+        )
+    free = model.fit_intercept and objective.scaling is None
+    columns: list[Any] = [_rows_times(X, y / S)]
+    w = S * coefficients
+    if model.fit_intercept:
+        value = 1.0 if objective.scaling is None else objective.scaling / S
+        columns.insert(0, (value * y)[:, np.newaxis])
+        w = np.append(b / value, w)
+    return _combined(objective, S, free).bind(Margins(_beside(columns)), c=c, **_prices(objective, S)), w
+
+
+def _combined(objective: Penalized, S: float, free: bool) -> Any:
+    both = objective.l1 > 0 and objective.l2 > 0
+    penalty = "elastic_net" if both else "l1" if objective.l1 > 0 else "l2_squared"
+    return combine(objective.loss, penalty, signed=True, intercept=free)
+
+
+def _prices(objective: Penalized, S: float) -> dict[str, float]:
+    """Return the parameters of the pair."""
+    prices = {"C": objective.C, "l1": objective.l1 / S, "l2": objective.l2 / S**2}
+    return {name: price for name, price in prices.items() if price > 0}
+
+
+def _rows_times(X: Any, factors: Float[Array, " N"]) -> Any:
+    """Return the rows of X, each times a factor, with entries clipped to [-1, 1] against rounding."""
+    if scipy.sparse.issparse(X):
+        scaled = scipy.sparse.csr_array(X.multiply(factors[:, np.newaxis]))
+        scaled.data = scaled.data.clip(-1.0, 1.0)
+        return scaled
+    return (X * factors[:, np.newaxis]).clip(-1.0, 1.0)
+
+
+def _beside(columns: list[Any]) -> Any:
+    """Stack blocks of columns side by side."""
+    if any(scipy.sparse.issparse(block) for block in columns):
+        return scipy.sparse.csr_array(scipy.sparse.hstack(columns, format="csr"))
+    return np.concatenate(columns, axis=1)

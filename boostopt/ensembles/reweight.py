@@ -1,0 +1,439 @@
+"""`reweight` solves any program over all hypotheses for the members of a fitted ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_validation import Collection, as_array, is_collection
+from boostopt._utils.validation import choice, flag, instance, optional, tolerance
+from boostopt.backends.base import Backend
+from boostopt.boosting.options import check_keywords
+from boostopt.boosting.problem import rows_left_out
+from boostopt.boosting.registry import run_by_name
+from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.certificates.certificate import Certificate
+from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweighted_there
+from boostopt.ensembles.member_extraction import members_of
+from boostopt.ensembles.members import Members
+from boostopt.ensembles.reweighting_result import OF_PROGRAM, Reweighted
+from boostopt.ensembles.thinning import certified, trimmed
+from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.estimators.training.margin_warnings import Judged, warn_of_members
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.objectives.soft_margin import Goal, value_in_words
+from boostopt.oracles.labelled_examples import multiplicities, select_counting
+from boostopt.oracles.learners.fitted import VALUES
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+from boostopt.solving.solution import Solution
+from boostopt.solving.solve import solve
+
+NU = "nu"
+"""The parameter by which pages have the count whose smallest margins are to be large."""
+
+TWO_SIDED = "two_sided"
+"""The parameter by which pages let weights have either sign."""
+
+TOL = 1e-9
+"""Scaled gap where none is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReweightOptions:
+    """The options of `reweight`. Pass the record as `options`, or each option by its name.
+
+    Attributes
+    ----------
+    values
+        The method that gives the values h(x) of a classifier, "predict" by default: see `members_of`.
+    weights
+        The weights of the classifiers in a list, 1 by default.
+    reflexive
+        Whether the negation of each member may have a weight too; w then has either sign.
+    tol
+        The scaled gap, in (0, 1), 1e-9 by default. The smallest weights are dropped if they sum to less than this
+        share. For rows on a cluster, tol is the distance of the soft margin from the best one, at least 1e-5, and 0.001
+        by default.
+
+    Raises
+    ------
+    OptionError
+        An option is out of its range.
+    """
+
+    values: str | None = None
+    weights: npt.ArrayLike | None = None
+    reflexive: bool = False
+    tol: float | None = None
+
+    def __post_init__(self) -> None:
+        """Read each option as what it should be; the weights are looked at together with the members."""
+        object.__setattr__(self, "values", optional(choice, "kind of values", self.values, VALUES))
+        object.__setattr__(self, "reflexive", flag("reflexive", self.reflexive))
+        object.__setattr__(self, "tol", optional(tolerance, "tol", self.tol))
+
+
+OPTIONS = tuple(field.name for field in fields(ReweightOptions))
+"""The options of `reweight` by name."""
+
+
+@overload
+def reweight(
+    ensemble: Any, X: Collection, y: Any, formulation: Any, *, options: ReweightOptions | None = None, **keywords: Any
+) -> DistributedReweighted: ...
+@overload
+def reweight(
+    ensemble: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    formulation: Any,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    backend: str | Backend = "auto",
+    d0: npt.ArrayLike | None = None,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
+) -> Reweighted: ...
+def reweight(
+    ensemble: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    formulation: Any,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    backend: str | Backend = "auto",
+    d0: npt.ArrayLike | None = None,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
+) -> Reweighted | DistributedReweighted:
+    """Give the members of a fitted ensemble the weights of a program, and certify the soft margin of the new weights.
+
+    The result has the soft margin of the ensemble's own weights, the soft margin of the new weights, and the interval
+    of the largest soft margin of any weights of these members. The nu of the soft margin is that of the program.
+
+    Some programs have no nu, because their d need not sum to 1: they hold the margins at 1 and give a slack the price
+    C. For them nu = sum d / C with the optimal d, but at least 1, or the smallest multiplicity if that is less. Then
+    d / sum d lies within the caps of this nu. For the program (22) of the source, w / sum w is then optimal, with the
+    soft margin 1 / sum d. For its quadratic relatives, nu only fixes the scale of the comparison.
+
+    Parameters
+    ----------
+    ensemble
+        A fitted ensemble of two classes: see `members_of`.
+    X
+        Features in the form that the ensemble takes, N rows. Pass the training set or, better, a separate set. The rows
+        of a `dask.array` or a `dask.dataframe` stay on the cluster of the default client. There the members vote, by -1
+        or 1, and the formulation must be one that `boost` runs by looks.
+    y
+        Labels, shape (N,): the two labels of the ensemble. A run or a list of hypotheses has no labels; then y holds
+        any two labels, and the larger one is positive. Both labels must occur. On a cluster, y is an array beside a
+        `dask.array`, a series beside a `dask.dataframe`, or the name of one of its columns, which is then not a
+        feature.
+    formulation
+        A name from `list_formulations()`, the path of a page, or a formulation; it must be a program over all
+        hypotheses.
+    sample_weight
+        Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster, whole numbers
+        in one of the forms of y.
+    backend
+        The backend that solves the program, as in `solve`. Any backend may compute the bound on the best soft margin.
+    d0
+        Reference distribution, shape (N,), with sum 1 over the rows of positive weight; proportional to the
+        multiplicities by default.
+    options
+        The values and the own weights of the members, and the accuracy. You can also pass each field by its name, which
+        takes precedence: `reweight(..., values="predict_proba")`.
+    **keywords
+        Fields of `ReweightOptions`, and parameters of the formulation, as in `bind`: nu is a count, not a fraction. A
+        parameter with one value an example has the shape (N,), in the order of the rows.
+
+    Returns
+    -------
+    The new weights with their certificates. If the program gives no weights, the new weights are those of the largest
+    soft margin, and `weights_are` says so. This happens if w = 0 is optimal, or if the program is infeasible, as it is
+    with a bound gamma on the edges below the optimum. For rows on a cluster, the result is a plain local object that
+    predicts. It has both ends of the interval of the soft margin, but no arrays as long as the rows.
+
+    Warns
+    -----
+    MarginWarning
+        The soft margin of the new weights is not proved to be above that of f = 0; or f = 0 on most examples; or nu is
+        more than twice the share of the smaller class, so that a constant prediction has a soft margin above 0.
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is not fitted, is of an unknown kind, or does not have two classes; or X and y do not fit it, or
+        hold one class; or a member returns values that are not finite or not in [-1, 1], or on a cluster not -1 or 1;
+        or a parameter is out of its domain.
+    OptionError
+        The formulation states one update, not a program over all hypotheses, or has no soft margin; or a name is
+        unknown. On a cluster: looks do not support the formulation, or you passed a backend, d0, or values other than
+        "predict".
+    SolverFailed
+        No solver returned an answer.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
+    2, for the weights after an infeasible program.
+    """
+    asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
+    how = asked.how
+    members = members_of(ensemble, how.values, how.weights)
+    if is_collection(X):
+        _check_there(backend, d0, how)
+        parameters = dict(asked.parameters)
+        free = bool(parameters.pop(TWO_SIDED, False)) or how.reflexive
+        return reweighted_there(asked.page, members, (X, y, sample_weight), how.tol, free, parameters)
+    members = members.labelled(y)
+    found, judged = asked.reweighted(members, X, members.coded(y))
+    predicted = np.unique(found.of_margins())
+    always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
+    warn_of_members([judged], found.goal.examples.total, always, stacklevel=2)
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """The arguments of `reweight` that do not depend on the class, checked.
+
+    Attributes
+    ----------
+    page
+        A formulation over all hypotheses.
+    sample_weight, backend, d0
+        As in `reweight`.
+    how
+        The options.
+    parameters
+        The parameters of the formulation.
+    """
+
+    page: Formulation[Any]
+    sample_weight: npt.ArrayLike | None
+    backend: str | Backend
+    d0: npt.ArrayLike | None
+    how: ReweightOptions
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        formulation: Any,
+        sample_weight: npt.ArrayLike | None,
+        backend: str | Backend,
+        d0: npt.ArrayLike | None,
+        options: ReweightOptions | None,
+        keywords: Mapping[str, Any],
+    ) -> Asked:
+        """Return them with the fields of the options among the keywords told from the parameters.
+
+        Raises
+        ------
+        OptionError
+            The formulation states one update and no program over all hypotheses; unknown names.
+        """
+        page = get_formulation(formulation)
+        if page.columns is not None:
+            raise OptionError(
+                f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
+                f"{page.columns} column{'s' if page.columns > 1 else ''}."
+                f"{run_by_name(page) or ' Choose another formulation.'}"
+            )
+        own = {name: value for name, value in keywords.items() if name in OPTIONS}
+        parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
+        check_keywords("reweight", parameters, REWEIGHT, page)
+        return cls(
+            page=page,
+            sample_weight=sample_weight,
+            backend=backend,
+            d0=d0,
+            how=replace(_read_record(options), **own),
+            parameters=parameters,
+        )
+
+    def reweighted(
+        self, members: Members, X: Any, signs: Int8[Array, " N"], margins: Margins | None = None
+    ) -> tuple[Reweighted, Judged]:
+        """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
+
+        Parameters
+        ----------
+        members, signs
+            The members, and the class of each example as -1 or 1.
+        X
+            As in `reweight`.
+        margins
+            The margins of the examples with a positive weight, if they are known.
+        """
+        reflexive, tol = self.how.reflexive, TOL if self.how.tol is None else self.how.tol
+        rows, c = multiplicities(self.sample_weight, len(signs))
+        if (signs[rows] == signs[rows[0]]).all():
+            raise ProblemError(
+                f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of "
+                "one class. Pass examples of the other class."
+            )
+        U = members.margins(X, signs, rows) if margins is None else margins
+        of_rows = {
+            name: _of_rows(name, value, rows, len(signs)) if name in self.page.example_parameters else value
+            for name, value in self.parameters.items()
+        }
+        d0 = _of_rows("d0", self.d0, rows, len(signs))
+        with rows_left_out(self.page, len(rows), len(signs)):
+            program = _bound(self.page, U, c, d0, reflexive, of_rows)
+        solution = solve(program, self.backend, tol).raise_if_failed()
+        goal = _goal(program, solution, reflexive)
+        best = _best(goal, solution, U, tol)
+        w, weights_are = _weights(solution, goal, best, U.t)
+        w = trimmed(w, tol)
+        found = Reweighted(
+            ensemble=members,
+            numbers=np.arange(U.t),
+            w=w,
+            weights_are=weights_are,
+            solution=solution,
+            goal=goal,
+            U=U,
+            signs=signs[rows],
+            soft_margin_before=certified(goal, U, members.weights, best.d),
+            soft_margin=certified(goal, U, w, best.d),
+            soft_margin_certificate=best,
+            majority=1 if c @ signs[rows] >= 0 else -1,
+        )
+        return found, _judged(found, NU in self.page.parameters)
+
+
+def _judged(found: Reweighted, has_nu: bool) -> Judged:
+    """Return what is known of new weights."""
+    goal = found.goal
+    c, total = goal.examples.c, goal.examples.total
+    return found.judged(
+        float(c[found.signs > 0].sum() / total),
+        None if goal.nu is None or not has_nu else goal.nu / total,
+        goal.least,
+        float(c[np.abs(found.margins) <= ZERO].sum() / total),
+    )
+
+
+def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
+    """Raise OptionError for what rows on a cluster do not know."""
+    named = {
+        "backend": (backend, backend == "auto"),
+        "d0": (d0, d0 is None),
+        "values": (how.values, how.values in (None, VALUES[0])),
+    }
+    for name, (value, left_out) in named.items():
+        if not left_out:
+            raise OptionError(
+                f"{name} must be left out for rows on a cluster, where the members vote and no backend solves a "
+                f"program; got {shown(value)}. Leave it out, or compute X and y."
+            )
+
+
+def _read_record(options: object) -> ReweightOptions:
+    """Return options that were given whole; the default ones for None."""
+    advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
+    record = optional(instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
+    return record or ReweightOptions()
+
+
+def _of_rows(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
+    """Return one value for each example that counts, from one for each row; other shapes are refused by `bind`."""
+    return None if values is None else select_counting(as_array(name, values), rows, N)
+
+
+def _bound(
+    page: Formulation[Any],
+    U: Margins,
+    c: Float[Array, " N"],
+    d0: Array | None,
+    reflexive: bool,
+    parameters: Mapping[str, Any],
+) -> Program:
+    """Return the program over the members, and their negations if they belong to the class."""
+    if not reflexive:
+        return page.bind(U, c=c, d0=d0, **parameters)
+    if TWO_SIDED in page.parameters:
+        return page.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED: True})
+    program = page.bind(U, c=c, d0=d0, **parameters)
+    if _either_sign(program.edge_function):
+        return program
+    both = U.to_array()
+    return page.bind(Margins.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
+
+
+def _either_sign(G: EdgeFunction) -> bool:
+    """Whether weights of hypotheses may be negative."""
+    w = G.project(np.array([-0.5, -0.5]))
+    return w is not None and bool((w < 0).any())
+
+
+def _goal(program: Program, solution: Solution, reflexive: bool) -> Goal:
+    """Return the soft margin, or other value, that the weights of a program are measured by."""
+    F, G = program.regularizer, program.edge_function
+    goal = Goal.of(F, G, program.examples)
+    largest = AbsoluteEdge() if reflexive or _either_sign(G) else MaximumEdge()
+    F0 = _measure(program, solution) if goal is None else goal.F0
+    return Goal(F0, largest, program.examples, value_in_words(F, G, F0))
+
+
+def _measure(program: Program, solution: Solution) -> Regularizer:
+    """Return the regularizer of the soft margin for a program that maximizes none."""
+    F, examples = program.regularizer, program.examples
+    if F.on_simplex:
+        return F.unsmoothed
+    if not isinstance(F, Hinge):
+        raise OptionError(
+            f"reweight needs a formulation with a soft margin; {program.formulation.name} has none, because its "
+            "example weights need not sum to 1 and its slacks have no price. Bind and solve it over "
+            "members_of(...).margins(...)."
+        )
+    # d / sum d lies within the caps c / nu for nu = sum d / C; caps of nu <= min c are void, all of them.
+    nu = min(max(float(solution.d.sum()) / F.C, min(1.0, float(examples.c.min()))), examples.total)
+    return Cap(CappedSimplex(examples.c, nu))
+
+
+def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate:
+    """Return the interval of the largest soft margin over the members; the program's own where it is just that."""
+    program = solution.program
+    F = program.regularizer
+    same = isinstance(program.edge_function, type(goal.G)) and F.unsmoothed is F and F is goal.F0
+    if same and program.margins.t == U.t:
+        return solution.certificate
+    return solve(goal.program(U), tol=tol).raise_if_failed().certificate
+
+
+def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple[Float[Array, " t"], str]:
+    """Return the weights of the members, and where they come from."""
+    if solution.certificate.infeasible:
+        return best.w, f"of the largest {goal.measure}, because {solution.program.formulation.name} is infeasible"
+    w = solution.w
+    w = w if len(w) == t else w[:t] - w[t:]
+    total = float(np.abs(w).sum())
+    if total == 0.0 and not best.w.any():
+        return best.w, f"0, because no other weights have a larger {goal.measure}"
+    if total == 0.0:
+        name = solution.program.formulation.name
+        return best.w, f"of the largest {goal.measure}, because the weights of {name} are 0"
+    # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
+    G = solution.program.edge_function
+    inside = G.mixes and G.even and total <= 1.0
+    return (w if inside else w / total), OF_PROGRAM
+
+
+REWEIGHT = ("sample_weight", "backend", "d0", "options", *OPTIONS)
+"""The keywords of `reweight` that are of no formulation."""

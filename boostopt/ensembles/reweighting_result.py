@@ -1,0 +1,383 @@
+"""A fitted ensemble with new weights: a classifier with a certificate of its soft margin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int, Int8
+from boostopt._utils.array_validation import is_collection
+from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.validation import choice, optional, whole
+from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, combined, decided
+from boostopt.certificates.certificate import Certificate
+from boostopt.ensembles.members import Members
+from boostopt.ensembles.thinning import Thinning
+from boostopt.errors import OptionError
+from boostopt.estimators.binary_model import Scorer, weighed_in_words
+from boostopt.estimators.margin_boost import MarginBoostClassifier
+from boostopt.estimators.model_files import save
+from boostopt.estimators.training.margin_warnings import Judged
+from boostopt.objectives.soft_margin import SOFT_MARGIN, ClassCertificate, Goal
+from boostopt.oracles import Feature, KernelColumn, Stump
+from boostopt.oracles.base import Hypothesis
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+from boostopt.solving.solution import Solution
+
+OF_PROGRAM = "of the program"
+"""Names of the weights where the program has some."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedMembers:
+    """The members of a fitted ensemble under new weights, wherever the examples are.
+
+    Attributes
+    ----------
+    ensemble
+        The t members of this classifier.
+    numbers
+        The numbers of these members in the ensemble as it was fitted, shape (t,).
+    w
+        The new weights, shape (t,), with sum |w| = 1. If the program requires sum |w| <= 1, the sum may be smaller.
+    weights_are
+        Where w comes from, in words.
+    soft_margin_before
+        The certified soft margin of the ensemble's own weights.
+    soft_margin
+        The certified soft margin of w.
+    soft_margin_certificate
+        The interval of the largest soft margin over ALL members of the ensemble, thinned or not.
+    majority
+        The class of more examples, 1 or -1.
+    """
+
+    ensemble: Members
+    numbers: Int[Array, " t"]
+    w: Float[Array, " t"]
+    weights_are: str
+    soft_margin_before: float
+    soft_margin: float
+    soft_margin_certificate: Certificate | ClassCertificate
+    majority: int
+
+    @property
+    def members(self) -> tuple[Hypothesis, ...]:
+        """The members as hypotheses."""
+        return self.ensemble.hypotheses
+
+    @property
+    def own_weights(self) -> Float[Array, " t"]:
+        """The weights of the members in the ensemble as it was fitted, with sum 1 over all its members."""
+        return self.ensemble.weights
+
+    @property
+    def kept(self) -> int:
+        """The number of members with a nonzero weight."""
+        return int(np.count_nonzero(self.w))
+
+    @property
+    def loss(self) -> float:
+        """A proved bound on the distance from the soft margin of w to the best one over all members."""
+        return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, shape (n,).
+
+        Pass X in the form that the ensemble takes. For a `dask.array` or a `dask.dataframe`, the result is a lazy
+        collection of the same kind.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        """
+        return self._each_block(X, partial(_values, self.ensemble, self.w), np.zeros(1))
+
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Any:
+        """Return the label of each row of X, one of the ensemble's labels, shape (n,).
+
+        Parameters
+        ----------
+        X
+            Features, in the form that the ensemble takes. For a `dask.array` or a `dask.dataframe`, the labels are a
+            collection of the same kind.
+        at_zero
+            The label where f(x) = 0: that of the class with more training examples by default, as in `Run.predict`.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        OptionError
+            at_zero is none of the three.
+        """
+        at_zero = choice("at_zero", at_zero, AT_ZERO)
+        like = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
+        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
+
+    @property
+    def measure(self) -> str:
+        """The name of the values before and after: "soft margin", or what another F makes of the margins."""
+        return SOFT_MARGIN
+
+    @property
+    def labels(self) -> list[Any]:
+        """The negative label and the positive label of the examples; -1 and 1 if the members have no labels."""
+        return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
+
+    def in_words(self, most: int | None = 10) -> list[str]:
+        """Return the members with the largest weights in words, each after its weight, features by their names.
+
+        A member votes for the positive label where its words are true, and for the negative one elsewhere.
+
+        Parameters
+        ----------
+        most
+            How many members, at least 1; None for all that have a weight.
+        """
+        most = optional(whole, "most", most, 1)
+        names = self.ensemble.names
+        known = [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
+        return weighed_in_words(self.members, self.w, known, most)
+
+    @property
+    def _features(self) -> int:
+        """How many features the members look at, as far as they say."""
+        return max((h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)), default=0)
+
+    def judged(self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan) -> Judged:
+        """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""
+        common = self.labels[int(positive > 0.5)]
+        bounds = self.soft_margin, self.soft_margin_certificate.upper
+        share = min(positive, 1.0 - positive)
+        return Judged("", repr(common), share, nu, bounds, chance, zeros, measure=self.measure)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the rows, by weight, whose label is predicted right: scikit-learn's accuracy, in [0, 1].
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        ValueError
+            y or the weights do not belong to the rows, in scikit-learn's words.
+        """
+        return accuracy(self.predict(X), y, sample_weight)
+
+    def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
+        """Return what a task says of X; of a collection lazily."""
+        if not is_collection(X):
+            return task(X)
+        from boostopt.rows.dask_rows import mapped
+
+        return mapped(X, task, None, like)
+
+    def _words(self, name: str) -> str:
+        """Return what was found, in words."""
+        return (
+            f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
+            f"{self.weights_are}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
+            f"best of all members in {best_in_words(self)})"
+        )
+
+    def _table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
+        """Return what was found as a table of HTML."""
+        rows = [
+            ("members", f"{len(self.w)}, {self.kept} with weight"),
+            ("weights", self.weights_are),
+            *more,
+            (self.measure, f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
+            ("before", self.soft_margin_before),
+            ("now", self.soft_margin),
+            ("best over all members", best_in_words(self)),
+            ("proved loss", f"{self.loss:.2e}"),
+        ]
+        return html_table(headline, rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reweighted(WeightedMembers):
+    """The members of a fitted ensemble under new weights.
+
+    Attributes
+    ----------
+    ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
+        As in `WeightedMembers`. The w of the program itself is `solution.w`.
+    solution
+        The solved program.
+    goal
+        The value that the certificate bounds: the soft margin, or `goal.measure`.
+    U
+        The margins u_nq = y_n h_q(x_n) of the examples with a positive multiplicity, shape (N, t).
+    signs
+        The classes y of these examples, -1 or 1, shape (N,).
+    """
+
+    soft_margin_certificate: Certificate
+    solution: Solution
+    goal: Goal
+    U: Margins
+    signs: Int8[Array, " N"]
+
+    @property
+    def program(self) -> Program:
+        """The program that was solved."""
+        return self.solution.program
+
+    @property
+    def certificate(self) -> Certificate:
+        """The interval of the program's optimum."""
+        return self.solution.certificate
+
+    @property
+    def measure(self) -> str:
+        return self.goal.measure
+
+    @property
+    def nu(self) -> float | None:
+        """The nu of the soft margin, a count; None if the soft margin does not come from a cap."""
+        return self.goal.nu
+
+    @property
+    def margins(self) -> Float[Array, " N"]:
+        """The margins U w of the examples with a positive multiplicity, shape (N,)."""
+        return self.U.margins(self.w)
+
+    def of_margins(self) -> Array:
+        """Return the predicted labels of the examples with a positive multiplicity, shape (N,)."""
+        classes = decided(self.margins * self.signs, AT_ZERO[0], self.majority)
+        return np.array(self.labels)[(classes > 0).astype(np.intp)]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the classifier to a model file of plain numbers, without pickle.
+
+        `MarginBoostClassifier.load` and `boostopt predict` read the file. The loaded classifier makes the same
+        predictions, and its `certificate_` is about all members of the ensemble.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Raises
+        ------
+        OptionError
+            The members are fitted estimators, not plain numbers. Save such a classifier by pickle.
+        DataError
+            The file cannot be written.
+        """
+        save(model_of(self), [scorer_of(self)], path)
+
+    def thinned(self, k: Any) -> Reweighted:
+        """Return a classifier of at most k of the members, with a proved `loss`.
+
+        If more than k members have a weight, the k members get the weights of their largest soft margin, for any
+        formulation, because the loss is a loss of soft margin. The proof of the loss does not depend on the choice of
+        the members. Otherwise only the members without a weight are left out. If all weights are 0, no member is kept
+        and f is 0 everywhere.
+
+        Parameters
+        ----------
+        k
+            The largest number of members to keep, at least 1.
+
+        Raises
+        ------
+        OptionError
+            k is not a whole number of at least 1.
+        SolverFailed
+            No solver left an answer.
+        """
+        k = whole("k", k, 1, "a whole number of members", "Keep one or more.")
+        active = np.flatnonzero(self.w)
+        if len(active) <= k:
+            return self._taken(active)
+        choice = Thinning(self.goal, self.U, self.solution.tol).best(active, k)
+        return replace(
+            self._taken(choice.columns),
+            w=choice.w,
+            soft_margin=choice.soft_margin,
+            solution=choice.solution,
+            weights_are=f"of the largest {self.measure} over {len(choice.columns)} of {len(self.w)} members",
+        )
+
+    def _taken(self, columns: Int[Array, " k"]) -> Reweighted:
+        """Return some of the members with their weights."""
+        return replace(
+            self,
+            ensemble=self.ensemble.taken(columns),
+            numbers=self.numbers[columns],
+            w=self.w[columns],
+            U=self.U.take_columns(columns),
+        )
+
+    def __repr__(self) -> str:
+        return self._words(self.program.formulation.name)
+
+    def _repr_html_(self) -> str:
+        return self._table(self.program.headline, self.nu, ("the program's optimum", self.certificate.words))
+
+
+def best_in_words(found: WeightedMembers) -> str:
+    """Return the interval of the largest soft margin, or other value, over all members."""
+    best = found.soft_margin_certificate
+    return interval(best.lower, best.upper)
+
+
+def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
+    """Return scikit-learn's accuracy of predicted labels; collections are computed for it."""
+    from sklearn.metrics import accuracy_score
+
+    predicted, y, sample_weight = (
+        each.compute() if is_collection(each) else each for each in (predicted, y, sample_weight)
+    )
+    return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+    return combined(members.hypotheses, w, members.rows(X))
+
+
+def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
+    classes = decided(_values(members, w, X), at_zero, majority)
+    return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]
+
+
+def scorer_of(found: Reweighted) -> Scorer:
+    """Return what predicts, as a classifier has it."""
+    best, lower = found.soft_margin_certificate, found.soft_margin
+    members = f"{len(found.w)} members of an ensemble"
+    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=found.measure)
+    return Scorer(
+        formulation=found.program.formulation.name,
+        oracle=proof.oracle,
+        hypotheses=found.members,
+        w=found.w,
+        majority=found.majority,
+        rounds=0,
+        reason=f"weights {found.weights_are}",
+        certificate=proof,
+    )
+
+
+def model_of(found: Reweighted) -> MarginBoostClassifier:
+    """Return a classifier without runs."""
+    features = {h.features for h in found.members if isinstance(h, Stump | Feature | KernelColumn)}
+    if not found.ensemble.own or len(features) != 1:
+        raise OptionError(
+            "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
+            f"such as {found.members[0]}. Save this object by pickle, for your own use."
+        )
+    model = MarginBoostClassifier(nu=0.1 if found.nu is None else min(found.nu / found.goal.examples.total, 1.0))
+    model.classes_, model.n_features_in_, model.n_iter_ = np.array(found.labels), features.pop(), 0
+    if found.ensemble.names is not None:
+        model.feature_names_in_ = found.ensemble.names
+    return model

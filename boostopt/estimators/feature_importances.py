@@ -1,0 +1,63 @@
+"""The share of a classifier's weight that lies on each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.estimators.binary_model import Scorer
+from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
+
+
+def importances(scorers: Sequence[Scorer], features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several scorers.
+
+    Raises
+    ------
+    AttributeError
+        A hypothesis does not say which features it looks at.
+    """
+    return np.mean([_of_scorer(scorer, features) for scorer in scorers], axis=0)
+
+
+def _of_scorer(scorer: Scorer, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in what tells one class from the rest."""
+    shares = np.zeros(features)
+    for q in np.flatnonzero(scorer.w).tolist():
+        shares += abs(scorer.w[q]) * _of_hypothesis(scorer.hypotheses[q], features)
+    total = float(shares.sum())
+    return shares / total if total > 0 else shares
+
+
+def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in one hypothesis."""
+    if isinstance(hypothesis, Fitted):
+        return _of_estimator(hypothesis.estimator, features)
+    shares = np.zeros(features)
+    if isinstance(hypothesis, Stump):
+        # The constant hypothesis looks at none.
+        shares[hypothesis.feature] = float(np.isfinite(hypothesis.threshold))
+    elif isinstance(hypothesis, Feature):
+        shares[hypothesis.feature] = 1.0
+    else:
+        raise AttributeError(
+            f"feature_importances_ need hypotheses of single features; {type(hypothesis).__name__} uses all features. "
+            "Use sklearn.inspection.permutation_importance."
+        )
+    return shares
+
+
+def _of_estimator(model: Any, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in a fitted classifier."""
+    shares = getattr(model, "feature_importances_", getattr(model, "coef_", None))
+    if shares is None or np.size(shares) != features:
+        raise AttributeError(
+            f"feature_importances_ need a base with feature_importances_ or coef_; {type(model).__name__} has neither. "
+            "Use sklearn.inspection.permutation_importance."
+        )
+    sizes = np.abs(np.asarray(shares, dtype=np.float64)).ravel()
+    total = float(sizes.sum())
+    return sizes / total if total > 0 else sizes

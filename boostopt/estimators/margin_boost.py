@@ -1,0 +1,467 @@
+"""Boosting with a certified soft margin as a classifier of scikit-learn's kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+
+from boostopt._utils.array_validation import is_collection
+from boostopt._utils.blas_threads import one_thread
+from boostopt.boosting.column_count import AUTO
+from boostopt.boosting.problem import rows_left_out
+from boostopt.boosting.registry import page_of
+from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.run.run import Run
+from boostopt.certificates.file_writers import named_features
+from boostopt.errors import OptionError, shown
+from boostopt.estimators.binary_model import Scorer
+from boostopt.estimators.calibration import WithProbabilities, sigmoids_of
+from boostopt.estimators.model_files import load, save
+from boostopt.estimators.prediction import BoostedClassifier
+from boostopt.estimators.training.binary_fit import Plan
+from boostopt.estimators.training.dask_collections import LEFT_OUT, fitted
+from boostopt.estimators.training.nu_selection import nu_path
+from boostopt.estimators.training.one_vs_rest import runs_of, told_apart
+from boostopt.estimators.training.training_data import Counted, counted
+from boostopt.estimators.training.validation_set import HeldOut, parted
+from boostopt.oracles import Oracle
+from boostopt.oracles.features import checked_features
+from boostopt.programs.catalogue import default_formulation
+
+FORMULATION = default_formulation()
+
+
+@dataclass(eq=False, repr=False)
+class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
+    """Boost a class of hypotheses to a large soft margin, and prove how large the soft margin can be.
+
+    The decision function f(x) = sum_q w_q h_q(x) / sum |w| lies in [-1, 1]. With two classes, f is positive for the
+    second class. With more than two classes, the classifier learns each class against the rest and predicts the class
+    with the largest f. The order of the examples does not matter if the program is symmetric in the examples, as those
+    of `list_formulations()` are. If it may not be (`is_symmetric` of the formulation), the fit keeps the rows as they
+    are; examples of weight 0 are left out, with their values of parameters.
+
+    Parameters
+    ----------
+    formulation
+        The program to boost: a name from `list_formulations()`, the path of a page, or a formulation; or the name of a
+        booster of `boost` that states no program, such as "smoothboost".
+    nu
+        The least number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
+        float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
+        chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
+        class; for other values, use `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this
+        parameter ignore nu.
+    epsilon
+        The accuracy of the soft margin at which boosting stops, positive.
+    eta
+        The inverse strength of the entropy, positive; None for the value that gives the accuracy. Formulations without
+        this parameter ignore eta.
+    base
+        The class of hypotheses, in one of four forms. A name: "stump" for decision stumps, "binned" for stumps at few
+        thresholds, "feature" for the features themselves, "kernel" for kernel values with a training example, or "rbf"
+        for RBF networks with adaptive centres. An unfitted classifier with scikit-learn's interface. A function of
+        (X, y, c), which are features, labels -1 and 1 and multiplicities, that returns an oracle. The path of a Python
+        file that defines one class of oracles with these arguments.
+    reflexive
+        Whether the negation of each hypothesis belongs to the class. If base is a function, the function decides this.
+    final_weights
+        "program", "lp" or "scaled": see `boost`. The formulation sets the default.
+    backend
+        The backend that solves the programs, as in `solve`.
+    max_iter
+        The largest number of rounds, at least 1; None for no limit.
+    time_limit
+        The limit on the time of boosting in seconds, None for no limit. With more than two classes, each run gets an
+        equal share.
+    random_state
+        The seed of hypotheses that are fitted, as in scikit-learn; None for the same seed in each fit.
+    class_weight
+        None, a mapping from labels to positive numbers by which the weights are multiplied, or "balanced" for numbers
+        that give each class the same total.
+    warm_start
+        Whether a further fit continues from the hypotheses of the last fit. It needs the same examples, weights, base,
+        reflexive and intercept.
+    n_jobs
+        The number of processes for the runs of more than two classes, as in joblib.
+    checkpoint
+        The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
+        With more than two classes, there is one file for each class, with the number of the class after the name. None
+        for no file.
+    early_stopping
+        Whether boosting stops when it no longer improves on held-out examples. Rounds are then steps of few hypotheses,
+        never looks. With more than two classes, each run stops by itself.
+    validation_fraction
+        The held-out examples: a float in (0, 1) is a share of the examples, a whole number is a count, and the classes
+        keep their proportions. None to stop by the training examples. Each held-out example counts once.
+    n_iter_no_change
+        Boosting stops after this number of rounds without a smaller error on the held-out examples, at least 1.
+    parameters
+        Further parameters of the formulation by name, such as {"C": 0.1}. A parameter with one value an example has the
+        shape (N,), in the order of the rows of X; see also `fit`.
+    base_options
+        Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
+    intercept
+        Whether the constant hypotheses also belong to the class. If base is a function, the function decides this.
+    probability
+        Whether the classifier has `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five
+        folds (`CalibratedClassifierCV`). The classifier is then fitted six more times.
+    verbose
+        The `progress` of `boost`: see `boostopt.estimators`.
+
+    Attributes
+    ----------
+    classes_
+        The labels, ascending, shape (classes,).
+    runs_
+        A tuple of the runs: one run for two classes; with more classes, the run of each class against the rest.
+    margins_
+        The margins y f(x) of the training examples in the given order, shape (N,). With more than two classes, the
+        shape is (N, classes), and y = 1 for the examples of the class and -1 for the rest. An example of weight 0 has
+        nan if its class is not in `classes_`.
+    sigmoids_
+        With `probability`, the numbers a and b of the sigmoid 1 / (1 + exp(a f + b)) behind `predict_proba`: shape
+        (1, 2), or (classes, 2) with more than two classes.
+    n_iter_
+        The number of rounds of the longest run; 0 if a further fit with `warm_start` needed none.
+    validation_score_
+        With `early_stopping`, the share of the held-out examples that is predicted correctly after each round, shape
+        (rounds,). With more than two classes, a list of such arrays, one for each class against the rest.
+    nu_
+        The nu of the fit.
+    nus_, nu_scores_
+        With nu="auto", the values that were tried, shape (k,), and for each of them the share of the weight of held-out
+        examples that was predicted correctly, shape (k,).
+    n_features_in_
+        The number of features.
+    feature_names_in_
+        The names of the features, if X had any.
+    zero_based_
+        Whether the index of the first feature is 0 or 1 in the svmlight text that the command line fitted the
+        classifier to. Other classifiers do not have it.
+    """
+
+    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    formulation: Any = FORMULATION
+    nu: Any = 0.1
+    epsilon: Any = 0.01
+    eta: Any = None
+    base: Any = "stump"
+    reflexive: Any = True
+    final_weights: Any = None
+    backend: Any = "auto"
+    max_iter: Any = 1000
+    time_limit: Any = None
+    random_state: Any = None
+    class_weight: Any = None
+    warm_start: Any = False
+    n_jobs: Any = None
+    checkpoint: Any = None
+    early_stopping: Any = False
+    validation_fraction: Any = 0.1
+    n_iter_no_change: Any = 10
+    parameters: Any = None
+    base_options: Any = None
+    intercept: Any = True
+    probability: Any = False
+    verbose: Any = False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **per_example: Any) -> MarginBoostClassifier:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X
+            Features, shape (N, features), finite; dense or sparse. With base="binned", X may also be a `dask.array` or
+            a `dask.dataframe`, whose rows stay on the cluster of the default client: see `BinnedStumps`.
+        y
+            Labels, shape (N,), at least two different ones. For a data frame on a cluster, y may also be the name of a
+            column.
+        sample_weight
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster they must be
+            whole numbers.
+        **per_example
+            Parameters of the formulation with one value an example, by name, each of shape (N,). `parameters` takes
+            them too; scikit-learn's searches and cross-validation split only those that are passed here.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The run reached the limit on rounds or on time before a stopping rule held, or no further hypothesis helped
+            before the gap fell below epsilon.
+        MarginWarning
+            The soft margin is not proved to be above that of f = 0; or f = 0 on most examples; or nu is more than twice
+            the share of the smaller of two classes, so that a constant prediction has a soft margin above 0.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are not valid examples, or a parameter is out of its range.
+        KeyboardInterrupt
+            The user stopped a run. With a checkpoint, the file holds the run up to this point.
+        """
+        plan = self._plan(per_example)
+        vars(self).pop("zero_based_", None)  # of an earlier fit
+        if is_collection(X):
+            return self._fit_on_cluster(plan, X, y, sample_weight)
+        features: Any
+        labels: Any
+        features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+        features = checked_features(features)
+        with one_thread():
+            examples, held = self._learnt(plan, features, labels, sample_weight)
+            with rows_left_out(plan.page, len(examples.c), len(labels)):
+                plan = self._chosen(plan, examples)
+                runs = runs_of(plan, examples, self._before(examples.classes), held)
+            self._take(runs, examples.classes)
+            f = self._values(features)
+        vars(self).pop("validation_score_", None)
+        if held is not None:
+            scores = [1.0 - run.trace["test_error"] for run in self.runs_]
+            self.validation_score_: Any = scores[0] if len(scores) == 1 else scores
+        own = labels[:, np.newaxis] == self.classes_
+        signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
+        self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
+        vars(self).pop("sigmoids_", None)
+        if plan.probability:
+            self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight, plan.values_of(len(labels)))
+        plan.warn_of_ends(self.runs_, self.classes_.tolist())
+        shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=weights))
+        plan.warn_of_margins(
+            self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
+        )
+        return self
+
+    def _chosen(self, plan: Plan, examples: Counted) -> Plan:
+        """Return the parameters with a nu that is a number."""
+        for name in ("nus_", "nu_scores_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        if plan.chooses:
+            tried = nu_path(plan, examples)
+            self.nus_: Any = tried.nus
+            self.nu_scores_: Any = tried.scores
+            plan = replace(plan, nu=tried.best)
+        self.nu_: Any = plan.nu
+        return plan
+
+    def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        for name in plan.page.example_parameters & (plan.parameters or {}).keys():
+            raise OptionError(
+                f"{name} has one value an example, which needs rows in memory; got rows on a cluster. Load the rows "
+                "into memory: X.compute(), y.compute()."
+            )
+        if plan.chooses:
+            raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
+        self.nu_ = plan.nu
+        made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
+        for name in (
+            "margins_",
+            "feature_names_in_",
+            "nus_",
+            "nu_scores_",
+            "validation_score_",
+            "sigmoids_",
+        ):  # of an earlier fit
+            vars(self).pop(name, None)
+        self.n_features_in_: int = made.features
+        if made.names is not None:
+            self.feature_names_in_: npt.NDArray[Any] = made.names
+        self._take(made.runs, made.classes)
+        plan.warn_of_ends(self.runs_, self.classes_.tolist())
+        plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
+        return self
+
+    def _learnt(self, plan: Plan, features: Any, labels: Any, sample_weight: Any) -> tuple[Counted, HeldOut | None]:
+        """Return the examples to learn from, with their weights, and those to stop by, or None."""
+        values, held = plan.values_of(len(labels)), None
+        if plan.early_stopping:
+            rows, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+            features, labels = features[rows], labels[rows]
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
+            values = {name: each[rows] for name, each in values.items()}
+        examples = counted(features, labels, sample_weight, values)
+        return plan.examples(examples).weighted(self.class_weight), held
+
+    def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
+        """Take what runs have found."""
+        self.runs_: tuple[Run, ...] = runs
+        self.classes_: npt.NDArray[Any] = classes
+        self._scorers = tuple(map(Scorer.of, runs))
+        self.n_iter_: int = max(run.rounds for run in runs)
+
+    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Oracle:
+        """Return the class of hypotheses that a fit to these examples uses, without fitting.
+
+        Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same
+        formulation, nu, base, base_options, reflexive, intercept and class_weight as the fitted one, and the same
+        parameters with one value an example. With `early_stopping`, it also needs the same random_state, a number or
+        None, and the same validation_fraction.
+
+        Parameters
+        ----------
+        X, y, sample_weight, **per_example
+            As in `fit`.
+        label
+            With more than two classes, the class that the run separates from the rest.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are not valid examples, or a parameter is out of its range.
+        OptionError
+            There are more than two classes and no label, or the label is none of the classes.
+        """
+        features: Any
+        labels: Any
+        how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
+        features, labels = check_X_y(X, y, **how)
+        plan = self._plan(per_example)
+        # The class is the same for all shares; only for less than one example c is scaled.
+        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses else plan
+        examples, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
+        return plan.class_and_parameters(examples, told_apart(examples.classes, label))[0]
+
+    def save_certificate(
+        self,
+        path: str | PathLike[str],
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        label: Any = None,
+        **per_example: Any,
+    ) -> None:
+        """Save the certificate of the soft margin over the whole class of hypotheses, with its proof.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text. `boostopt.verify(path, classifier.class_of(X, y))` checks it.
+        X, y, sample_weight, **per_example
+            The examples that the classifier was fitted to, as in `fit`.
+        label
+            With more than two classes, the class whose certificate is saved.
+
+        Raises
+        ------
+        OptionError
+            The examples differ from those of the fit; or the formulation has no soft margin; or the classifier was
+            loaded from a file, which holds no run; or there are more than two classes and no label.
+        ProblemError
+            F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "a certificate needs the run of a fit; this classifier was loaded from a file, which holds no run. Fit "
+                "the classifier, and save both."
+            )
+        k = told_apart(self.classes_, label)
+        run = self.runs_[0 if len(self.runs_) == 1 else k]
+        names: Any = getattr(self, "feature_names_in_", None)
+        made = named_features(() if names is None else [str(name) for name in names])
+        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), made)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the classifier to a model file of plain numbers, without pickle: see `load`.
+
+        Raises
+        ------
+        OptionError
+            The hypotheses or the labels are not plain numbers and texts; fitted estimators are an example.
+        DataError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        save(self, self._scorers, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
+        """Return the classifier in a model file, whose predictions equal those of the saved one to the last bit.
+
+        The classifier has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, `nu_`, the names of the
+        features, the parameters, and `predict_proba` if the saved classifier had it. It has no runs; save a run by
+        `run_.save`. Nothing in the file is executed.
+
+        Raises
+        ------
+        DataError
+            The file does not exist, is not a model file, was written by another version, or is damaged.
+        """
+        about = load(path, cls._get_param_names())
+        model = cls(**about.parameters)
+        vars(model).update(about.attributes)
+        model._scorers = about.scorers
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        fits = hasattr(self.base, "fit") and not isinstance(self.base, type)
+        tags.input_tags.sparse = get_tags(self.base).input_tags.sparse if fits else True
+        return tags
+
+    def _plan(self, per_example: Mapping[str, Any]) -> Plan:
+        """Return the parameters, with those of the formulation that have one value an example, checked."""
+        if not isinstance(self.warm_start, bool | np.bool_):
+            raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
+        own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
+        plan = Plan(
+            page=page_of(self.formulation),
+            seed=_seed(self.random_state),
+            **{**own, **self._parameters_with(per_example)},
+        )
+        for name in per_example.keys() - plan.page.example_parameters:
+            raise OptionError(
+                f"fit takes parameters with one value an example; got {name}, which has one value. Pass "
+                f"parameters={{{name!r}: ...}}."
+            )
+        return plan
+
+    def _parameters_with(self, per_example: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the formulation with those that were passed to `fit`."""
+        parameters: Any = self.parameters or {}
+        if not per_example or not isinstance(parameters, Mapping):  # what is no mapping is refused as such
+            return {}
+        own: Mapping[str, Any] = parameters
+        for name in per_example:
+            if own.get(name) is not None:
+                raise OptionError(
+                    f"{name} must be passed once; got it in parameters and in fit. Leave out one of both."
+                )
+        return {"parameters": {**own, **per_example}}
+
+    def _before(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
+        """Return the runs to go on from, None where there is none."""
+        if not self.warm_start or not hasattr(self, "classes_"):
+            return [None] * (1 if len(classes) == 2 else len(classes))
+        if not np.array_equal(classes, self.classes_):
+            raise OptionError(
+                f"warm_start continues the runs of the last fit, so it needs the classes {self.classes_.tolist()}; got "
+                f"{classes.tolist()}. Fit a clone, or set warm_start=False."
+            )
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "warm_start continues the runs of the last fit; this classifier was loaded from a file, which holds "
+                "no runs. Set warm_start=False."
+            )
+        return self.runs_
+
+
+def _seed(random_state: Any) -> int | None:
+    """Return the seed of what is drawn; None for that of the oracles."""
+    generator = None if random_state is None else check_random_state(random_state)
+    if generator is None:
+        return None
+    # A whole number is the seed of the oracle itself, so that runs by hand are found again.
+    return int(random_state) if isinstance(random_state, Integral) else int(generator.randint(2**31 - 1))

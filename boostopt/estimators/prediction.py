@@ -1,0 +1,162 @@
+"""The part of a classifier that predicts, from what a fit or a file has set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import is_collection
+from boostopt._utils.validation import optional, whole
+from boostopt.boosting.run.combined_hypothesis import decided
+from boostopt.boosting.run.run import Run
+from boostopt.data.source_contents import numbered_features
+from boostopt.errors import OptionError
+from boostopt.estimators.binary_model import Scorer, side_by_side, weighed_in_words
+from boostopt.estimators.feature_importances import importances
+from boostopt.estimators.staged_prediction import stages
+from boostopt.estimators.training.dask_collections import predicted
+from boostopt.objectives.soft_margin import ClassCertificate
+
+
+class BoostedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that predicts by weighted hypotheses; of more than two classes with some for each."""
+
+    classes_: npt.NDArray[Any]
+    runs_: tuple[Run, ...]
+    _scorers: tuple[Scorer, ...]
+
+    def decision_function(self, X: Any) -> Any:
+        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes; with more, shape (n, classes).
+
+        For a `dask.array` or a `dask.dataframe`, the result is a lazy collection of the same kind.
+        """
+        if is_collection(X):
+            check_is_fitted(self)
+            several = self.classes_ if len(self.classes_) > 2 else None
+            like = np.zeros(1 if several is None else (1, len(several)))
+            return predicted(self, "decision_function", X, several, like)
+        return self._values(self._checked(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the label of each row of X, shape (n,).
+
+        With two classes, the sign of f(x) decides; where f(x) = 0, the label is that of the class with more training
+        examples. With more than two classes, the class with the largest f(x) decides. For a `dask.array` or a
+        `dask.dataframe`, the result is a collection of the same kind.
+        """
+        if is_collection(X):
+            check_is_fitted(self)
+            return predicted(self, "predict", X, None, self.classes_)
+        return self._labels(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:
+        """Yield the decision function after each round; runs that have ended keep their last stage.
+
+        If a further fit needed no round, the only stage is the classifier itself.
+
+        Raises
+        ------
+        OptionError
+            The weights of the rounds were not kept: the formulation is corrective and `max_iter` is above 1000, or the
+            classifier was loaded from a file.
+        """
+        features = self._checked(X)
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "stages need the runs of a fit; this classifier was loaded from a file, which holds the last weights "
+                "only. Fit it, or save the run: run_.save(path)."
+            )
+        return stages(self.runs_, features)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the predicted labels after each round: see `staged_decision_function`."""
+        return map(self._labels, self.staged_decision_function(X))
+
+    @property
+    def run_(self) -> Run:
+        """The run, with two classes."""
+        check_is_fitted(self)
+        if not hasattr(self, "runs_"):
+            raise AttributeError(
+                "run_ is the run of a fit; this classifier was loaded from a file, which holds no run. "
+                "Fit it, or save the run: run_.save(path)."
+            )
+        if len(self.classes_) > 2:
+            raise AttributeError(
+                f"run_ needs two classes; there are {len(self.classes_)}. Use runs_, which has one run for each class."
+            )
+        return self.runs_[0]
+
+    @property
+    def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
+        """The interval of the best soft margin or value over the class; a list with more than two classes."""
+        check_is_fitted(self)
+        certificates = [scorer.certificate for scorer in self._scorers if scorer.certificate is not None]
+        if len(certificates) < len(self._scorers):
+            raise AttributeError(
+                f"certificate_ needs a bound over the whole class of hypotheses; {self._scorers[0].formulation} has no "
+                "such bound. Use the certificate of a run, which is about the collected hypotheses."
+            )
+        return certificates[0] if len(certificates) == 1 else certificates
+
+    @property
+    def oracle_(self) -> str:
+        """The class of hypotheses in words; with more than two classes, that of the first run."""
+        check_is_fitted(self)
+        return self._scorers[0].oracle
+
+    @property
+    def feature_importances_(self) -> Float[Array, " features"]:
+        """The share of each feature in the weights |w|, shape (features,); with more than two classes, the mean.
+
+        The base must be stumps, features, or a classifier with feature_importances_ or coef_, which give its shares.
+        """
+        check_is_fitted(self)
+        features: Any = vars(self)["n_features_in_"]
+        return importances(self._scorers, features)
+
+    def in_words(self, most: int | None = 10) -> list[str]:
+        """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
+
+        A hypothesis votes for the second of two classes where its words are true, and for the first elsewhere. With
+        more than two classes there are hypotheses for each class, after its label: they vote for it or against it.
+
+        Parameters
+        ----------
+        most
+            How many hypotheses of each class, at least 1; None for all that have a weight.
+        """
+        check_is_fitted(self)
+        most = optional(whole, "most", most, 1)
+        known: Any = vars(self)
+        unnamed = numbered_features(known["n_features_in_"], known.get("zero_based_"))
+        names = list(known.get("feature_names_in_", unnamed))
+        said = list[str]()
+        for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
+            whose = f"{label!r}: " if len(self._scorers) > 1 else ""
+            said += [f"{whose}{line}" for line in weighed_in_words(scorer.hypotheses, scorer.w, names, most)]
+        return said
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _checked(self, X: Any) -> Any:
+        """Return features to predict from."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+
+    def _values(self, features: Any) -> Float[Array, " n *classes"]:
+        """Return the decision function of checked features."""
+        return side_by_side(scorer.decision_function(features) for scorer in self._scorers)
+
+    def _labels(self, f: Float[Array, " n *classes"]) -> npt.NDArray[Any]:
+        """Return the labels of values of the decision function."""
+        if f.ndim == 2:
+            return self.classes_[f.argmax(axis=1)]
+        return self.classes_[(decided(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]

@@ -1,0 +1,102 @@
+"""RBF networks with adaptive centres as a classifier of scikit-learn's kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import positive
+from boostopt.estimators.training.training_data import counted
+from boostopt.oracles.rbf.fitting import PAPERS, RBFSettings, fit_rbf
+from boostopt.oracles.rbf.network import RBFNetwork
+
+
+@dataclass(eq=False, repr=False)
+class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
+    """Classify by an RBF network whose centres and widths are fitted with its output weights.
+
+    The fit minimizes the squared error to the targets -1 and 1. With more than two classes, each class has its own
+    output, with the target 1 on its examples and -1 on the others. All outputs share the centres. Equal examples are
+    merged first.
+
+    Parameters
+    ----------
+    K
+        The number of centres, at least 1. It is reduced to the number of different examples if that is smaller.
+    iterations
+        The largest number of steps of conjugate gradients, at least 0.
+    ridge
+        The regularization of the output weights w, positive: lambda in the term lambda / (2N) |w|² of the error.
+    random_state
+        The seed of the first centres, as in scikit-learn; None for a start without random numbers.
+
+    Attributes
+    ----------
+    classes_
+        The labels, ascending, shape (classes,).
+    network_
+        The fitted `RBFNetwork`. It has one output for two classes, and one output for each class with more.
+    n_features_in_
+        The number of features.
+    feature_names_in_
+        The names of the features, if X had any.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, appendix D.
+    """
+
+    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    K: Any = 20
+    iterations: Any = 10
+    ridge: Any = 1e-6
+    random_state: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetworkClassifier:
+        """Fit the network.
+
+        Parameters
+        ----------
+        X
+            Features, shape (N, features), finite and dense. All features share one width, so scale them first.
+        y
+            Labels, shape (N,), at least two different ones.
+        sample_weight
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are not valid examples, or a parameter is out of its range.
+        """
+        settings = RBFSettings(self.K, self.iterations, positive("ridge", self.ridge, advice=PAPERS))
+        features: Any
+        labels: Any
+        features, labels = validate_data(self, X, y, dtype=np.float64)
+        examples = counted(features, labels, sample_weight).merged()
+        self.classes_: npt.NDArray[Any] = examples.classes
+        codes = examples.codes
+        # Two classes need one output: the other would be its negation.
+        own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
+        targets = np.where(own, 1.0, -1.0)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.network_: RBFNetwork = fit_rbf(examples.X, targets, examples.c, settings, seed)
+        return self
+
+    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
+        """Return the outputs of the network: shape (n,), positive for the second of two classes; else (n, classes)."""
+        check_is_fitted(self)
+        features: Any = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.network_.value(features)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label with the largest output for each row of X, shape (n,)."""
+        outputs = self.decision_function(X)
+        return self.classes_[outputs.argmax(axis=1) if outputs.ndim == 2 else (outputs > 0).astype(np.int64)]

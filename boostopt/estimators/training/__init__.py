@@ -1,0 +1,1 @@
+"""The training of classifiers: data, hypothesis classes, one class against the rest, the choice of nu."""

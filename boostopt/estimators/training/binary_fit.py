@@ -1,0 +1,496 @@
+"""One problem of two classes: what a classifier is told, checked, and turned into a run."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import compress
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import interval
+from boostopt._utils.validation import LARGEST, is_number
+from boostopt.backends.base import Backend
+from boostopt.boosting.api import boost
+from boostopt.boosting.column_count import AUTO
+from boostopt.boosting.histogram_newton.selection import looked_at, preferred
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem, set_anew
+from boostopt.boosting.registry import run_by_name
+from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import LIMITS, StopReason
+from boostopt.boosting.stabilization import COLUMNS, MEASURED
+from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt.estimators.training.constant_hypotheses import WithConstants
+from boostopt.estimators.training.hypothesis_classes import check_stored, oracle_of
+from boostopt.estimators.training.margin_warnings import LITTLE, Advice, Judged, against_rest, warn_of_margins
+from boostopt.estimators.training.training_data import Counted, Values
+from boostopt.estimators.training.validation_set import HeldOut
+from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
+from boostopt.oracles import Oracle
+from boostopt.oracles.weight_scaling import EPSILON
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import per_example, scaling_advice
+
+ROUNDED = 1e-9
+"""By how much a certified gap may exceed what a rule found, rounding included."""
+
+OWN = ("nu", "eta", "epsilon")
+"""Parameters of formulations that are parameters of the classifier."""
+
+
+ENDS = (
+    (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
+    (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
+)
+"""The limits at which runs end: reasons, options, and what is said of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The way in which two classes are told apart; the parameters of the classifier by their names, checked.
+
+    Attributes
+    ----------
+    page
+        The formulation.
+    seed
+        Where there is chance, from 0; None for the seed that the oracle takes by itself.
+
+    Raises
+    ------
+    OptionError
+        One of them is not of its kind, or out of its range.
+    """
+
+    page: Formulation[Any]
+    nu: Any
+    epsilon: Any
+    eta: Any
+    parameters: Any
+    base: Any
+    base_options: Any
+    reflexive: Any
+    intercept: Any
+    final_weights: Any
+    backend: Any
+    max_iter: Any
+    time_limit: Any
+    n_jobs: Any
+    checkpoint: Any
+    early_stopping: Any
+    validation_fraction: Any
+    n_iter_no_change: Any
+    probability: Any
+    verbose: Any
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
+        file, verbose = self.checkpoint, self.verbose
+        fraction, patience = self.validation_fraction, self.n_iter_no_change
+        expected = (
+            (
+                "nu",
+                self.chooses or (_real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1)),
+                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
+                f'"{AUTO}"',
+            ),
+            ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
+            ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the theoretical value"),
+            ("parameters", _names(self.parameters), "a mapping from names to values, or None"),
+            ("base_options", _names(self.base_options), "a mapping from names to values, or None"),
+            ("reflexive", isinstance(self.reflexive, bool | np.bool_), "True or False"),
+            ("intercept", isinstance(self.intercept, bool | np.bool_), "True or False"),
+            ("final_weights", self.final_weights is None or isinstance(self.final_weights, str), "a string, or None"),
+            ("backend", isinstance(self.backend, str | Backend), "the name of a backend, or one"),
+            ("max_iter", rounds is None or (_whole(rounds) and rounds >= 1), "a whole number of at least 1, or None"),
+            (
+                "time_limit",
+                seconds is None or (_real(seconds) and seconds > 0),
+                "a positive number of seconds, or None",
+            ),
+            ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
+            ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
+            ("probability", isinstance(self.probability, bool | np.bool_), "True or False"),
+            (
+                "validation_fraction",
+                fraction is None or (_real(fraction) and (fraction >= 1 if _whole(fraction) else 0 < fraction < 1)),
+                "a float in (0, 1), a share of the examples, or a whole number of them, or None",
+            ),
+            ("n_iter_no_change", _whole(patience) and patience >= 1, "a whole number of at least 1"),
+            ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
+            (
+                "verbose",
+                isinstance(verbose, bool | int | np.bool_) or (callable(verbose) and not isinstance(verbose, type)),
+                "True, False, or a function of a label and a row of a trace",
+            ),
+        )
+        for name, holds, words in expected:
+            if not holds:
+                raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
+        if self.chooses and "nu" not in self.page.parameters:
+            raise OptionError(
+                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.page.name} does not have it. Search "
+                "its own parameters, by GridSearchCV."
+            )
+        if rounds is None and seconds is None and self.page.update == "projection":
+            raise OptionError(
+                f"{self.page.name} needs a limit, because its stopping rule may never hold; got max_iter=None and "
+                "time_limit=None. Pass one of them."
+            )
+        for name in self.parameters or {}:
+            if name in OWN:
+                raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
+            if name not in self.page.parameters:
+                raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
+        if self.page.columns is not None and (advice := run_by_name(self.page)):
+            raise OptionError(
+                f"{self.page.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
+            )
+        self._check_required()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether nu is to be chosen."""
+        return isinstance(self.nu, str) and self.nu == AUTO
+
+    def _check_required(self) -> None:
+        """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
+        names = {name for name, value in (self.parameters or {}).items() if value is not None}
+        names |= {*OWN, *set_anew(self.page, float(self.epsilon))}
+        for name, parameter in self.page.parameters.items():
+            if parameter.required and name not in names:
+                raise ProblemError(
+                    f"{self.page.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
+                    f'Pass parameters={{"{name}": ...}}.'
+                )
+
+    def values_of(self, N: int) -> Values:
+        """Return the parameters that have one value an example, one for each of N rows.
+
+        Raises
+        ------
+        ProblemError
+            Values are no such numbers.
+        """
+        advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
+        given = {name: value for name, value in (self.parameters or {}).items() if name in self.page.example_parameters}
+        return {
+            name: per_example(name, values, N, "row of X", advice.format(name))
+            for name, values in given.items()
+            if values is not None
+        }
+
+    def examples(self, examples: Counted) -> Counted:
+        """Return examples as the formulation allows: the different ones in their own order, or as they are.
+
+        Only a symmetric program is the same program over these.
+        """
+        return examples.merged() if self.page.is_symmetric else examples
+
+    def class_and_parameters(self, examples: Counted, k: int, stored: bool = False) -> tuple[Oracle, dict[str, Any]]:
+        """Return the class of hypotheses over the examples, and the parameters of the formulation.
+
+        Parameters
+        ----------
+        examples, k
+            As in `run`.
+        stored
+            Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
+        """
+        codes = (examples.codes == k).astype(np.int64)
+        examples = examples.merged(codes) if self.page.is_symmetric else replace(examples, codes=codes)
+        c, parameters = self.bound(examples.c)
+        signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, examples.X, signs, c)
+        if stored:
+            check_stored(oracle)
+        if self.intercept and not callable(self.base):
+            oracle = WithConstants(oracle, examples.X.shape[1], float(self.epsilon))
+        return oracle, {**parameters, **examples.values}
+
+    def run(
+        self,
+        examples: Counted,
+        k: int,
+        before: Run | None,
+        file: Any,
+        label: Any = None,
+        held: HeldOut | None = None,
+    ) -> Run:
+        """Boost.
+
+        Parameters
+        ----------
+        examples
+            The examples, as `examples` returns them.
+        k
+            The number of the class that is told from the rest.
+        before
+            An earlier run over the same examples and class to go on from, or None.
+        file
+            Where the run is stored while it goes on, or None.
+        label
+            The label of the second class, for who is shown the rounds.
+        held
+            Examples to stop by, or None.
+        """
+        oracle, parameters = self.class_and_parameters(examples, k, file is not None)
+        return self._boosted(oracle, parameters, before, file, label, held)
+
+    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
+        """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
+
+        Parameters
+        ----------
+        X, y, c
+            Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
+        file, label
+            As in `run`.
+        """
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
+        if self.intercept:
+            oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
+        share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
+        return self._boosted(oracle, self._parameters(oracle.total, oracle.N), None, file, label), share
+
+    def _boosted(
+        self,
+        oracle: Oracle,
+        parameters: dict[str, Any],
+        before: Run | None,
+        file: Any,
+        label: Any,
+        held: HeldOut | None = None,
+    ) -> Run:
+        shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
+        options = BoostOptions(
+            max_rounds=None if self.max_iter is None else int(self.max_iter),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            final_weights=self.final_weights,
+            progress=shown_rows,
+            checkpoint=file,
+            start=None if before is None else _same(before, oracle),
+            test=None if held is None else held.against_rest(label),
+            patience=None if held is None else int(self.n_iter_no_change),
+        )
+        epsilon = float(self.epsilon)
+        looks = preferred(self.page, oracle, epsilon, self.backend)
+        if self.page.update == "total" and not (looks and looked_at(self.page, oracle, epsilon, parameters, options)):
+            options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
+        if self.page.update == "reweighting":
+            self._check_booster(oracle, parameters, before)
+        run = boost(
+            self.page,
+            oracle,
+            epsilon=epsilon,
+            backend=self.backend,
+            options=options,
+            **parameters,
+        )
+        if run.stop_reason is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        return run
+
+    def _check_booster(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None) -> None:
+        """Raise OptionError for what a booster that states no program lacks, in words of the classifier."""
+        if before is not None:
+            raise OptionError(
+                f"{self.page.name} sets its distribution from all of its own rounds, so it cannot continue another "
+                "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
+            )
+        endless = Problem.of(self.page, oracle.c, None, float(self.epsilon), None, parameters).endless
+        if endless and self.max_iter is None and self.time_limit is None:
+            raise OptionError(
+                f"{self.page.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
+                "Pass one of them."
+            )
+
+    def warn_of_ends(self, runs: Sequence[Run], classes: Sequence[Any]) -> None:
+        """Say where runs ended before what was asked for was proved, though they could have come to it."""
+        for end, option, reached in ENDS:
+            ended = [run.stop_reason is end and not run.problem.endless for run in runs]
+            if any(ended):
+                where, proved = _summary(ended, runs, classes)
+                warnings.warn(
+                    f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
+                    f"Raise {option}, or epsilon = {self.epsilon:g}.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        short = [run.stop_reason not in LIMITS and self._is_wide(run) for run in runs]
+        if any(short):
+            where, proved = _summary(short, runs, classes)
+            wide = list(compress(runs, short))
+            converged = all(run.stop_reason is StopReason.CONVERGED for run in wide)
+            why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
+            advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
+            warnings.warn(
+                f"{why}{where} before the gap fell below epsilon = {self.epsilon:g}: {proved}. {advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def warn_of_margins(
+        self,
+        runs: Sequence[Run],
+        classes: Sequence[Any],
+        shares: Sequence[float],
+        zeros: Sequence[float] | None = None,
+        predicted: Sequence[Any] = (),
+    ) -> None:
+        """Say where the classifier is not proved to be better than chance, or nu lets a class be given up.
+
+        Parameters
+        ----------
+        runs
+            The run of two classes, or of each class against the rest.
+        classes, shares
+            The labels, and the share of each in the weights.
+        zeros
+            The share of the examples with f(x) = 0 of each run; None where it is not known.
+        predicted
+            The labels that are predicted for the examples, each once; () where they are not known.
+        """
+        several = len(runs) > 1
+        told = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
+        judged = [
+            self._judged(run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero)
+            for run, (label, share), zero in zip(runs, told, zeros or [math.nan] * len(runs), strict=True)
+        ]
+        total = runs[0].problem.examples.total
+        count = _whole(self.nu)
+        advice = Advice(
+            said=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
+            at_most=lambda nu: (
+                str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
+            ),
+            finer=self._finer(runs),
+            others="use another base with better hypotheses"
+            if "nu" in self.page.parameters
+            else f"set other parameters of {self.page.name}, or use another base with better hypotheses",
+            balanced='give both classes the same weight with class_weight="balanced"',
+        )
+        always = repr(predicted[0]) if len(predicted) == 1 else ""
+        warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+
+    def _finer(self, runs: Sequence[Run]) -> str:
+        """Return what narrows the interval: what ended the runs is raised first."""
+        for end, option in (
+            *((end, option) for end, option, _ in ENDS),
+            (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
+        ):
+            if any(run.stop_reason is end for run in runs):
+                return f"raise {option}, which narrows the interval"
+        return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
+
+    def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
+        """Return what is known of a run."""
+        problem = run.problem
+        goal = None if problem.adds else problem.goal  # what adds steps goes on as these say, whatever the soft margin
+        nu = goal.nu if goal is not None and "nu" in self.page.parameters else None
+        return Judged(
+            label=label if several else "",
+            common=rest if share <= 0.5 else label,
+            share=min(share, 1.0 - share),
+            nu=None if nu is None else nu / problem.examples.total,
+            bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
+            chance=0.0 if goal is None else goal.least,
+            zeros=zeros,
+            little=min(float(self.epsilon), LITTLE),
+            measure=problem.measure,
+        )
+
+    def _is_wide(self, run: Run) -> bool:
+        """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
+        problem = run.problem
+        if problem.goal is None or problem.adds or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
+            return False
+        return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
+
+    def _parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
+        """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded.
+
+        Those with one value an example belong to the examples.
+        """
+        values = {
+            name: value for name, value in (self.parameters or {}).items() if name not in self.page.example_parameters
+        }
+        if self.eta is not None and "eta" in self.page.parameters:
+            values["eta"] = float(self.eta)
+        if "nu" not in self.page.parameters:
+            return values
+        if _whole(self.nu) and self.nu > total * (1.0 + rounded):
+            raise OptionError(
+                f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
+                f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
+            )
+        return {**values, "nu": float(self.nu) if _whole(self.nu) else max(float(self.nu) * total, 1.0)}
+
+    def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+        """Return the multiplicities and the parameters of the formulation, where nu is a count of them."""
+        total = float(c.sum())
+        # N additions are wrong by N of the last digits of their sum at most.
+        values = self._parameters(total, len(c), max(FULL_SUPPORT, len(c) * EPSILON))
+        if "nu" not in values or (_whole(self.nu) and self.nu < total):
+            return c, values
+        share = 1.0 if _whole(self.nu) else float(self.nu)
+        # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
+        # caps of 1 and more, all as void as those of one. A power of 2 scales exactly. Other terms of F may change.
+        if (least := float(c.min())) < 1.0 and share * total < 1.0:
+            c = np.ldexp(c, 1 - math.frexp(least)[1])
+        return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
+
+
+def _same(before: Run, oracle: Oracle) -> Run:
+    """Return an earlier run, if it is one over the examples and the class of an oracle."""
+    if before.record.digest != oracle.digest:
+        raise OptionError(
+            "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
+            f"the last fit had {before.record.collected.N} different examples and {before.record.oracle}, and this fit "
+            f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
+            "warm_start=False."
+        )
+    return before
+
+
+def _proved(run: Run) -> tuple[float, str]:
+    """Return the gap of a run, and in words what it proves."""
+    if run.problem.goal is None:
+        lower, upper = run.certificate.lower, run.certificate.upper
+        return 0.0, f"the optimum over the collected hypotheses lies in {interval(lower, upper)}"
+    certificate = run.class_certificate
+    return certificate.gap, str(certificate)
+
+
+def _summary(short: Sequence[bool], runs: Sequence[Run], classes: Sequence[Any]) -> tuple[str, str]:
+    """Return in which of several runs it was so, and what the widest of them proves."""
+    if len(runs) == 1:
+        return "", _proved(runs[0])[1]
+    labels = [repr(label) for label in compress(classes, short)]
+    _, proved, label = max((*_proved(run), label) for run, label in zip(compress(runs, short), labels, strict=True))
+    return f" in {len(labels)} of {len(runs)} runs{against_rest(labels)}", f"for class {label}, {proved}"
+
+
+def _real(value: Any) -> bool:
+    """Whether it is a number and no flag."""
+    return is_number(value) and bool(abs(value) <= LARGEST)
+
+
+def _whole(value: Any) -> bool:
+    """Whether it is a whole number and no flag."""
+    return _real(value) and isinstance(value, Integral)
+
+
+def _names(value: Any) -> bool:
+    """Whether it is None or has values by their names."""
+    return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))

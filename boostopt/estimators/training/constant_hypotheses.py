@@ -1,0 +1,136 @@
+"""A class of hypotheses together with the constant ones: what an intercept is to boosting."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from operator import index
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, Int8, Num
+from boostopt.errors import needed
+from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
+from boostopt.oracles.base import State
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.weight_scaling import EPSILON
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import Split
+
+
+class WithConstants(RowsOracle):
+    """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
+
+    The first call answers with the constant if its edge is within `close` of the largest: where classes weigh so
+    unequally that one answer to everything is as good as any, it is the answer. Later it comes where its edge is the
+    largest.
+
+    Parameters
+    ----------
+    oracle
+        The other hypotheses, of examples with labels.
+    features
+        Number of features that they take.
+    close
+        Non-negative.
+    """
+
+    reflexive: bool
+    guarantee: float | None
+
+    mixed = True
+
+    def __init__(self, oracle: Oracle, features: int, close: float) -> None:
+        self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
+        self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
+        self.only_looks: bool = isinstance(oracle, RowsOracle) and oracle.only_looks
+
+    @property
+    def N(self) -> int:
+        return self._oracle.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._oracle.c
+
+    @property
+    def y(self) -> Num[Array, " N"]:
+        return needed(self._oracle.y, "the classes of an oracle that was made of examples")
+
+    @property
+    def n_rows(self) -> int:
+        return self._oracle.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return self._oracle.select_examples(values)
+
+    @property
+    def total(self) -> float:
+        return self._oracle.total
+
+    @property
+    def balance(self) -> float:
+        return self._oracle.balance
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self._oracle.digest} and constants".encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return f"{self._oracle}, and constants"
+
+    def best(self, query: Query) -> Answer:
+        """Return hypotheses with large edges, the constant among them if it is one of these.
+
+        An edge summed from N products is wrong by N eps / 2 of the sum of their sizes at most (Higham 2002, section
+        3.1): a bound of the class is raised by twice that over the constant's edge.
+        """
+        answer = self._oracle.best(query)
+        constant = self._constant(query.d)
+        others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
+        top = max((column.edge for column in others), default=-np.inf)
+        first, self._asked = self._asked == 0, 1
+        preferred = first and top > constant.edge >= top - self._close
+        if preferred or constant.edge >= top:
+            # Alone at first: among others the program would take one of these.
+            others = (constant,) if first else (constant, *others)
+        if answer.largest is None:
+            return Answer(others[: query.count], None)
+        rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
+        return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
+
+    @property
+    def rows(self) -> Rows | None:
+        rows = self._oracle.rows if isinstance(self._oracle, RowsOracle) else None
+        return rows and rows.with_constants(self._features)
+
+    def hypothesis(self, split: Split) -> Hypothesis:
+        if split.feature == self._features:
+            return Stump(0, -np.inf, split.sign, self._features)
+        if not isinstance(self._oracle, RowsOracle):
+            raise TypeError(f"{self._oracle} has no rows")
+        return self._oracle.hypothesis(split)
+
+    def _constant(self, d: Float[Array, " N"]) -> Column:
+        """Return the constant hypothesis with the larger edge, of those that belong to the class."""
+        labels = self.y.astype(np.int8)
+        column = Column(Stump(0, -np.inf, 1, self._features), labels, float(labels @ d))
+        if not self.reflexive or column.edge >= 0.0:
+            return column
+        negated: Int8[Array, " N"] = -labels
+        return replace(column, hypothesis=Stump(0, -np.inf, -1, self._features), margins=negated, edge=-column.edge)
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return the margins of a hypothesis: of a constant one the labels, or their negations."""
+        labels = self.y.astype(np.int8)
+        for constant in (1, -1) if self.reflexive else (1,):
+            if hypothesis == Stump(0, -np.inf, constant, self._features):
+                return constant * labels
+        return self._oracle.margins_of(hypothesis)
+
+    def state(self) -> State:
+        return {"asked": self._asked, "oracle": dict(self._oracle.state())}
+
+    def restore(self, state: State) -> None:
+        self._asked = index(state["asked"])
+        self._oracle.restore(state["oracle"])

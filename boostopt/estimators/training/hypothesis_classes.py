@@ -1,0 +1,151 @@
+"""The classes of hypotheses that a classifier may boost, by name, by example or by a function of one's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from boostopt import oracles
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.user_files import is_path, one_class
+from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.oracles import Oracle
+from boostopt.oracles.base import check_maker
+from boostopt.oracles.learners.estimator_oracles import FittingOracle
+
+BASES: Mapping[str, str] = {
+    "stump": "DecisionStumps",
+    "binned": "BinnedStumps",
+    "feature": "RawFeatures",
+    "kernel": "KernelColumns",
+    "rbf": "RBFNetworks",
+}
+"""The names of classes of hypotheses, and the oracles behind them in `boostopt.oracles`."""
+
+SET_HERE: Mapping[str, str] = {
+    "estimator": "Pass the estimator as base.",
+    "X": "Pass X to fit.",
+    "y": "Pass y to fit.",
+    "c": "Pass sample_weight to fit.",
+    "reflexive": "Set reflexive itself.",
+    "random_state": "Set random_state itself.",
+}
+"""Arguments of oracles that are no options of a base, for the classifier has them itself, and where they belong."""
+
+
+def oracle_of(
+    base: Any,
+    options: Mapping[str, Any] | None,
+    reflexive: bool,
+    seed: int | None,
+    X: Any,
+    y: Any,
+    c: Any,
+) -> Oracle:
+    """Return the oracle of a base.
+
+    Parameters
+    ----------
+    base
+        A name from `BASES`, the path of a Python file that defines one class of oracles, a classifier that is not
+        fitted, or a function of (X, y, c) that returns an oracle.
+    options
+        Further arguments of the oracle by name; none for a function.
+    reflexive
+        Whether negations belong to the class. A function of one's own has said that itself.
+    seed
+        Where there is chance; None for the one that the oracle takes by itself.
+    X, y, c
+        The examples: features, labels -1 and 1, multiplicities; of a base that takes them also collections.
+
+    Raises
+    ------
+    OptionError
+        There is no such base or option, or the function returns something else.
+    """
+    arguments = dict(options or {})
+    if is_path(base):
+        own = one_class(base, Oracle, "an oracle")
+        taken = inspect.signature(own).parameters
+        if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
+            for name in arguments:
+                _check_known(name, own, taken.keys() - {"X", "y", "c"})
+        base, arguments = partial(own, **arguments), {}
+    if callable(base) and not hasattr(base, "fit"):
+        return _own(base, arguments, X, y, c)
+    kind = _kind(base)
+    names = options_of(kind)
+    for name in arguments:
+        if name in SET_HERE:
+            raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
+        _check_known(name, kind, names)
+    if seed is not None and "random_state" in inspect.signature(kind).parameters:
+        arguments["random_state"] = seed
+    examples = (X, y) if isinstance(base, str) else (base, X, y)
+    return kind(*examples, c=c, reflexive=reflexive, **arguments)
+
+
+def _check_known(name: str, kind: type[Any], known: Collection[str]) -> None:
+    """Raise OptionError if a kind of oracle has no option of this name."""
+    if name not in known:
+        raise unknown_name(f"option of {kind.__name__}", name, known)
+
+
+def options_of(kind: type[Any]) -> list[str]:
+    """Return the names of the options of an oracle, those of its record of settings one by one."""
+    names = list(inspect.signature(kind).parameters)
+    if kind is oracles.RBFNetworks:
+        names[names.index("settings") :] = [field.name for field in fields(oracles.RBFSettings)]
+    return [name for name in names if name not in SET_HERE]
+
+
+def _kind(base: Any) -> type[Any]:
+    """Return the oracle of a name or of a classifier."""
+    if isinstance(base, str):
+        if base not in BASES:
+            raise unknown_name("base", base, BASES)
+        return getattr(oracles, BASES[base])
+    if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+        raise OptionError(
+            f"base must be one of {', '.join(BASES)}, an unfitted classifier, such as "
+            "DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got "
+            f"{shown(base)}. Pass one of them."
+        )
+    from sklearn.utils.validation import has_fit_parameter
+
+    return oracles.Estimators if has_fit_parameter(base, "sample_weight") else oracles.Resampled
+
+
+def _own(
+    made: Callable[..., Any],
+    options: Mapping[str, Any],
+    X: Any,
+    y: Int8[Array, " N"],
+    c: Float[Array, " N"],
+) -> Oracle:
+    """Return the oracle that a function of the user's makes."""
+    if options:
+        raise OptionError(
+            f"base_options must be empty if base is a function; got {', '.join(options)}. Bind them to the function "
+            "with functools.partial."
+        )
+    check_maker(made, X, y, c, "base, a class of oracles or a function that makes one,")
+    oracle = made(X, y, c)
+    if not isinstance(oracle, Oracle) or oracle.N != len(y):
+        raise OptionError(
+            f"base must return an oracle over the {len(y)} examples that it is given; got {shown(oracle)}. "
+            "Make one from X, y and c: boostopt.oracles has several."
+        )
+    return oracle
+
+
+def check_stored(oracle: Oracle) -> None:
+    """Raise OptionError where a run that goes on from a checkpoint could not predict."""
+    if isinstance(oracle, FittingOracle):
+        raise OptionError(
+            f"checkpoint needs hypotheses that can be stored without pickle; got {oracle}, whose hypotheses are "
+            "estimators of another library. Leave out checkpoint, or use another base."
+        )

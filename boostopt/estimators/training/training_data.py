@@ -1,0 +1,270 @@
+"""The examples of classifiers: labels, weights as numbers of copies, values of parameters, equal examples merged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.programs.parameters import LARGEST, SMALLEST
+
+FURTHEST = 1e99
+"""Quotient of two weights up to which the smallest can be scaled to 1 with the largest still a multiplicity."""
+
+BALANCED = "balanced"
+"""The class weights that give each class the same total."""
+
+
+Values = Mapping[str, Array]
+"""The parameters of a formulation that have one value an example, by name, each of shape (N,)."""
+
+
+def no_values() -> dict[str, Any]:
+    """Return the values of no parameters."""
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The examples that count.
+
+    Attributes
+    ----------
+    X
+        Features, shape (N, features).
+    codes
+        Numbers of their classes, shape (N,).
+    c
+        Multiplicities, shape (N,), positive.
+    classes
+        The labels, ascending, shape (classes,).
+    values
+        Values of parameters, each of shape (N,).
+    """
+
+    X: Any
+    codes: Int[Array, " N"]
+    c: Float[Array, " N"]
+    classes: npt.NDArray[Any]
+    values: Values = field(default_factory=no_values)
+
+    def take(self, rows: Int[Array, " n"]) -> Counted:
+        """Return some of them, with all that belongs to each."""
+        values = {name: each[rows] for name, each in self.values.items()}
+        return replace(self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], values=values)
+
+    def merged(self, codes: Int[Array, " N"] | None = None) -> Counted:
+        """Return the different examples in an order that is theirs, each with its whole weight.
+
+        So neither the order of the examples matters, nor whether one comes twice or has the weight 2: to the last
+        digit. Examples with equal features and codes but unequal values of parameters are different.
+
+        Parameters
+        ----------
+        codes
+            Other numbers of classes, shape (N,), for the examples that are returned.
+        """
+        examples = self if codes is None else replace(self, codes=codes)
+        examples = examples if scipy.sparse.issparse(self.X) else replace(examples, X=self.X + 0.0)  # -0 becomes 0
+        order, first = _sorted_by_equality(examples.X, examples.codes, examples.values)
+        return replace(examples.take(order[first]), c=np.add.reduceat(self.c[order], first))
+
+    @property
+    def groups(self) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
+        """The number of the group of each example, in which features and class are equal, and the class of each."""
+        order, first = _sorted_by_equality(self.X if scipy.sparse.issparse(self.X) else self.X + 0.0, self.codes, {})
+        group = np.empty(len(order), dtype=np.int64)
+        group[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        return group, self.codes[order[first]]
+
+    def weighted(self, class_weight: Any) -> Counted:
+        """Return them with multiplicities times those of their classes: a mapping from labels, "balanced" or None.
+
+        Raises
+        ------
+        OptionError
+            The class weights are none.
+        ProblemError
+            The products lie so far apart that what is computed with them would overflow or vanish.
+        """
+        factors = class_factors(class_weight, self.classes, self.codes, self.c)
+        return replace(self, c=_multiplied(self.c, factors[self.codes]))
+
+
+def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values | None = None) -> Counted:
+    """Return the examples of positive weight, in their order.
+
+    Parameters
+    ----------
+    X, labels, sample_weight
+        Features: a float64 array, or compressed rows in canonical format without explicit zeros. Labels, and weights or
+        None.
+    values
+        Values of parameters, one for each row of X.
+
+    Raises
+    ------
+    ProblemError
+        The weights are no such numbers, or there is one class only.
+    """
+    check_classification_targets(labels)
+    weights = _checked_weights(sample_weight, len(labels))
+    counting = weights > 0
+    classes, codes = _classes_of(labels[counting])
+    selected = {name: each[counting] for name, each in (values or {}).items()}
+    return Counted(X[counting], codes, weights[counting], classes, selected)
+
+
+def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
+    """Return sample weights, 1 by default.
+
+    Raises
+    ------
+    ProblemError
+        They are not N numbers of at least 0, or all are 0, or one is so large or small that products overflow.
+    """
+    if sample_weight is None:
+        return np.ones(N)
+    numbers: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
+    weights = np.asarray(numbers, dtype=np.float64)
+    positive = weights[weights > 0]
+    if len(positive) and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
+        raise ProblemError(
+            f"sample_weight must be 0 or lie in [{SMALLEST:g}, {LARGEST:g}]; got weights from {positive.min():.6g} to "
+            f"{positive.max():.6g}. Scale the weights; if nu is a share, it does not depend on their scale."
+        )
+    if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
+        raise ProblemError(
+            f"sample_weight must be {N} weights of at least 0, not all zero; got shape {weights.shape}, smallest "
+            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass the number of copies of each example."
+        )
+    return weights
+
+
+def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
+    """Return the classes of the examples that count, ascending, and the number of each example's class.
+
+    Raises
+    ------
+    ProblemError
+        There is one class only.
+    """
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ProblemError(
+            f"the examples with a positive weight must have at least two classes; got {len(classes)} class. "
+            "Add examples of another class."
+        )
+    return classes, codes
+
+
+def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
+    """Return an order in which equal examples follow each other, and where in it each different example begins."""
+    of_rows = [codes, *(values[name] + 0.0 for name in sorted(values))]
+    keys = _keys_of_sparse(X, of_rows) if scipy.sparse.issparse(X) else _keys(X, of_rows)
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    return order, np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
+
+
+def _keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
+    """Return the bytes of each example: any order will do, and sorting numbers would take a pass for each feature."""
+    table = np.column_stack([*of_rows, rows])
+    return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
+
+
+def _keys_of_sparse(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
+    """Return the bytes of each example, of different lengths."""
+    codes, *values = of_rows
+    further = np.column_stack(values) if values else np.empty((len(codes), 0))
+    ends = zip(codes.tolist(), further, rows.indptr[:-1], rows.indptr[1:], strict=True)
+    keys = np.empty(len(codes), dtype=object)
+    keys[:] = [
+        b"%d:" % code + own.tobytes() + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes()
+        for code, own, a, b in ends
+    ]
+    return keys
+
+
+def class_factors(
+    class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
+) -> Float[Array, " classes"]:
+    """Return what the weights of the examples of each class are multiplied by.
+
+    Parameters
+    ----------
+    class_weight
+        None for 1, a mapping from labels to positive numbers, or "balanced" for total / (classes * that of the class).
+    classes, codes, weights
+        The classes, and the class and the weight of each example.
+
+    Raises
+    ------
+    OptionError
+        `class_weight` is nothing of these.
+    ProblemError
+        A weight is no positive number, or a mapping leaves a class out and names a label that is not there.
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, Mapping):
+        return _of_mapping(cast(Mapping[Any, Any], class_weight), classes)
+    if not (isinstance(class_weight, str) and class_weight == BALANCED):
+        raise OptionError(
+            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {shown(class_weight)}. '
+            "Pass one of them."
+        )
+    factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
+    return np.asarray(factors, dtype=np.float64)
+
+
+def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
+    """Return the factors of a mapping from labels, 1 for those that it leaves out."""
+    labels: list[Any] = classes.tolist()
+    for label, value in factors.items():
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
+        if not SMALLEST <= number <= LARGEST:
+            got = repr(value) if math.isnan(number) else f"{number:.6g}"
+            raise ProblemError(
+                f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
+                f"{label!r}. To leave out a class, remove its examples from X and y."
+            )
+    left_out, strange = (
+        [label for label in labels if label not in factors],
+        [key for key in factors if key not in labels],
+    )
+    if left_out and strange:
+        raise ProblemError(
+            f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got the key "
+            f"{strange[0]!r}, and no key {left_out[0]!r}. Write the labels as in y."
+        )
+    return np.array([float(factors.get(label, 1.0)) for label in labels])
+
+
+def _multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return multiplicities times the factors of their classes.
+
+    Raises
+    ------
+    ProblemError
+        They lie so far apart that what is computed with them would overflow or vanish.
+    """
+    product = c * factors  # each between 1e-200 and 1e200, but for how many are added up
+    least, most = float(product.min()), float(product.max())
+    if not (least >= SMALLEST and most <= LARGEST and most <= FURTHEST * least):
+        raise ProblemError(
+            f"sample_weight times class_weight must lie in [{SMALLEST:g}, {LARGEST:g}], the largest at most "
+            f"{FURTHEST:g} times the smallest; got {least:.6g} to {most:.6g}. Use weights of more similar size."
+        )
+    return product

@@ -1,0 +1,52 @@
+"""npz: the data of a program, for `load_dataset` and for everybody who has NumPy."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.files import write_npz
+from boostopt.data.source_contents import DENSE_LIMIT
+from boostopt.errors import DataError
+from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import Margins
+
+
+def instance_arrays(program: Program) -> dict[str, Any]:
+    """Return U as a dense array, c, d0 if it is not proportional to c, and parameters of each example by name.
+
+    Raises
+    ------
+    DataError
+        U is sparse, and too large as a dense array.
+    """
+    c, d0, p = program.examples.c, program.examples.d0, program.parameters
+    values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    # A d0 that follows from c is not stored: dividing it by its sum once more might change the last bit.
+    reference = {} if np.array_equal(d0, c / c.sum()) else {"d0": d0}
+    return {**arrays, "U": _dense(program.margins), "c": c, **reference}
+
+
+def _dense(margins: Margins) -> Any:
+    """Return the numbers as they are stored, dense."""
+    stored = margins.arrays()
+    if "dense" in stored:
+        return stored["dense"]
+    size = margins.N * margins.t * stored["data"].itemsize
+    if size > DENSE_LIMIT:
+        raise DataError(
+            f"expected a margin matrix of at most {DENSE_LIMIT} bytes as a dense array, for that is what instances are "
+            f"read from; this sparse one has shape {margins.shape}, {size} bytes. Export the program (.mps, .cbf), or "
+            "save the sparse matrix with scipy.sparse.save_npz."
+        )
+    parts = stored["data"], stored["indices"], stored["indptr"]
+    return scipy.sparse.csr_array(parts, shape=margins.shape).toarray()
+
+
+def write_instance(arrays: dict[str, Any], file: IO[bytes]) -> None:
+    """Write arrays so that equal arrays make equal files."""
+    write_npz(file, arrays)

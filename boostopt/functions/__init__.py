@@ -1,0 +1,1 @@
+"""F, a convex function of the weights of examples, and G, a convex function of the edges of hypotheses."""

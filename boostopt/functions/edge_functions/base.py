@@ -1,0 +1,319 @@
+"""The interface of an edge function G: a convex function of the edges e = Uᵀd with a conjugate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.immutable_arrays import HasImmutableArrays
+
+LARGEST_WEIGHT = 1e15
+"""Hypothesis weights beyond this are scaled down to it where their sum is free: their products must stay finite."""
+
+
+@dataclass(frozen=True)
+class Polyhedron:
+    """The edges e with low <= A e <= high.
+
+    Attributes
+    ----------
+    A
+        The matrix of the constraints, shape (k, t); None for the identity.
+    low, high
+        The bounds, shape (k,): infinite for no bound, equal for an equation.
+    """
+
+    A: Float[Array, "k t"] | None
+    low: Float[Array, " k"]
+    high: Float[Array, " k"]
+
+    def rows(self, t: int) -> Float[Array, "k t"]:
+        """Return A as an array, also if it is the identity."""
+        return np.eye(t) if self.A is None else self.A
+
+    def image(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+        """Return A e."""
+        return e if self.A is None else self.A @ e
+
+
+@dataclass(frozen=True)
+class Epigraph:
+    """G in the form of linear inequalities and a quadratic, for solvers of linear and quadratic programs.
+
+    G(e) = <slope, e> + min over x of <g, x> + (1/2) <x, Q x> subject to A e + B x <= b, with = in place of <= in the
+    rows of `equality`. The hypothesis weights are w = A'v + slope, where v are the multipliers of the rows.
+
+    Attributes
+    ----------
+    A
+        The coefficients of the edges, shape (k, t); None for the identity.
+    B
+        The coefficients of the j further variables x, shape (k, j).
+    b
+        The right-hand sides, shape (k,).
+    equality
+        The rows that are equations, as a mask of shape (k,).
+    g, Q
+        The linear and the quadratic cost of x, shapes (j,) and (j, j); Q is positive semidefinite.
+    slope
+        The linear cost of the edges, shape (t,).
+    """
+
+    A: Float[Array, "k t"] | None
+    B: Float[Array, "k j"]
+    b: Float[Array, " k"]
+    equality: Bool[Array, " k"]
+    g: Float[Array, " j"]
+    Q: Float[Array, "j j"]
+    slope: Float[Array, " t"]
+
+    def rows(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+        """Return A e."""
+        return e if self.A is None else self.A @ e
+
+    def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
+        """Return A'v, the hypothesis weights without the slope."""
+        return v if self.A is None else self.A.T @ v
+
+    @classmethod
+    def of_rows(
+        cls,
+        t: int,
+        b: Float[Array, " k"],
+        A: Float[Array, "k t"] | None = None,
+        equality: bool = False,
+        largest: bool = False,
+        slope: Float[Array, " t"] | None = None,
+    ) -> Epigraph:
+        """Return G with rows A e <= b or = b; `largest` subtracts one variable gamma from each and minimizes it."""
+        j, k = int(largest), len(b)
+        return cls(
+            A,
+            -np.ones((k, j)),
+            b,
+            np.full(k, equality),
+            np.ones(j),
+            np.zeros((j, j)),
+            np.zeros(t) if slope is None else slope,
+        )
+
+
+@dataclass(frozen=True)
+class Active:
+    """The hypothesis weights that complementary slackness allows at given edges: w = directions @ x.
+
+    Attributes
+    ----------
+    directions
+        The directions, shape (t, k).
+    signed
+        Whether x may be negative; otherwise x >= 0.
+    total
+        The sum of x; None if the sum is free.
+    at_most
+        Whether the sum may also be less than `total`.
+    offset
+        The known part of w, shape (t,): w = offset + directions @ x.
+    """
+
+    directions: Float[Array, "t k"]
+    signed: bool
+    total: float | None
+    at_most: bool
+    offset: Float[Array, " t"]
+
+
+class EdgeFunction(HasImmutableArrays, ABC):
+    """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver."""
+
+    cones: ClassVar[frozenset[str]]
+    """Need of G that a solver must meet, as for a regularizer."""
+
+    exact: ClassVar[bool] = True
+    """Whether `conjugate` gives G* itself and `cvxpy_conjugate` exists, or only a bound above G* is known."""
+
+    even: ClassVar[bool] = False
+    """Whether edges count without their sign, so that a class stands for itself and its negations."""
+
+    kind: ClassVar[str] = ""
+    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
+    kind of its own, or none."""
+
+    mixes: ClassVar[bool] = False
+    """Whether G is the largest edge: w then lies in the simplex or, where `even`, in the ball of the 1-norm."""
+
+    edge_bound: float | None = None
+    """Bound that no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
+
+    free_edge: float | None = None
+    """The largest edge that further hypotheses may have, however many, without raising G; None where none may."""
+
+    joint: bool = False
+    """Whether what a further edge costs depends on those that are there: G is no sum over the hypotheses."""
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        """The largest edge function of the soft margin that a program with G maximizes; None if there is none.
+
+        If G is not the largest edge itself, this holds on the simplex only.
+        """
+        return self if self.mixes else None
+
+    def statement(self) -> dict[str, Any]:
+        """Return G in the form of a certificate file: its kind and its numbers."""
+        return {"kind": self.kind}
+
+    def settle(self, t: int) -> None:
+        """Read all that G of t edges depends on, if it reads anything later than `__init__`: arrays may change then."""
+
+    @abstractmethod
+    def value(self, e: Float[Array, " t"]) -> float:
+        """Return G(e); an indicator returns 0 for any e, also outside the domain that `domain` returns."""
+
+    @abstractmethod
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        """Return G*(w) for w in its domain (up to rounding), or a larger number.
+
+        Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
+        """
+
+    @abstractmethod
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return hypothesis weights w in the subdifferential of G at e: the best answer to e."""
+
+    @abstractmethod
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        """Return a point of the domain of G* near w, for any numbers w; None if w has no usable information."""
+
+    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        """Return the point of the domain of G* near w with the best bound at the edges e; `project(w)` by default."""
+        return self.project(w)
+
+    @abstractmethod
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        """Return the violation of each constraint of G*'s domain by a raw w; inf if w is not finite."""
+
+    @abstractmethod
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
+
+    def rise(self, known: float, edge: float) -> float:
+        """Return the increase of G from the value `known` if a hypothesis with this edge joins; inf if it must not.
+
+        The default is that of a sum over the hypotheses.
+        """
+        return self.value(np.array([edge])) - self.value(np.zeros(1))
+
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
+
+        The default is that of a G that is linear on its domain.
+        """
+        return float(np.abs(self.subgradient(e)) @ moves)
+
+    def class_value(self, largest: float) -> float:
+        """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
+        return np.inf
+
+    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        """Return the names of the edges, or of sums of edges, at which G has a kink at e; none by default."""
+        return ()
+
+    @property
+    def latex(self) -> str | None:
+        """The term of each edge as LaTeX; None if G is not made by a formula."""
+        return None
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
+        return {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        """Return the hypothesis weights that complementary slackness allows, including ties up to `within`.
+
+        The default is the subgradient alone, which is right if G has a gradient.
+        """
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
+
+    @abstractmethod
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        """Return G(e) as (CVXPY expression, constraints) for an affine expression e of size t."""
+
+    @abstractmethod
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        """Return G*(w) as (CVXPY expression, constraints) for an affine expression w of size t."""
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        """Return the largest size of the terms in the sums of G(e) and G*(w), without the edges themselves.
+
+        Each edge is a sum of terms whose sizes sum to `mass`. If G amplifies their rounding, include it here.
+        """
+        return 0.0
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        """Return what must be added to G(e), so that it is not below G at the exact edges.
+
+        Parameters
+        ----------
+        e
+            Edges as they were computed, shape (t,).
+        w
+            Hypothesis weights that go with them, shape (t,).
+        mass
+            The sum of the sizes of the terms of each edge.
+        unit
+            Machine epsilon times the longest chain of additions.
+
+        Returns
+        -------
+        unit times `magnitude` by default; inf where no finite number is a bound.
+        """
+        return unit * self.magnitude(e, w, mass)
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        """Return what must be added to G*(w), computed with `near` = e, so that it is not below the exact G*(w)."""
+        return unit * self.magnitude(e, w, mass)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        """Return G as linear rows and a quadratic; None if it has no such form."""
+        return None
+
+    def domain(self, t: int) -> Polyhedron | None:
+        """Return the domain of G; None if it is all of R^t."""
+        return None
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        """Return directions, made from w, that may prove infeasibility; none if every e is in the domain."""
+        return ()
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        """Return the maximum of <ray, e> over the domain of G, for a direction from `rays`."""
+        return np.inf
+
+
+class SupportFunction(EdgeFunction):
+    """A G that is linear from 0 on: G* is the indicator of the hypothesis weights that `project` leads to."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+
+def finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
+    """Return w with 0 for what is not finite, and scaled down where it is too large to be computed with."""
+    w = np.where(np.isfinite(w), w, 0.0)
+    largest = float(np.abs(w).max(initial=0.0))
+    return w if largest <= LARGEST_WEIGHT else w * (LARGEST_WEIGHT / largest)
+
+
+def violations(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
+    """Return residuals, each at least 0, and inf all over where w is not finite."""
+    if not np.isfinite(w).all():
+        return dict.fromkeys(conditions, np.inf)
+    return {name: max(0.0, residual) for name, residual in conditions.items()}

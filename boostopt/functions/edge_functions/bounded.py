@@ -1,0 +1,167 @@
+"""Edges below a bound, or equal to a value: indicators whose conjugates are linear in the hypothesis weights.
+
+G(e) = I[e <= gamma], G*(w) = gamma sum w + I[w >= 0] [Glocer 2009, (3.1)], and G(e) = I[e = rho], G*(w) = <rho, w>,
+the entropy projections [Kivinen and Warmuth 1999]. Programs with these edge functions can be infeasible. Then some w
+has a soft margin above the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import read_fields, real_parameter
+from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+
+
+class _HeldEdges(EdgeFunction):
+    """Indicator of edges that are held at or below one level, which G* multiplies the sum of w by."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    level_name: ClassVar[str]
+    """The name of the field that is the level."""
+
+    @property
+    def level(self) -> float:
+        """The bound, or the value, of every edge."""
+        return getattr(self, self.level_name)
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, self.level_name: self.level}
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return 0.0
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return self.level * float(w.sum())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(len(e))
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {self.level_name: self.level}
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return abs(self.level) * float(np.abs(w).sum())
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        total = float(np.abs(w).sum())
+        return [w / total] if total > 0 else []
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return self.level * float(ray.sum())
+
+
+@dataclass(frozen=True)
+class BoundedEdges(_HeldEdges):
+    """The indicator of e <= gamma.
+
+    Parameters
+    ----------
+    gamma
+        The bound, a real number.
+    """
+
+    gamma: float
+
+    level_name: ClassVar[str] = "gamma"
+    kind: ClassVar[str] = "bounded"
+
+    def __post_init__(self) -> None:
+        read_fields(self, gamma=real_parameter)
+
+    @property
+    def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.gamma
+
+    @property
+    def free_edge(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.gamma
+
+    def rise(self, known: float, edge: float) -> float:
+        return 0.0 if edge <= self.gamma else np.inf
+
+    def class_value(self, largest: float) -> float:
+        return 0.0 if largest <= self.gamma else np.inf
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w).clip(min=0.0)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w >= 0": float(-w.min())})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return w * np.maximum(self.gamma - e, 0.0)
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(len(e))[:, e >= self.gamma - within], False, None, False, np.zeros(len(e)))
+
+    def domain(self, t: int) -> Polyhedron | None:
+        return Polyhedron(None, np.full(t, -np.inf), np.full(t, self.gamma))
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.full(t, self.gamma))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [e <= self.gamma]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.gamma * cp.sum(w), [w >= 0]
+
+
+@dataclass(frozen=True)
+class FixedEdges(_HeldEdges):
+    """The indicator of e = rho, the same value for every edge.
+
+    Parameters
+    ----------
+    rho
+        The value, a real number.
+    """
+
+    rho: float
+
+    level_name: ClassVar[str] = "rho"
+    kind: ClassVar[str] = "fixed"
+
+    def __post_init__(self) -> None:
+        read_fields(self, rho=real_parameter)
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(len(w))
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(len(e)), True, None, False, np.zeros(len(e)))
+
+    def domain(self, t: int) -> Polyhedron | None:
+        return Polyhedron(None, np.full(t, self.rho), np.full(t, self.rho))
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        if len(w) == 1:
+            return [np.array([1.0]), np.array([-1.0])]
+        return super().rays(w)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.full(t, self.rho), equality=True)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [e == self.rho]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.rho * cp.sum(w), []

@@ -1,0 +1,193 @@
+"""An edge function as one formula: G(e) = sum_q g(e_q) on [-1, 1].
+
+The edges of weights on the simplex lie in this interval. As for a regularizer, boostopt reads and differentiates the
+formula and proves that it is convex. For ANY x in [-1, 1],
+
+    g*(w) <= w x - g(x) + max(w - g'(x), 0) (1 - x) + max(g'(x) - w, 0) (1 + x),
+
+and Newton's method finds an x near the maximizer. Values and slopes are intervals that contain the exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cones_of, cp
+from boostopt.errors import ProblemError
+from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, finite, violations
+from boostopt.functions.formulas.compilation import Compiler, Function
+from boostopt.functions.formulas.convexity import Formula, Range, convex
+from boostopt.functions.formulas.cvxpy_translation import modelled
+from boostopt.functions.formulas.expressions import FormulaFault, constant
+from boostopt.functions.formulas.inputs import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, read_text, text_of
+from boostopt.functions.formulas.intervals import Interval, allowance, point
+from boostopt.functions.formulas.maximizers import Slope
+from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.formulas.tangents import Tangents
+
+ENDS = np.array([-1.0]), np.array([1.0])
+"""The box of one edge."""
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaEdges(EdgeFunction):
+    """The sum of one formula over the edges, on [-1, 1]^t; `edge_formula` makes it.
+
+    Use it with regularizers whose weights sum to at most 1.
+
+    Parameters
+    ----------
+    text
+        The formula, in e and the parameters.
+    parameters
+        The values of the parameters by name, numbers.
+
+    Raises
+    ------
+    ProblemError
+        The text is not a formula, or g is not convex on [-1, 1].
+    """
+
+    text: str
+    parameters: Mapping[str, float] = field(default_factory=no_parameters)
+
+    kind: ClassVar[str] = "formula"
+    exact: ClassVar[bool] = False
+    """G* is known on [-1, 1], but not as an expression of CVXPY."""
+
+    _formula: Formula = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", as_numbers(self.parameters))
+        try:
+            read = parsed(read_text(self.text), self.parameters, (), ("e",), "e")
+            formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
+        except FormulaFault as fault:
+            why = str(fault).rstrip(".")
+            raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {why}.") from fault
+        object.__setattr__(self, "_formula", formula)
+
+    @cached_property
+    def _functions(self) -> tuple[Function, Function, Function]:
+        compiler = Compiler("e", {})
+        parts = self._formula.value, self._formula.slope, self._formula.curvature
+        g, slope, bend = (compiler.function(part) for part in parts)
+        return g, slope, bend
+
+    def _slope(self, t: int) -> Slope:
+        return Slope.between(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        e = cp.Variable(2)
+        value = modelled(self._formula.value, e, "e", {})
+        if value is None:
+            return frozenset({"linear", INTERIOR_ONLY})
+        return cones_of(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, "parameters": dict(self.parameters)}
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        values = self._functions[0](np.clip(e, -1.0, 1.0))
+        return float(np.where(np.isnan(values), np.inf, values).sum())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return float(self._conjugates(w).high.sum())
+
+    def _conjugates(self, w: Float[Array, " t"]) -> Interval:
+        """Return intervals whose upper ends are not below g*(w_q)."""
+        return self._tangents(len(w)).conjugates(point(w))
+
+    def _tangents(self, t: int) -> Tangents:
+        low, high = (point(np.full(t, end[0])) for end in ENDS)
+        return Tangents(self._formula, "e", {}, low, high, self._slope(t))
+
+    def _values(self, e: Float[Array, " t"], moves: Float[Array, " t"] | float) -> Interval:
+        """Return intervals that contain g at all edges of the box that moves of e may lead to."""
+        low, high = (np.clip(np.nextafter(e + moved, end), -1.0, 1.0) for moved, end in ((-moves, -9.0), (moves, 9.0)))
+        return self._tangents(len(e)).values(Interval(low, high))
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        # At an end where the slope is infinite, that of a point next to it; where that is no float, any number is one.
+        inner = self._slope(len(e))
+        return finite(self._functions[1](np.clip(e, inner.low, inner.high)))
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        with np.errstate(invalid="ignore"):
+            terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).high - w * e
+        return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
+
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        rises = self._values(e, moves) + -self._values(e, 0.0)
+        return max(rises.total().high, 0.0)
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        """Return the size of the terms, as a scale: no bound of a formula depends on it."""
+        compiler, inner = Compiler("e", {}), self._slope(len(e))
+        x = np.clip(e, inner.low, inner.high)
+        f, slope = (compiler.sizes(part)(x) for part in (self._formula.value, self._formula.slope))
+        return float(np.nan_to_num(f + mass * slope + np.abs(w)).sum())
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return allowance(self.value(e), self._values(e, unit * mass).total().high)
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        bounds = self._conjugates(w)
+        return allowance(float(bounds.high.sum()), bounds.total().high)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""
+        bend = self._formula.curvature.number
+        if bend is None or bend <= 0:
+            return None
+        none, slope = np.zeros(t), self._functions[1](np.zeros(t))
+        return Epigraph(None, -np.eye(t), none, np.full(t, True), none, float(bend) * np.eye(t), slope)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        value = modelled(self._formula.value, e, "e", {})
+        if value is None:
+            raise ProblemError(
+                f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} of an edge cannot "
+                "be written so. Write it as such a sum."
+            )
+        return value, []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
+
+    @cached_property
+    def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The formula as LaTeX, by SymPy."""
+        return latex_of(self.text)
+
+
+def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
+    """Return the edge function G(e) = sum_q g(e_q) on [-1, 1] that a formula states.
+
+    Parameters
+    ----------
+    text
+        The function g as a text or as an expression of SymPy, in the edge e and the parameters, in the grammar of
+        `formula`.
+    parameters
+        The values of the other names, numbers.
+
+    Raises
+    ------
+    ProblemError
+        The text is not a formula, or boostopt cannot prove that it is convex on [-1, 1], or it has no slope there.
+    """
+    return FormulaEdges(text_of(text), parameters)

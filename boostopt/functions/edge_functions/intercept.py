@@ -1,0 +1,152 @@
+"""An intercept: the weight of the first hypothesis may have any sign and costs nothing, and its edge must be 0.
+
+G(e) = g(e_2, ..., e_t) + I[e_1 = 0] with G*(w) = g*(w_2, ..., w_t). This is one equation on the example weights,
+sum_n u_n d_n = 0, where u are the margins of the first hypothesis. With u = y, its weight is the bias of a support
+vector machine [Cortes and Vapnik 1995] and the intercept of a logistic regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import instance
+from boostopt.errors import ProblemError
+from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+
+
+@dataclass(frozen=True)
+class InterceptEdges(EdgeFunction):
+    """An edge function of all edges except the first, which must be 0.
+
+    Parameters
+    ----------
+    rest
+        The edge function of the other hypotheses. It must be finite everywhere, or an indicator of single edges.
+    """
+
+    rest: EdgeFunction
+
+    def __post_init__(self) -> None:
+        instance("rest", self.rest, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError)
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.rest.cones | {"linear"}
+
+    @property
+    def exact(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.rest.exact
+
+    @property
+    def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.rest.joint
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return self.rest.value(e[1:]) if len(e) > 1 else 0.0
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return self.rest.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return self._joined(0.0, self.rest.subgradient(e[1:]) if len(e) > 1 else e[1:])
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w = finite(w)
+        rest = self.rest.project(w[1:]) if len(w) > 1 else w[1:]
+        return None if rest is None else self._joined(float(w[0]), rest)
+
+    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w = finite(w)
+        rest = self.rest.near(w[1:], e[1:]) if len(w) > 1 else w[1:]
+        return None if rest is None else self._joined(float(w[0]), rest)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        of_rest = self.rest.residuals(w[1:]) if len(w) > 1 else {}
+        return {**violations(w, {"w finite": 0.0}), **of_rest}
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return self._joined(0.0, self.rest.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
+
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        return self.rest.increase(e[1:], moves[1:]) if len(e) > 1 else 0.0
+
+    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        return [f"e_{int(name.removeprefix('e_')) + 1}" for name in self.rest.kinks(e[1:])] if len(e) > 1 else []
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return self.rest.multipliers(e[1:]) if len(e) > 1 else {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        if len(e) == 1:
+            return Active(np.eye(1), True, None, False, np.zeros(1))
+        its = self.rest.active(e[1:], within)
+        if its.total is not None:
+            return super().active(e, within)  # a sum that counts the others alone is none over all directions
+        t = len(e)
+        directions = np.zeros((t, its.directions.shape[1] + (1 if its.signed else 2)))
+        directions[0, 0] = 1.0
+        if not its.signed:
+            directions[0, 1] = -1.0
+        directions[1:, directions.shape[1] - its.directions.shape[1] :] = its.directions
+        return replace(its, directions=directions, offset=self._joined(0.0, its.offset))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return self.rest.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
+
+    def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return self.rest.value_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+
+    def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
+        return self.rest.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
+
+    def domain(self, t: int) -> Polyhedron | None:
+        its = self.rest.domain(t - 1) if t > 1 else None
+        low, high = np.full(t, -np.inf), np.full(t, np.inf)
+        low[0] = high[0] = 0.0
+        if its is not None:
+            low[1:], high[1:] = its.low, its.high
+        return Polyhedron(None, low, high)
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        alone = self._joined(1.0, np.zeros(len(w) - 1))
+        rays = [alone, -alone]
+        if len(w) > 1 and len(self.rest.rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
+            rays.append(w / total)
+        return rays
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return self.rest.support(ray[1:]) if ray[1:].any() else 0.0
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        its = self.rest.epigraph(t - 1) if t > 1 else Epigraph.of_rows(0, np.zeros(0), np.zeros((0, 0)))
+        if its is None:
+            return None
+        rows = np.eye(t - 1) if its.A is None else its.A
+        k = len(its.b)
+        A = np.zeros((k + 1, t))
+        A[0, 0], A[1:, 1:] = 1.0, rows
+        return Epigraph(
+            A,
+            np.concatenate([np.zeros((1, its.B.shape[1])), its.B]),
+            np.append(0.0, its.b),
+            np.append(True, its.equality),
+            its.g,
+            its.Q,
+            self._joined(0.0, its.slope),
+        )
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        value, constraints = self.rest.cvxpy_value(e[1:]) if e.size > 1 else (cp.Constant(0.0), [])
+        return value, [e[0] == 0, *constraints]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.rest.cvxpy_conjugate(w[1:]) if w.size > 1 else (cp.Constant(0.0), [])
+
+    def _joined(self, first: float, rest: Float[Array, " k"]) -> Float[Array, " t"]:
+        return np.concatenate([[first], rest])

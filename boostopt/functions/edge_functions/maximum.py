@@ -1,0 +1,115 @@
+"""The largest edge, with or without a sign: hypothesis weights in the simplex or in the ball of the 1-norm.
+
+G(e) = max_q e_q with G*(w) = I[w in the simplex] [Glocer 2009, (2.1)], and G(e) = max_q |e_q| with
+G*(w) = I[||w||_1 <= 1], the same for a class closed under negation [Shalev-Shwartz and Singer 2008, (2), (3)].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.functions.edge_functions.base import Active, Epigraph, SupportFunction, violations
+
+
+@dataclass(frozen=True)
+class MaximumEdge(SupportFunction):
+    """The largest edge; its conjugate is the indicator of the simplex."""
+
+    kind: ClassVar[str] = "maximum"
+    mixes: ClassVar[bool] = True
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float(e.max())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        w = np.zeros(len(e))
+        w[np.argmax(e)] = 1.0
+        return w
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w = np.where(np.isfinite(w), w, 0.0).clip(min=0.0)
+        largest = w.max()
+        if largest == 0.0:
+            return None
+        w = w / largest  # the sum of huge or tiny weights must neither overflow nor lose them
+        return w / w.sum()
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"w >= 0": float(-w.min()), "sum w = 1": abs(float(w.sum()) - 1.0)})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return w * (e.max() - e)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": float(e.max())}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.zeros(t), largest=True)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return cp.max(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [w >= 0, cp.sum(w) == 1]
+
+
+@dataclass(frozen=True)
+class AbsoluteEdge(SupportFunction):
+    """The largest absolute edge; its conjugate is the indicator of the ball of the 1-norm."""
+
+    even: ClassVar[bool] = True
+    kind: ClassVar[str] = "absolute"
+    mixes: ClassVar[bool] = True
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float(np.abs(e).max())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        w, q = np.zeros(len(e)), int(np.argmax(np.abs(e)))
+        w[q] = np.sign(e[q])
+        return w
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w = np.where(np.isfinite(w), w, 0.0)
+        largest = float(np.abs(w).max())
+        if largest <= 1.0 and float(np.abs(w).sum()) <= 1.0:
+            return w
+        w = w / max(largest, 1.0)
+        # A relative rounding below 1, so that the division leaves the sum within the ball.
+        return w * ((1.0 - len(w) * float(np.finfo(np.float64).eps)) / float(np.abs(w).sum()))
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"sum |w| <= 1": float(np.abs(w).sum()) - 1.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        largest = self.value(e)
+        short = max(1.0 - float(np.abs(w).sum()), 0.0) * largest
+        return np.abs(w) * (largest - np.sign(w) * e) + short / len(w)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": self.value(e)}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        largest, none = self.value(e), np.zeros(len(e))
+        both = np.concatenate([np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1)
+        return Active(both, False, 1.0, largest <= within, none)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        # Plus and minus of one edge after the other: what belongs to a further edge comes last.
+        return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return cp.norm_inf(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [cp.norm1(w) <= 1]

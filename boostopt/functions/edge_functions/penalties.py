@@ -1,0 +1,388 @@
+"""Penalties of the hypothesis weights by their absolute values: balls of a norm, the elastic net, the 1-norm.
+
+Each is a function g of a_q = |e_q| if weights may have any sign, and of a_q = max(0, e_q) if they are non-negative:
+
+    ball of radius r, ||w||_p <= r    g(a) = r ||a||_q, 1/p + 1/q = 1, for p = 1, 2, inf
+    elastic net                       g(a) = sum_q [a_q - l1]_+^2 / (2 l2),   G*(w) = l1 ||w||_1 + (l2/2) ||w||_2^2
+    1-norm                            g(a) = I[a <= l1],                      G*(w) = l1 ||w||_1
+
+With l1 = 0 the elastic net is the squared 2-norm. The 1-norm of non-negative weights is also `BoundedEdges`.
+
+Sources: Shen, Li, van den Hengel 2013; Zou and Hastie 2005 for the elastic net.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import flag_parameter, number, positive_parameter, read_fields
+from boostopt.errors import ProblemError
+from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class AbsolutePenalty(EdgeFunction):
+    """A convex function of |e| or of max(0, e), increasing in each; G* depends on |w|."""
+
+    signed: bool
+
+    def __post_init__(self) -> None:
+        read_fields(self, signed=flag_parameter)
+
+    @property
+    def even(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.signed
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "signed": self.signed}
+
+    def sizes(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return what counts of the edges: |e|, or max(0, e)."""
+        return np.abs(e) if self.signed else np.maximum(e, 0.0)
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        slopes = self.slopes(self.sizes(e))
+        return np.sign(e) * slopes if self.signed else slopes
+
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        # G does not fall where an edge grows in size.
+        sizes = self.sizes(e)
+        return max(self.value(sizes + moves) - self.value(sizes), 0.0)
+
+    @abstractmethod
+    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return a subgradient of g, at least 0."""
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w) if self.signed else finite(w).clip(min=0.0)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0} if self.signed else {"w >= 0": float(-w.min())})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        a, u = self.sizes(e), np.abs(w)
+        return self.size_gaps(a, u) + (u * a - w * e)
+
+    @abstractmethod
+    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return the non-negative terms that sum to g(a) + G*(u) - <u, a>, for a and u of at least 0."""
+
+    def modelled_sizes(self, e: Any) -> Any:
+        """Return what counts of the edges as CVXPY has it."""
+        return cp.abs(e) if self.signed else cp.pos(e)
+
+    def weights_domain(self, w: Any) -> list[Any]:
+        """Return the condition of weights that are not free in sign, for CVXPY."""
+        return [] if self.signed else [w >= 0]
+
+    def _touching(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
+        """Return the directions, e_q or -e_q, whose edges reach a level."""
+        eye = np.eye(len(e))
+        ends = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
+        return np.concatenate(ends, 1)
+
+    def rows(self, t: int) -> Float[Array, "k t"] | None:
+        """Return the rows by which edges count: e and -e, one edge after the other, or e alone."""
+        return np.kron(np.eye(t), [[1.0], [-1.0]]) if self.signed else None
+
+
+@dataclass(frozen=True)
+class BallEdges(AbsolutePenalty):
+    """The product of r and the dual norm of the edges, for weights in the ball ||w||_p <= r.
+
+    Parameters
+    ----------
+    signed
+        Whether weights may be negative.
+    p
+        The exponent of the norm of the weights: 1, 2 or inf.
+    r
+        The radius, positive.
+    """
+
+    p: float
+    r: float
+
+    kind: ClassVar[str] = "ball"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, p=_exponent, r=positive_parameter)
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset({"linear", "second_order"} if self.p == 2.0 else {"linear"})
+
+    def statement(self) -> dict[str, Any]:
+        return {**super().statement(), "p": self.p, "r": self.r}
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return self.r * _norm(self.sizes(e), self._q)
+
+    @property
+    def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return math.isfinite(self.p)
+
+    def rise(self, known: float, edge: float) -> float:
+        own = self.value(np.array([edge]))
+        return max(own - known, 0.0) if self.p == 1.0 else math.hypot(known, own) - known if self.joint else own
+
+    def class_value(self, largest: float) -> float:
+        return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+        largest = float(a.max())
+        if largest == 0.0:
+            return np.zeros(len(a))
+        if self.p == 1.0:
+            return np.where(np.arange(len(a)) == np.argmax(a), self.r, 0.0)
+        if self.p == 2.0:
+            return self._inside(self.r * (a / largest / _norm(a / largest, 2.0)))
+        return np.where(a > 0, self.r, 0.0)
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return self._inside(w if self.signed else w.clip(min=0.0))
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return {**super().residuals(w), **violations(w, {"norm w <= r": _norm(np.abs(w), self.p) - self.r})}
+
+    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+        if math.isinf(self.p):
+            return np.maximum(self.r - u, 0.0) * a
+        if self.p == 1.0:
+            largest = float(a.max())
+            return u * (largest - a) + max(self.r - float(u.sum()), 0.0) * largest / len(a)
+        # r ||a|| - <u, a> = ||a|| (r - ||u||) + ||a|| ||u - ||u|| a/||a|| ||^2 / (2 ||u||)
+        size, length = _norm(a, 2.0), _norm(u, 2.0)
+        short = max(self.r - length, 0.0) * size / len(a)
+        if size == 0.0 or length == 0.0:
+            return np.full(len(a), short)
+        return short + (0.5 * size * length) * (u / length - a / size) ** 2
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        # Of the norm of t roundings, each of at most `mass`, and of its own sum.
+        return self.value(e) + self.r * mass * _norm(np.ones(len(e)), self._q)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": _norm(self.sizes(e), self._q)}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        if self.p != 1.0:
+            return super().active(e, within)
+        largest = float(self.sizes(e).max())
+        return Active(self._touching(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
+
+    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        return [f"e_{q}" for q in np.flatnonzero(self.sizes(e) == 0.0)] if math.isinf(self.p) else []
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        if self.p == 2.0:
+            return None
+        # What belongs to a further edge comes last. Where weights are not negative, neither are the variables.
+        pairs = np.kron(np.eye(t), [[1.0], [-1.0 if self.signed else 0.0]])
+        if self.p == 1.0:
+            rows = pairs if self.signed else np.concatenate([np.zeros((1, t)), np.eye(t)])
+            above = np.ones((len(rows), 1))
+        else:
+            rows, above = pairs, np.kron(np.eye(t), np.ones((2, 1)))
+        j, none = above.shape[1], np.zeros(len(rows))
+        return Epigraph(rows, -above, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        sizes = self.modelled_sizes(e)
+        if self.p == 2.0:
+            return self.r * cp.norm2(sizes), []
+        return self.r * (cp.max(sizes) if self.p == 1.0 else cp.sum(sizes)), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        norm = cp.norm1(w) if self.p == 1.0 else cp.norm2(w) if self.p == 2.0 else cp.norm_inf(w)
+        return cp.Constant(0.0), [norm <= self.r, *self.weights_domain(w)]
+
+    @property
+    def _q(self) -> float:
+        return {1.0: math.inf, 2.0: 2.0}.get(self.p, 1.0)
+
+    def _inside(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return w scaled into the ball, whatever it holds, its norm as it is computed in any order."""
+        w = finite(w)
+        if math.isinf(self.p):
+            return w.clip(-self.r, self.r)
+        length = _norm(np.abs(w), self.p)
+        room = 1.0 - (len(w) + 4) * EPS
+        return w if length <= self.r * room else w * (room * self.r / length)
+
+
+@dataclass(frozen=True)
+class ElasticEdges(AbsolutePenalty):
+    """The elastic net: sum_q max(0, a_q - l1)^2 / (2 l2), for weights with the penalty l1 ||w||_1 + (l2/2) ||w||_2^2.
+
+    Parameters
+    ----------
+    signed
+        Whether weights may be negative.
+    l1
+        The price of the 1-norm, at least 0.
+    l2
+        The price of half of the squared 2-norm, positive.
+    """
+
+    l1: float
+    l2: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    kind: ClassVar[str] = "elastic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, l1=_price, l2=positive_parameter)
+
+    def statement(self) -> dict[str, Any]:
+        return {**super().statement(), "l1": self.l1, "l2": self.l2}
+
+    @property
+    def free_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.l1
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float((self._beyond(e) ** 2).sum()) / (2.0 * self.l2)
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float((w**2).sum())
+
+    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.maximum(a - self.l1, 0.0) / self.l2
+
+    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+        short = np.maximum(self.l1 - a, 0.0)
+        return (np.maximum(a - self.l1, 0.0) - self.l2 * u) ** 2 / (2.0 * self.l2) + u * short
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        slopes = self._beyond(e) / self.l2
+        return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum()) + mass**2 * EPS / self.l2
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        if self.signed and self.l1 == 0.0:
+            none = np.zeros(t)
+            return Epigraph(None, -np.eye(t), none, np.full(t, True), none, np.eye(t) / self.l2, none)
+        # Of e and -e at most one exceeds l1: each has a variable of its own.
+        rows = self.rows(t)
+        k = t if rows is None else len(rows)
+        none = np.zeros(k)
+        return Epigraph(rows, -np.eye(k), np.full(k, self.l1), none > 0, none, np.eye(k) / self.l2, np.zeros(t))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        beyond = cp.pos((cp.abs(e) if self.signed else e) - self.l1)
+        return cp.sum_squares(beyond) / (2.0 * self.l2), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.l1 * cp.norm1(w) + 0.5 * self.l2 * cp.sum_squares(w), self.weights_domain(w)
+
+    def _beyond(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.maximum(self.sizes(e) - self.l1, 0.0)
+
+
+@dataclass(frozen=True)
+class OneNormEdges(AbsolutePenalty):
+    """The indicator of edges that do not exceed l1, for weights with the penalty l1 ||w||_1.
+
+    Parameters
+    ----------
+    signed
+        Whether weights may be negative.
+    l1
+        The price of the 1-norm, positive.
+    """
+
+    l1: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "1-norm"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, l1=positive_parameter)
+
+    def statement(self) -> dict[str, Any]:
+        return {**super().statement(), "l1": self.l1}
+
+    @property
+    def free_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.l1
+
+    def rise(self, known: float, edge: float) -> float:
+        return self.class_value(edge)
+
+    def class_value(self, largest: float) -> float:
+        return 0.0 if largest <= self.l1 else math.inf
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return 0.0
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return self.l1 * float(np.abs(w).sum())
+
+    def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(len(a))
+
+    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+        return u * np.maximum(self.l1 - a, 0.0)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": self.l1}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(self._touching(e, self.l1 - within), False, None, False, np.zeros(len(e)))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return self.conjugate(w)
+
+    def domain(self, t: int) -> Polyhedron | None:
+        return Polyhedron(None, np.full(t, -self.l1 if self.signed else -np.inf), np.full(t, self.l1))
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        total = float(np.abs(w).sum())
+        return [w / total] if total > 0 else []
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return self.conjugate(ray)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.full(2 * t if self.signed else t, self.l1), self.rows(t))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [self.modelled_sizes(e) <= self.l1]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return self.l1 * cp.norm1(w), self.weights_domain(w)
+
+
+def _exponent(name: str, value: object) -> float:
+    """Return the exponent of a norm of hypothesis weights."""
+    return number(name, value, "1, 2 or inf", lambda p: p in (1.0, 2.0, np.inf), error=ProblemError)
+
+
+def _price(name: str, value: object) -> float:
+    """Return a finite number of at least 0."""
+    return number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
+
+
+def _norm(a: Float[Array, " t"], p: float) -> float:
+    """Return ||a||_p for a >= 0 and p = 1, 2 or inf, scaled so that no square overflows or vanishes."""
+    largest = float(a.max())
+    if largest == 0.0 or math.isinf(p) or not math.isfinite(largest):
+        return largest
+    return largest * float((a / largest).sum() if p == 1.0 else np.sqrt(((a / largest) ** 2).sum()))

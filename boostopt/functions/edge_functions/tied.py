@@ -1,0 +1,80 @@
+"""The common value of two edges that must be equal: the corrective programs as printed.
+
+The edges e = (v . d, u . d) are those of the mixture so far and of the new hypothesis. G(e) = e_u + I[e_u = e_v] with
+G*(w) = I[w_v + w_u = 1], where the weights may have any sign [Glocer 2009, (4.6), (4.12)].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.functions.edge_functions.base import (
+    Active,
+    EdgeFunction,
+    Epigraph,
+    Polyhedron,
+    SupportFunction,
+    finite,
+    violations,
+)
+from boostopt.functions.edge_functions.maximum import MaximumEdge
+
+DIFFERENCE = np.array([-1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class TiedEdges(SupportFunction):
+    """The common value of two equal edges; t must be 2."""
+
+    kind: ClassVar[str] = "tied"
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float(e[1])
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.array([0.5, 0.5])
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w_u = float(finite(w)[1])
+        return np.array([1.0 - w_u, w_u])
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"sum w = 1": abs(float(w.sum()) - 1.0)})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(2)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": float(e[1])}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(2), True, 1.0, False, np.zeros(2))
+
+    def domain(self, t: int) -> Polyhedron | None:
+        return Polyhedron(DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        return [DIFFERENCE, -DIFFERENCE]
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return 0.0
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.zeros(1), DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0]))
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return e[1], [e[1] == e[0]]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        return cp.Constant(0.0), [cp.sum(w) == 1]

@@ -1,0 +1,167 @@
+"""The grammar of formulas: + - * / **, numbers, names, log, exp, sqrt, max, min and huber.
+
+The text is split by Python's own parser and never evaluated; whatever is not in the grammar is refused by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
+
+from boostopt.functions.formulas.differentiation import derivative
+from boostopt.functions.formulas.expressions import KINKED, Base, FormulaFault, Sum, called, constant, of_base
+
+LONGEST_TEXT = 1000
+"""Letters of a formula."""
+
+MOST_NODES = 300
+"""Names, numbers and operations of a formula."""
+
+GRAMMAR = "Write it with + - * / **, numbers, names, log, exp, sqrt, max, min and huber(x, M)."
+
+
+def parsed(
+    text: str,
+    numbers: Mapping[str, float],
+    positive: Collection[str] = (),
+    real: Collection[str] = (),
+    variable: str = "d",
+) -> Sum:
+    """Return a formula as a sum.
+
+    Parameters
+    ----------
+    text
+        The formula.
+    numbers
+        Names that stand for one number each, which is taken exactly as the float that it is.
+    positive
+        Names that stand for positive numbers.
+    real
+        Names that stand for numbers of any sign.
+    variable
+        The name in which positive parts and Huber functions must be linear.
+
+    Raises
+    ------
+    FormulaFault
+        It is no formula, has an unknown name, or says what the grammar does not know.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise FormulaFault(f"it must have at most {LONGEST_TEXT} letters; it has {len(text)}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
+        why = failure.msg if isinstance(failure, SyntaxError) else failure  # without the place in a file that is none
+        raise FormulaFault(f"it is no formula: {why}. {GRAMMAR}") from None
+    if sum(1 for _ in ast.walk(tree)) > 2 * MOST_NODES:
+        raise FormulaFault(f"it must have at most {MOST_NODES} names, numbers and operations")
+    return _Reader(numbers, positive, real, variable).read(tree)
+
+
+class _Reader:
+    """The meaning of names."""
+
+    def __init__(
+        self, numbers: Mapping[str, float], positive: Collection[str], real: Collection[str], variable: str
+    ) -> None:
+        self.numbers, self.positive, self.real, self.variable = numbers, positive, real, variable
+
+    def read(self, node: ast.expr) -> Sum:
+        """Return what a part of the formula means."""
+        match node:
+            case ast.Constant(value=value):
+                return constant(_exact(value))
+            case ast.Name(id=name):
+                return self._named(name)
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return -self.read(inner)
+            case ast.UnaryOp(op=ast.UAdd(), operand=inner):
+                return self.read(inner)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._operation(op, self.read(left), self.read(right))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self._called(name, arguments)
+            case _:
+                what = ast.unparse(node)[:40]
+                raise FormulaFault(f"{what!r} is not part of a formula. {GRAMMAR}")
+
+    def _named(self, name: str) -> Sum:
+        if name in self.numbers:
+            return constant(_exact(self.numbers[name]))
+        if name not in self.positive and name not in self.real:
+            known = ", ".join(sorted({*self.numbers, *self.positive, *self.real}))
+            raise FormulaFault(
+                f"it has the unknown name {name!r}. Known: {known}. Pass a parameter by its name: {name}=0.1."
+            )
+        return of_base(Base("name" if name in self.positive else "real", name=name))
+
+    def _operation(self, op: ast.operator, a: Sum, b: Sum) -> Sum:
+        match op:
+            case ast.Add():
+                return a + b
+            case ast.Sub():
+                return a - b
+            case ast.Mult():
+                return a * b
+            case ast.Div():
+                return a * b.power(Fraction(-1))
+            case ast.Pow():
+                return a.power(b.number) if b.number is not None else called("exp", b * called("log", a))
+            case ast.BitXor():
+                raise FormulaFault("^ is no operation of a formula. Write a power as x**2")
+            case _:
+                raise FormulaFault(f"{type(op).__name__} is no operation of a formula. {GRAMMAR}")
+
+    def _called(self, name: str, arguments: list[ast.expr]) -> Sum:
+        makers: Mapping[str, tuple[int, Callable[..., Sum]]] = {
+            "log": (1, lambda x: called("log", x)),
+            "exp": (1, lambda x: called("exp", x)),
+            "sqrt": (1, lambda x: x.power(Fraction(1, 2))),
+            "max": (2, self._largest),
+            "min": (2, lambda x, y: -self._largest(-x, -y)),
+            "huber": (2, self._huber),
+        }
+        if name in {"abs", "Abs"}:
+            raise FormulaFault(
+                "abs(x) has a kink, and a formula has none. Write huber(x, M) or sqrt(x**2 + a); or state it by CVXPY: "
+                f"{KINKED}"
+            )
+        if name not in makers:
+            raise FormulaFault(f"it calls {name!r}, which is no function of a formula. {GRAMMAR}")
+        count, make = makers[name]
+        if len(arguments) != count:
+            raise FormulaFault(f"{name} takes {count} {'arguments' if count > 1 else 'argument'}; got {len(arguments)}")
+        return make(*map(self.read, arguments))
+
+    def _positive(self, x: Sum) -> Sum:
+        self._must_be_linear(x)
+        number = x.number
+        return called("positive", x) if number is None else constant(max(number, Fraction(0)))
+
+    def _largest(self, x: Sum, y: Sum) -> Sum:
+        """Return max(x, y) as what does not move plus a positive part: max(0, x) is nothing else than that."""
+        x, y = (y, x) if y.has(self.variable) and not x.has(self.variable) else (x, y)
+        return self._positive(x - y) + y
+
+    def _huber(self, x: Sum, at: Sum) -> Sum:
+        self._must_be_linear(x)
+        if at.has(self.variable) or (at.number is not None and at.number <= 0):
+            raise FormulaFault(f"huber(x, M) must have a positive M without {self.variable}")
+        return called("huber", x, at)
+
+    def _must_be_linear(self, x: Sum) -> None:
+        """Refuse a positive part of something else: it begins in one point only where that is linear."""
+        if derivative(x, self.variable).has(self.variable):
+            raise FormulaFault(f"max, min and huber must be of something that is linear in {self.variable}")
+
+
+def _exact(value: object) -> Fraction:
+    """Return a number as the rational that it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e100:
+        raise FormulaFault(f"{str(value)[:40]!r} must be a number of at most 1e100")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FormulaFault(f"{value!r} must be a finite number")
+    return Fraction(value)

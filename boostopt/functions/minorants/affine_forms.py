@@ -1,0 +1,315 @@
+"""Affine CVXPY expressions as matrices of what they are made of, with bounds of the rounding of their coefficients.
+
+What an expression does to its variable and to its atoms that are not affine is multiplied out once. So
+1e13 (sum d - 1) has one row, and the coefficients of this row do not depend on d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.minorants.interval_sums import Coefficients, exact_sum, interval, reciprocal
+
+STRUCTURAL = frozenset(
+    {
+        "reshape", "index", "special_index", "transpose", "Promote", "broadcast_to", "Hstack", "Vstack", "Concatenate",
+        "diag_vec", "diag_mat", "upper_tri", "conj", "real", "nonneg_wrap", "nonpos_wrap", "psd_wrap", "nsd_wrap",
+        "symmetric_wrap", "hermitian_wrap",
+    }
+)  # fmt: skip
+"""Affine atoms that only arrange the entries of their arguments."""
+
+AFFINE = STRUCTURAL | {
+    "AddExpression", "NegExpression", "multiply", "DivExpression", "MulExpression", "Sum", "Trace", "kron", "conv",
+    "convolve",
+}  # fmt: skip
+"""Atoms that are multiplied out."""
+
+
+@dataclass(frozen=True, eq=False)
+class AffineForm:
+    """The map sum_k A_k x_k + b of the entries x_k of nodes, arrays in the order of Fortran.
+
+    Attributes
+    ----------
+    terms
+        The matrices A_k by the number of the node.
+    offset
+        b, shape (m,).
+    """
+
+    terms: Mapping[int, Coefficients]
+    offset: Interval
+
+    @property
+    def m(self) -> int:
+        """The number of entries."""
+        return len(self.offset.low)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it has no nodes."""
+        return not self.terms
+
+    def values(self, nodes: Mapping[int, Interval]) -> Interval:
+        """Return the values for given values of the nodes."""
+        values = self.offset
+        for node, matrix in self.terms.items():
+            values = sum_of(values, matrix @ nodes[node])
+        return values
+
+    def mapped(self, matrix: Coefficients) -> AffineForm:
+        """Return a matrix times this form."""
+        terms = {node: matrix.product(A) for node, A in self.terms.items()}
+        return AffineForm(terms, matrix @ self.offset)
+
+    def centered(self, node: int) -> AffineForm:
+        """Return the form with smaller coefficients, equal where the entries of a node sum to 1.
+
+        A row of coefficients that are nearly equal is their first one plus small ones: the difference of floats within
+        a factor of 2 is exact [Sterbenz 1974].
+        """
+        A = self.terms.get(node)
+        if A is None:
+            return self
+        dense = np.flatnonzero(A.lengths == A.shape[1])
+        moved, offset, data = list[int](), self.offset, A.values.data.copy()
+        shift = np.zeros(self.m)
+        for row in dense:
+            entries = data[A.values.indptr[row] : A.values.indptr[row + 1]]
+            if len(entries) and (entries.min() > 0.0 or entries.max() < 0.0):
+                sizes = np.abs(entries)
+                if sizes.max() <= 2.0 * sizes.min():
+                    shift[row] = entries[np.argmin(sizes)]
+                    entries -= shift[row]
+                    moved.append(int(row))
+        if not moved:
+            return self
+        offset = sum_of(offset, point(shift))
+        # A copy: zeros are taken out in place, also of indices that are shared.
+        values = scipy.sparse.csr_array((data, A.values.indices, A.values.indptr), shape=A.shape, copy=True)
+        if A.is_exact:
+            values.eliminate_zeros()
+        terms = {**self.terms, node: Coefficients(values, A.radius)}
+        if A.is_exact and values.nnz == 0:
+            del terms[node]
+        return AffineForm(terms, offset)
+
+
+def sum_of(x: Interval, y: Interval) -> Interval:
+    """Return x + y, unrounded where one of them is 0."""
+    if not (x.low.any() or x.high.any()):
+        return y
+    if not (y.low.any() or y.high.any()):
+        return x
+    return exact_sum(x, y)
+
+
+def constant(values: Any) -> AffineForm:
+    """Return numbers as a form."""
+    array = values.toarray() if scipy.sparse.issparse(values) else np.asarray(values)
+    flat = np.ravel(array, order="F")
+    low = flat.astype(np.float64)
+    if flat.dtype.kind in "iu" and (np.abs(low) > 2.0**53).any():
+        return AffineForm({}, interval(low, low))
+    return AffineForm({}, point(low))
+
+
+def combined(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return an affine atom of forms."""
+    name = type(expression).__name__
+    if name in STRUCTURAL:
+        return arranged(expression, arguments)
+    if name == "AddExpression":
+        shapes = [argument.shape for argument in expression.args]
+        return added([spread(form, shape, expression.shape) for form, shape in zip(arguments, shapes, strict=True)])
+    if name == "NegExpression":
+        return arguments[0].mapped(Coefficients.of_diagonal(point(np.full(arguments[0].m, -1.0))))
+    if name == "Sum":
+        places = members(expression)
+        k, m = places.shape
+        return arguments[0].mapped(_gathered(places.ravel(order="F"), np.repeat(np.arange(m), k), m, arguments[0].m))
+    if name == "Trace":
+        n = expression.args[0].shape[0]
+        return arguments[0].mapped(_gathered(np.arange(n) * (n + 1), np.zeros(n, int), 1, n * n))
+    if name in ("multiply", "DivExpression"):
+        return _multiplied(expression, arguments)
+    if name == "MulExpression":
+        if expression.args[0].ndim == 0 or expression.args[1].ndim == 0:
+            return _multiplied(expression, arguments)
+        return _matrix_product(expression, arguments)
+    return _convolved(expression, arguments)
+
+
+def arranged(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return an atom that only arranges entries; entries that are none of its arguments' are 0."""
+    start, labels = 1, list[Array]()
+    for argument in expression.args:
+        labels.append(np.arange(start, start + argument.size, dtype=float).reshape(argument.shape, order="F"))
+        start += argument.size
+    made = expression.numeric(labels)
+    flat = np.ravel(made.toarray() if scipy.sparse.issparse(made) else np.asarray(made), order="F")
+    places, first, parts = np.rint(flat).astype(int), 1, list[AffineForm]()
+    for form in arguments:
+        rows = np.flatnonzero((places >= first) & (places < first + form.m))
+        if len(rows):
+            parts.append(form.mapped(_gathered(places[rows] - first, rows, len(places), form.m)))
+        first += form.m
+    return added(parts) if parts else constant(np.zeros(len(places)))
+
+
+def spread(form: AffineForm, shape: tuple[int, ...], to: tuple[int, ...]) -> AffineForm:
+    """Return a form of one shape as broadcast to another."""
+    if shape == to:
+        return form
+    entries = np.broadcast_to(np.arange(form.m).reshape(shape, order="F"), to).ravel(order="F")
+    return form.mapped(Coefficients.selection(entries, form.m))
+
+
+def members(atom: Any) -> Array:
+    """Return which entries of its argument an atom along an axis takes together: shape (k, m), a column each."""
+    (shape, axis) = atom.args[0].shape, atom.axis
+    entries = np.arange(atom.args[0].size).reshape(shape, order="F")
+    if axis is None:
+        return entries.reshape((-1, 1), order="F")
+    axes = np.atleast_1d(axis)
+    moved = np.moveaxis(entries, axes, range(len(axes)))
+    return moved.reshape((int(np.prod([shape[a] for a in axes])), -1), order="F")
+
+
+def _gathered(columns: Array, rows: Array, m: int, k: int) -> Coefficients:
+    """Return the matrix of zeros and ones with ones at the given places."""
+    values = scipy.sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(m, k))
+    values.sort_indices()
+    return Coefficients(values)
+
+
+def added(forms: Sequence[AffineForm]) -> AffineForm:
+    """Return the sum of forms with the same number of entries."""
+    terms, offset = dict[int, Coefficients](), forms[0].offset
+    for form in forms[1:]:
+        offset = sum_of(offset, form.offset)
+    for node in dict.fromkeys(node for form in forms for node in form.terms):
+        parts = [form.terms[node] for form in forms if node in form.terms]
+        terms[node] = parts[0] if len(parts) == 1 else _sum_of_matrices(parts)
+    return AffineForm(terms, offset)
+
+
+def _sum_of_matrices(parts: Sequence[Coefficients]) -> Coefficients:
+    m = parts[0].shape[0]
+    stacked = scipy.sparse.csr_array(scipy.sparse.vstack([part.values for part in parts]))
+    radius = None
+    if not all(part.is_exact for part in parts):
+        radius = np.concatenate([np.zeros(part.values.nnz) if part.radius is None else part.radius for part in parts])
+    rows, columns = np.tile(np.arange(m), len(parts)), np.arange(m * len(parts))
+    return _gathered(columns, rows, m, m * len(parts)).product(Coefficients(stacked, radius))
+
+
+def _multiplied(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return an elementwise product, or a quotient, of which one factor is constant."""
+    first, second = (
+        spread(form, argument.shape, expression.shape)
+        for form, argument in zip(arguments, expression.args, strict=True)
+    )
+    if type(expression).__name__ == "DivExpression":
+        if first.is_constant and second.is_constant:
+            exact = (second.offset.low == second.offset.high) & (second.offset.low != 0.0)
+            with np.errstate(all="ignore"):
+                ends = [a / b for a in _ends(first.offset) for b in _ends(second.offset)]
+            made = Interval.outward(np.min(ends, axis=0), np.max(ends, axis=0))
+            other = first.offset * reciprocal(second.offset)
+            return AffineForm(
+                {}, Interval(np.where(exact, made.low, other.low), np.where(exact, made.high, other.high))
+            )
+        second = AffineForm({}, _exact_reciprocal(second.offset))
+    if first.is_constant and second.is_constant:
+        return AffineForm({}, first.offset * second.offset)
+    factors, form = (first, second) if first.is_constant else (second, first)
+    return form.mapped(Coefficients.of_diagonal(factors.offset))
+
+
+def _ends(x: Interval) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    return x.low, x.high
+
+
+def _exact_reciprocal(x: Interval) -> Interval:
+    """Return 1 / x, without rounding for powers of two."""
+    made = reciprocal(x)
+    with np.errstate(all="ignore"):
+        exact = (x.low == x.high) & (np.frexp(np.abs(x.low))[0] == 0.5) & (np.abs(x.low) > 1e-300)
+        inverse = 1.0 / x.low
+    return Interval(np.where(exact, inverse, made.low), np.where(exact, inverse, made.high))
+
+
+def matrix_of(expression: Any, form: AffineForm) -> Coefficients:
+    """Return a constant matrix, of one row if it is a vector."""
+    shape = expression.shape if expression.ndim == 2 else (1, expression.size)
+    if isinstance(expression, cp.Constant) and scipy.sparse.issparse(expression.value):
+        copied = scipy.sparse.csr_array(expression.value, dtype=np.float64, copy=True)
+        values = scipy.sparse.csr_array(copied.reshape(shape))
+        values.sum_duplicates()
+        values.eliminate_zeros()
+        return Coefficients(values)
+    low, high = (np.reshape(end, shape, order="F") for end in _ends(form.offset))
+    return Coefficients.of_interval(Interval(low, high))
+
+
+def _matrix_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return a product of a constant matrix with a form: in the order of Fortran I x B for B X, and B' x I for X B."""
+    left, right = expression.args
+    if arguments[0].is_constant:
+        count = 1 if right.ndim == 1 else right.shape[1]
+        return arguments[1].mapped(_kronecker(matrix_of(left, arguments[0]), count, unit_first=True))
+    matrix = matrix_of(right, arguments[1])  # of a vector a row
+    matrix = matrix if right.ndim == 1 else matrix.transposed
+    return arguments[0].mapped(_kronecker(matrix, 1 if left.ndim == 1 else left.shape[0], unit_first=False))
+
+
+def _kronecker(matrix: Coefficients, count: int, unit_first: bool) -> Coefficients:
+    """Return the Kronecker product with a unit matrix of size `count`, before or after the matrix."""
+    if count == 1:
+        return matrix
+    unit = scipy.sparse.eye_array(count, format="csr")
+
+    def product(values: Any) -> Any:
+        factors = (unit, values) if unit_first else (values, unit)
+        made = scipy.sparse.csr_array(scipy.sparse.kron(*factors, format="csr"))
+        made.sort_indices()
+        return made
+
+    if matrix.radius is None:
+        return Coefficients(product(matrix.values))
+    radii = scipy.sparse.csr_array((matrix.radius, matrix.values.indices, matrix.values.indptr), shape=matrix.shape)
+    return Coefficients(product(matrix.values), product(radii).data)
+
+
+def _convolved(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return a Kronecker product or a convolution, of which one factor is constant."""
+    which = 0 if arguments[0].is_constant else 1
+    fixed, form = arguments[which], arguments[1 - which]
+    if type(expression).__name__ == "kron":
+        labels = [np.arange(float(a.size)).reshape(a.shape, order="F") for a in expression.args]
+        ones = [np.ones(a.shape) for a in expression.args]
+        of_both = np.kron(labels[0], ones[1]), np.kron(ones[0], labels[1])
+        places = [np.rint(np.ravel(part, order="F")).astype(int) for part in of_both]
+        rows = np.arange(len(places[0]))
+        of_fixed, columns = places[which], places[1 - which]
+    else:
+        i, j = np.meshgrid(np.arange(fixed.m), np.arange(form.m), indexing="ij")
+        rows, of_fixed, columns = (i + j).ravel(), i.ravel(), j.ravel()
+    # Each place once: the products are entries of the constant factor.
+    entries = Interval(fixed.offset.low[of_fixed], fixed.offset.high[of_fixed])
+    order = np.lexsort((columns, rows))
+    m = expression.size
+    diagonal = Coefficients.of_diagonal(Interval(entries.low[order], entries.high[order]))
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
+    values = scipy.sparse.csr_array((diagonal.values.data, columns[order], ends), shape=(m, form.m))
+    return form.mapped(Coefficients(values, diagonal.radius))

@@ -1,0 +1,55 @@
+"""Cumulative sums and maxima: of each column, from its first entry on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.formulas.intervals import Interval
+from boostopt.functions.minorants.atoms.base import Groups
+from boostopt.functions.minorants.interval_sums import Coefficients, running_sums
+
+
+class CumulativeSum(Groups):
+    """Linear; as a matrix it would have half of n^2 entries."""
+
+    sign = 0
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        return self.flat(running_sums(self.columns(arguments[0])))
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        columns = self.columns(mu)
+        sums = running_sums(Interval(columns.low[::-1], columns.high[::-1]))
+        return [self.flat(Interval(sums.low[::-1], sums.high[::-1]))], 0.0
+
+
+class CumulativeMaximum(Groups):
+    """The largest of the first 1, 2, ... entries."""
+
+    sign = 1
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        x = self.columns(arguments[0])
+        return self.flat(Interval(np.maximum.accumulate(x.low), np.maximum.accumulate(x.high)))
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        u = points[0].reshape((self.k, -1), order="F")
+        if not np.isfinite(u).all():
+            return None
+        # Where an entry is the largest so far, it is that of all entries up to the next such one.
+        first = np.where(u >= np.maximum.accumulate(u), np.arange(self.k)[:, None], 0)
+        sources = (np.maximum.accumulate(first) + self.k * np.arange(u.shape[1])).ravel(order="F")
+        return [Coefficients.selection(sources, u.size).transposed @ mu], 0.0

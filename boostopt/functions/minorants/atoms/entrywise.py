@@ -1,0 +1,165 @@
+"""Smooth functions of one number: exp, log, log1p, entr, logistic, huber and powers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.formulas.intervals import ELEMENTARY, Interval, point
+from boostopt.functions.minorants.atoms.base import Entrywise
+from boostopt.functions.minorants.interval_sums import UNIT, interval, reciprocal
+
+
+class Exponential(Entrywise):
+    """e^x."""
+
+    sign = 1
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        return arguments[0].exp()
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return point(points).exp()
+
+
+class Logarithm(Entrywise):
+    """ln x, concave."""
+
+    sign = -1
+    domain_low: ClassVar[float] = 0.0
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        return arguments[0].log()
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return reciprocal(point(points))
+
+    def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
+        return values + point(np.full(len(v), -1.0))
+
+
+class LogarithmOfOnePlus(Entrywise):
+    """ln(1 + x), concave."""
+
+    sign = -1
+    domain_low: ClassVar[float] = -1.0
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        (x,) = arguments
+        with np.errstate(all="ignore"):
+            low, high = np.log1p(x.low), np.log1p(x.high)
+        return Interval.outward(np.where(x.low < -1.0, -np.inf, low), high, lost=ELEMENTARY)
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return reciprocal(point(np.ones(len(points))) + point(points))
+
+
+class Entropy(Entrywise):
+    """-x ln x, concave."""
+
+    sign = -1
+    domain_low: ClassVar[float] = 0.0
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        (x,) = arguments
+        ends = [_entropy(end) for end in (x.low, x.high)]
+        peak = (x.low <= 0.3679) & (x.high >= 0.3678)
+        high = np.maximum(ends[0].high, ends[1].high)
+        # A little more than 1/e, the largest value.
+        return Interval(np.minimum(ends[0].low, ends[1].low), np.where(peak, np.maximum(high, 0.36787944117145), high))
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return -point(points).log() + point(np.full(len(points), -1.0))
+
+    def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
+        return point(v)
+
+
+def _entropy(x: Float[Array, " m"]) -> Interval:
+    with np.errstate(all="ignore"):
+        made = np.where(x == 0.0, 0.0, -x * np.log(x))
+    lost = (ELEMENTARY + 2.0 * UNIT) * np.abs(made)
+    found = interval(made, made, lost)
+    return Interval(np.where(x < 0.0, -np.inf, found.low), np.where(x < 0.0, np.inf, found.high))
+
+
+class Logistic(Entrywise):
+    """ln(1 + e^x)."""
+
+    sign = 1
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        (x,) = arguments
+        low, high = np.logaddexp(0.0, x.low), np.logaddexp(0.0, x.high)
+        return Interval.outward(low, high, 0.0, lost=4.0 * ELEMENTARY)
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return reciprocal(point(np.ones(len(points))) + (-point(points)).exp())
+
+
+class Huber(Entrywise):
+    """x^2 for |x| <= M, 2 M |x| - M^2 beyond."""
+
+    sign = 1
+
+    def __init__(self, M: float) -> None:
+        self.M = M
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        x = arguments[0].absolute
+        ends = [self._value(end) for end in (x.low, x.high)]
+        return Interval(ends[0].low, ends[1].high)
+
+    def _value(self, x: Float[Array, " m"]) -> Interval:
+        inner = point(x) * point(x)
+        beyond = point(np.full(len(x), self.M)) * (point(2.0 * x) + point(np.full(len(x), -self.M)))
+        low, high = np.where(x <= self.M, inner.low, beyond.low), np.where(x <= self.M, inner.high, beyond.high)
+        return Interval(np.maximum(low, 0.0), high)
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        return point(2.0 * np.clip(points, -self.M, self.M))
+
+
+class Power(Entrywise):
+    """x^p: convex for p >= 1 and p < 0, concave between, on x >= 0 unless p is even."""
+
+    def __init__(self, p: float) -> None:
+        self.p: float = p
+        self.exponent: Fraction = Fraction(p)
+        self.even: bool = self.exponent.denominator == 1 and self.exponent % 2 == 0 and p > 0
+        self.sign = -1 if 0.0 < p < 1.0 else 1
+
+    @property
+    def domain_low(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return -np.inf if self.even or self.p > 1.0 else 0.0
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        (x,) = arguments
+        made = x.power(self.exponent)
+        if self.even:
+            return made
+        outside = x.low < 0.0 if self.p > 0.0 else x.low <= 0.0
+        inside = Interval(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0)).power(self.exponent)
+        if self.sign < 0:
+            return Interval(np.where(outside, -np.inf, inside.low), np.where(x.high < 0.0, np.inf, inside.high))
+        return Interval(np.where(x.high < 0.0, -np.inf, inside.low), np.where(outside, np.inf, inside.high))
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        # A rounding left of 0 the slope at 0 is as good.
+        snapped = points if self.even or self.p < 1.0 else [np.where(points[0] < 0.0, 0.0, points[0])]
+        return super().pullback(snapped, mu, raw)
+
+    def slopes(self, points: Float[Array, " m"]) -> Interval:
+        p = point(np.full(len(points), self.p))
+        with np.errstate(all="ignore"):
+            return p * point(points).power(self.exponent - 1)
+
+    def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
+        one_less = point(np.array(1.0)) + point(np.array(-self.p))
+        return values * Interval(np.full(len(v), float(one_less.low)), np.full(len(v), float(one_less.high)))

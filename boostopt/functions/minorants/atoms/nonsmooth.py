@@ -1,0 +1,159 @@
+"""Atoms with kinks: support functions of sets whose points are the multipliers of their arguments.
+
+phi(u) = max over delta in D of <delta, u>, so that any delta in mu D gives a minorant of mu phi(u). What a solver or a
+subgradient proposes is moved into mu D, and the rounding of that is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.minorants.atoms.base import Groups
+from boostopt.functions.minorants.atoms.means import norm
+from boostopt.functions.minorants.interval_sums import column_sums, interval
+from boostopt.functions.minorants.multiplier_sets import Ball, Largest
+
+
+class Norm(Groups):
+    """The p-norm of each column, 1 <= p <= inf."""
+
+    sign = 1
+
+    def __init__(self, k: int, p: float, kink: Ball) -> None:
+        self.k: int = k
+        self.p: float = p
+        self.kink: Ball = kink
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        x = self.columns(arguments[0]).absolute
+        return Interval(norm(x.low, self.p).low, norm(x.high, self.p).high)
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.low, 0.0)
+        if not np.isfinite(least).all() or (raw is None and not np.isfinite(u).all()):
+            return None
+        with np.errstate(all="ignore"):
+            delta = self.kink.attained(u, least) if raw is None else self.kink.nearest(raw, least)
+        if self.kink.sign:
+            delta = self.kink.sign * np.maximum(self.kink.sign * delta, 0.0)
+        delta = np.where(np.isfinite(delta), delta, 0.0)
+        if self.kink.q == np.inf:
+            return [self.flat(point(np.clip(delta, -least, least)))], 0.0
+        # 0 lies in D, so a multiplier that is a little too long is shortened.
+        sizes = norm(delta, self.kink.q).high
+        if self.kink.q not in (1.0, 2.0):  # the dual exponent is rounded: a norm changes by less than this
+            sizes = sizes * (1.0 + 1e-11)
+        with np.errstate(all="ignore"):
+            factor = np.where(sizes > least, least / sizes * (1.0 - 1e-15), 1.0)
+        delta = np.where(np.isfinite(factor), delta * factor, 0.0)
+        return [self.flat(point(delta))], 0.0
+
+
+class LargestSum(Groups):
+    """The sum of the `count` largest of each column, or with sign -1 minus that of minus them: the smallest."""
+
+    def __init__(self, k: int, count: float, sign: int = 1) -> None:
+        self.k: int = k
+        self.count: float = count
+        self.sign: int = sign
+        self.kink: Largest = Largest(count)
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        x = self.columns(arguments[0])
+        if self.sign < 0:
+            x = -x
+        made = Interval(self._value(x.low).low, self._value(x.high).high)
+        return made if self.sign > 0 else -made
+
+    def _value(self, x: Float[Array, "k m"]) -> Interval:
+        if self.count == 1.0:
+            return point(x.max(axis=0))
+        ordered, whole = -np.sort(-x, axis=0), min(int(self.count), self.k)
+        made = column_sums(point(ordered[:whole])) if whole else point(np.zeros(x.shape[1]))
+        if self.count > whole and whole < self.k:
+            rest = np.full(x.shape[1], self.count - whole)  # exact
+            made = made + point(rest) * point(ordered[whole])
+        return made
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        mu = mu if self.sign > 0 else -mu
+        least = np.maximum(mu.low, 0.0)
+        u = self.sign * points[0].reshape((self.k, -1), order="F")
+        if not np.isfinite(mu.high).all() or (raw is None and not np.isfinite(u).all()):
+            return None
+        if self.k <= self.count:
+            made = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.low, mu.high)))
+            return [self.flat(made if self.sign > 0 else -made)], 0.0
+        with np.errstate(all="ignore"):
+            delta = self.kink.attained(u, least) if raw is None else self.kink.nearest(raw, least)
+        delta = np.clip(np.where(np.isfinite(delta), delta, 0.0), 0.0, least)
+        made = self._on_sum(delta, mu, least)
+        return [self.flat(made if self.sign > 0 else -made)], 0.0
+
+    def _on_sum(self, delta: Float[Array, "k m"], mu: Interval, least: Float[Array, " m"]) -> Interval:
+        """Return intervals of a point of mu D near delta, 0 <= delta <= mu: shrunk, or moved towards mu.
+
+        With mu within its interval and T = count mu, the point is delta T / sum for a sum above T, and otherwise
+        delta + theta (mu - delta) with theta = (T - sum) / (k mu - sum).
+        """
+        sums = column_sums(point(delta))
+        sums = Interval(np.maximum(sums.low, 0.0), sums.high)
+        wanted = Interval(least, mu.high) * point(np.full(len(least), self.count))
+        with np.errstate(all="ignore"):
+            shrinking = np.where(sums.high > wanted.low, wanted.low / sums.high * (1.0 - 1e-15), 1.0)
+            missing = np.maximum((wanted + -sums).high, 0.0)
+            room = (Interval(least, least) * point(np.full(len(least), float(self.k))) + -sums).low
+            theta = np.where(missing > 0.0, missing / room * (1.0 + 1e-15), 0.0)
+            theta = np.where((room > 0.0) & (theta < 1.0), theta, 1.0)
+            low = interval(*[delta * np.clip(shrinking, 0.0, 1.0)] * 2).low
+            room_up = (Interval(*[np.broadcast_to(mu.high, delta.shape)] * 2) + -point(delta)).high
+            high = (point(delta) + point(theta * np.ones_like(delta)) * point(np.maximum(room_up, 0.0))).high
+        exact = (theta == 0.0) & (shrinking >= 1.0)
+        low = np.where(shrinking >= 1.0, delta, np.maximum(low, 0.0))
+        high = np.where(theta == 0.0, delta, high)
+        return Interval(np.where(exact, delta, low), np.minimum(np.where(exact, delta, high), mu.high))
+
+
+class SortedProduct(Groups):
+    """The largest of <x, w> over all orders of constants w: `dotsort`."""
+
+    sign = 1
+
+    def __init__(self, k: int, weights: Float[Array, " k"]) -> None:
+        self.k: int = k
+        self.weights: Float[Array, " k"] = np.sort(np.concatenate([weights, np.zeros(k - len(weights))]))
+
+    def values(self, arguments: Sequence[Interval]) -> Interval:
+        x = arguments[0]
+        # The largest of sums that each lie between sums of lower and of upper ends.
+        ends = [self._value(x.low), self._value(x.high)]
+        if (self.weights >= 0.0).all():
+            return Interval(ends[0].low, ends[1].high)
+        with np.errstate(all="ignore"):
+            m = 0.5 * x.low + 0.5 * x.high
+            moved = column_sums(point(np.abs(self.weights)[:, None]))
+            spread = float(moved.high[0]) * float(np.maximum(x.high - m, m - x.low).max())
+        made = self._value(m)
+        return interval(made.low, made.high, spread)
+
+    def _value(self, x: Float[Array, " k"]) -> Interval:
+        products = point(np.sort(x)) * point(self.weights)
+        return column_sums(Interval(products.low[:, None], products.high[:, None]))
+
+    def pullback(
+        self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
+    ) -> tuple[list[Interval], float] | None:
+        (x,) = points
+        if not np.isfinite(x).all():
+            return None
+        delta = np.empty(self.k)
+        delta[np.argsort(x, kind="stable")] = self.weights
+        return [point(delta) * Interval(*(np.full(self.k, float(end[0])) for end in (mu.low, mu.high)))], 0.0

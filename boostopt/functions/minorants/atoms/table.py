@@ -1,0 +1,169 @@
+"""Which rule states which atom of CVXPY, and how its arguments are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array
+from boostopt.errors import ProblemError
+from boostopt.functions.formulas.intervals import Interval
+from boostopt.functions.minorants.affine_forms import AffineForm, added, members, spread
+from boostopt.functions.minorants.atoms.base import Rule
+from boostopt.functions.minorants.atoms.cumulative import CumulativeMaximum, CumulativeSum
+from boostopt.functions.minorants.atoms.entropies import RelativeEntropyAtom
+from boostopt.functions.minorants.atoms.entrywise import (
+    Entropy,
+    Exponential,
+    Huber,
+    Logarithm,
+    LogarithmOfOnePlus,
+    Logistic,
+    Power,
+)
+from boostopt.functions.minorants.atoms.means import GeometricMean, LogSumExp, SmallNorm
+from boostopt.functions.minorants.atoms.nonsmooth import LargestSum, Norm, SortedProduct
+from boostopt.functions.minorants.atoms.quadratic import QuadraticForm, SquaresOverNumber
+from boostopt.functions.minorants.interval_sums import Coefficients
+from boostopt.functions.minorants.multiplier_sets import Ball
+
+ENTRYWISE: dict[str, Any] = {
+    "exp": Exponential,
+    "log": Logarithm,
+    "log1p": LogarithmOfOnePlus,
+    "entr": Entropy,
+    "logistic": Logistic,
+}
+POWERS = ("Power", "PowerApprox", "power")
+MEANS = ("GeoMean", "GeoMeanApprox", "geo_mean")
+NORMS = {"abs": 1.0, "norm1": 1.0, "norm_inf": np.inf}
+P_NORMS = ("Pnorm", "PnormApprox", "pnorm")
+ALL_ATOMS = (
+    "exp, log, log1p, entr, logistic, huber, powers, kl_div, rel_entr, log_sum_exp, geo_mean, quad_over_lin, "
+    "sum_squares, quad_form, norms of vectors, abs, max, min, sum_largest, dotsort, cumsum, cummax"
+)
+
+
+def rule_of(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[AffineForm]]:
+    """Return the rule of an atom that is not affine, and its arguments as the rule takes them.
+
+    Raises
+    ------
+    ProblemError
+        No bound of the rounding of this atom is known, or a constant that it needs is none, or has no sign.
+    """
+    name = type(atom).__name__ if type(atom).__module__.startswith("cvxpy.") else ""
+    if name in ENTRYWISE:
+        return ENTRYWISE[name](), list(arguments)
+    if name in POWERS:
+        return Power(float(np.squeeze(atom.p.value))), list(arguments)
+    if name == "huber":
+        return Huber(float(np.squeeze(atom.M.value))), list(arguments)
+    if name in ("kl_div", "rel_entr"):
+        shapes = [argument.shape for argument in atom.args]
+        both = [spread(form, shape, atom.shape) for form, shape in zip(arguments, shapes, strict=True)]
+        return RelativeEntropyAtom(name == "kl_div"), both
+    if name in ("max", "min"):
+        return _grouped(atom, arguments[0], lambda k: LargestSum(k, 1.0, 1 if name == "max" else -1))
+    if name in ("maximum", "minimum"):
+        return _largest_of_several(atom, arguments, 1 if name == "maximum" else -1)
+    if name == "sum_largest":
+        return _grouped(atom, arguments[0], lambda k: LargestSum(k, min(float(atom.k), float(k))))
+    if name == "abs":
+        return Norm(1, 1.0, _ball(atom, np.inf)), list(arguments)
+    if name in NORMS or name in P_NORMS:
+        return _norm(atom, arguments[0], NORMS.get(name) or float(atom.p))
+    if name == "log_sum_exp":
+        return _grouped(atom, arguments[0], LogSumExp)
+    if name in MEANS:
+        return _grouped(atom, arguments[0], lambda k: GeometricMean(k, _weights(atom, k)))
+    if name == "quad_over_lin":
+        rule, (x,) = _grouped(atom, arguments[0], SquaresOverNumber)
+        count = members(atom).shape[1]
+        y = arguments[1]
+        same = y if y.m == count else y.mapped(Coefficients.selection(np.zeros(count, int), y.m))
+        return rule, [x, same]
+    if name == "QuadForm":
+        return _quadratic_form(atom, arguments)
+    if name in ("cumsum", "cummax"):
+        return _cumulative(atom, arguments[0], CumulativeSum if name == "cumsum" else CumulativeMaximum)
+    if name == "dotsort":
+        w = arguments[1]
+        if w.is_constant and (w.offset.low == w.offset.high).all():
+            return SortedProduct(arguments[0].m, w.offset.low), [arguments[0]]
+    raise ProblemError(
+        f"{type(atom).__name__} must not stand in a described function: no bound of its rounding is known, so that "
+        f"nothing could be proved. Write it with {ALL_ATOMS}."
+    )
+
+
+def _grouped(atom: Any, form: AffineForm, make: Any) -> tuple[Rule, list[AffineForm]]:
+    """Return a rule for the columns along the axis of an atom, and its argument in this order."""
+    places = members(atom)
+    return make(len(places)), [form.mapped(Coefficients.selection(places.ravel(order="F"), form.m))]
+
+
+def _largest_of_several(atom: Any, arguments: Sequence[AffineForm], sign: int) -> tuple[Rule, list[AffineForm]]:
+    forms = [spread(form, a.shape, atom.shape) for form, a in zip(arguments, atom.args, strict=True)]
+    k, m = len(forms), atom.size
+    placed = [
+        form.mapped(Coefficients.selection(i + k * np.arange(m), k * m).transposed) for i, form in enumerate(forms)
+    ]
+    return LargestSum(k, 1.0, sign), [added(placed)]
+
+
+def _ball(atom: Any, q: float) -> Ball:
+    (argument,) = atom.args
+    return Ball(q, 0 if argument.is_affine() else 1 if argument.is_convex() else -1)
+
+
+def _norm(atom: Any, form: AffineForm, p: float) -> tuple[Rule, list[AffineForm]]:
+    if p < 1.0:
+        return _grouped(atom, form, lambda k: SmallNorm(k, p))
+    q = np.inf if p == 1.0 else 1.0 if p == np.inf else p / (p - 1.0)
+    return _grouped(atom, form, lambda k: Norm(k, p, _ball(atom, q)))
+
+
+def _weights(atom: Any, k: int) -> list[Fraction]:
+    kept = np.arange(k)[atom._keep] if hasattr(atom, "_keep") else np.arange(k)
+    weights = [Fraction(0)] * k
+    for place, w in zip(kept, atom.w, strict=True):
+        weights[int(place)] = Fraction(w)
+    return weights
+
+
+def _quadratic_form(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[AffineForm]]:
+    if not arguments[1].is_constant:
+        raise ProblemError("the matrix of a quadratic form must be constant; got a variable one. Write it otherwise.")
+    P = arguments[1].offset
+    n = atom.args[1].shape[0]
+    rule = QuadraticForm(Interval(P.low.reshape((n, n), order="F"), P.high.reshape((n, n), order="F")))
+    if rule.sign == 0:
+        raise ProblemError(
+            "the matrix of a quadratic form must be positive or negative semidefinite; it could not be proved of one "
+            "declared to be so. Symmetrize the matrix, or add a multiple of the unit matrix."
+        )
+    return rule, [arguments[0]]
+
+
+def cumulative_order(atom: Any) -> Array | None:
+    """Return at which place of the rule's answer each entry of a cumulative atom stands; None where in order."""
+    if type(atom).__name__ not in ("cumsum", "cummax") or len(atom.args[0].shape) < 2:
+        return None
+    places = members(atom).ravel(order="F")
+    order = np.empty(len(places), int)
+    order[places] = np.arange(len(places))
+    return order
+
+
+def _cumulative(atom: Any, form: AffineForm, kind: Any) -> tuple[Rule, list[AffineForm]]:
+    if len(atom.args[0].shape) == 1:
+        return kind(form.m), [form]
+    if atom.axis is None:
+        raise ProblemError(
+            f"{type(atom).__name__} of a matrix must have an axis; got none. Reshape the matrix to a vector."
+        )
+    return _grouped(atom, form, kind)

@@ -1,0 +1,237 @@
+"""A convex CVXPY expression as a graph of affine forms and atoms: values and minorants whose rounding is bounded.
+
+`Graph` reads an expression once. It encloses the values of the expression over a box, and returns affine minorants by
+pulling multipliers back from the root to the variable, as theorem 12 says. Each atom has a tangent point of its own, a
+float near the value of its arguments: the tangent inequality holds at any float, so that an error of the arguments
+costs tightness only. The multipliers are intervals that contain the exact ones. Nothing of CVXPY is believed except
+what its objects mean: neither its gradients nor its signs, for a multiplier must have the sign that an atom needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
+from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.minorants.affine_forms import AFFINE, AffineForm, combined, constant, sum_of
+from boostopt.functions.minorants.atoms.base import Rule, lowest
+from boostopt.functions.minorants.atoms.table import ALL_ATOMS, cumulative_order, rule_of
+from boostopt.functions.minorants.interval_sums import Coefficients, middle, total
+
+VARIABLE = 0
+"""The number of the variable among the nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An atom that is not affine, with the forms that are its arguments.
+
+    Attributes
+    ----------
+    rule, arguments
+        What is known of it, and what it is of.
+    key
+        The identity of CVXPY's atom, by which multipliers are proposed.
+    """
+
+    rule: Rule
+    arguments: Sequence[AffineForm]
+    key: int
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMinorant:
+    """An affine function that is proved not to exceed an expression where the variable lies in its domain.
+
+    The function is <gradient, x> + offset for some gradient within its interval.
+
+    Attributes
+    ----------
+    gradient
+        Intervals of the coefficients, shape (N,).
+    offset
+        The constant, rounded down; -inf where nothing is known.
+    """
+
+    gradient: Interval
+    offset: float
+
+
+class Graph:
+    """Scalar or vector expressions of one variable that share their atoms.
+
+    Parameters
+    ----------
+    expressions
+        Convex expressions.
+    variable
+        The CVXPY variable in them, of shape (N,).
+    domain
+        A box in which the variable lies, intervals of shape (N,).
+    on_simplex
+        Whether the entries of the variable sum to 1, exactly, wherever a value or a minorant counts.
+
+    Raises
+    ------
+    ProblemError
+        An atom is not in the table of those whose rounding is bounded.
+    """
+
+    def __init__(self, expressions: Sequence[Any], variable: Any, domain: Interval, on_simplex: bool) -> None:
+        self.N: int = variable.size
+        self.domain: Interval = domain
+        self.on_simplex: bool = on_simplex
+        self._variable = variable
+        self._nodes = dict[int, Node]()
+        self._forms = dict[int, tuple[Any, AffineForm]]()
+        self.roots: list[AffineForm] = [self._centered(self._form(expression)) for expression in expressions]
+        self._forms.clear()
+
+    def values(self, box: Interval) -> list[Interval]:
+        """Return intervals of the expressions over a box, and over the points in it that sum to 1 if they must."""
+        nodes = self._values(box)
+        return [root.values(nodes) for root in self.roots]
+
+    def minorant(
+        self,
+        at: Float[Array, " N"],
+        multipliers: Sequence[Float[Array, " _"]],
+        raw: Mapping[int, Float[Array, "_ _"]] | None = None,
+    ) -> AffineMinorant | None:
+        """Return a minorant of the sum of the expressions times multipliers, tangent near a point.
+
+        Parameters
+        ----------
+        at
+            The point, shape (N,): any floats.
+        multipliers
+            Those of each expression's entries, floats, non-negative.
+        raw
+            Multipliers of the atoms with kinks by their keys, as a solver proposes them.
+
+        Returns
+        -------
+        None where an atom has no slope at the point, or nothing finite can be said.
+        """
+        nodes = self._values(point(at))
+        pulled = dict[int, Interval]()
+        offset = total(Interval(np.zeros(0), np.zeros(0)))
+        for root, mu in zip(self.roots, multipliers, strict=True):
+            if mu.any():
+                offset = offset + Interval(np.array(_pull(root, point(mu), pulled)), np.array(np.inf))
+        for number, node in reversed(self._nodes.items()):
+            if (mu := pulled.get(number)) is None:
+                continue
+            if not self._is_signed(node.rule, mu):
+                return None
+            arguments = [form.values(nodes) for form in node.arguments]
+            points = [middle(argument) for argument in arguments]
+            found = node.rule.pullback(points, mu, (raw or {}).get(node.key))
+            if found is None:
+                return None
+            multipliers_of_arguments, part = found
+            part += self._shifted(node, points, mu)
+            offset = offset + Interval(np.array(part), np.array(np.inf))
+            for form, of_form in zip(node.arguments, multipliers_of_arguments, strict=True):
+                offset = offset + Interval(np.array(_pull(form, of_form, pulled)), np.array(np.inf))
+        gradient = pulled.get(VARIABLE, point(np.zeros(self.N)))
+        if not np.isfinite(offset.low) or not np.isfinite([gradient.low, gradient.high]).all():
+            return None
+        return AffineMinorant(gradient, float(offset.low))
+
+    @cached_property
+    def _ranges(self) -> dict[int, Interval]:
+        """The values of the nodes over the domain."""
+        return self._values(self.domain)
+
+    def _values(self, box: Interval) -> dict[int, Interval]:
+        """Return the values of the nodes over a box."""
+        values = {VARIABLE: box}
+        with np.errstate(all="ignore"):
+            for number, node in self._nodes.items():
+                values[number] = node.rule.values([form.values(values) for form in node.arguments])
+        return values
+
+    def _shifted(self, node: Node, points: Sequence[Float[Array, " _"]], mu: Interval) -> float:
+        """Return what is left of a minorant of an atom that is convex after a multiple of the squares is added."""
+        if node.rule.shift == 0.0:
+            return 0.0
+        ranges = [form.values(self._ranges) for form in node.arguments]
+        lost = 0.0
+        for x, range_ in zip(points, ranges, strict=True):
+            with np.errstate(all="ignore"):
+                farthest = np.maximum(range_.high - x, x - range_.low)
+                lost += float((farthest**2).sum())
+        of_mu = float(np.abs([mu.low, mu.high]).max())
+        return -lost * node.rule.shift * of_mu * (1.0 + 1e-6) if lost * of_mu > 0.0 else 0.0
+
+    @staticmethod
+    def _is_signed(rule: Rule, mu: Interval) -> bool:
+        if rule.sign == 0:
+            return True
+        return bool((mu.low >= 0.0).all()) if rule.sign > 0 else bool((mu.high <= 0.0).all())
+
+    def _centered(self, form: AffineForm) -> AffineForm:
+        return form.centered(VARIABLE) if self.on_simplex else form
+
+    def _form(self, expression: Any) -> AffineForm:
+        """Return an expression as a form of the nodes, which it adds."""
+        if id(expression) not in self._forms:
+            # The expression is kept, so that no other one takes its identity.
+            self._forms[id(expression)] = expression, self._read(expression)
+        return self._forms[id(expression)][1]
+
+    def _read(self, expression: Any) -> AffineForm:
+        if expression is self._variable or getattr(expression, "id", None) == self._variable.id:
+            unit = Coefficients.selection(np.arange(self.N), self.N)
+            return AffineForm({VARIABLE: unit}, point(np.zeros(self.N)))
+        if not expression.args:
+            value = expression.value
+            if value is None or not np.isrealobj(value):
+                raise ProblemError(
+                    f"a description must be made of real numbers and one variable; got {expression}. Replace it."
+                )
+            return constant(value)
+        arguments = [self._form(argument) for argument in expression.args]
+        name = type(expression).__name__
+        cvxpys = type(expression).__module__.startswith("cvxpy.")
+        if cvxpys and name in AFFINE:
+            self._check_linear(expression, arguments)
+            return combined(expression, arguments)
+        if cvxpys and name in ("Power", "PowerApprox") and expression.p.value in (0, 1):
+            return arguments[0] if expression.p.value == 1 else constant(np.ones(expression.shape))
+        rule, forms = rule_of(expression, arguments)
+        forms = [self._centered(form) for form in forms]
+        if all(form.is_constant for form in forms):
+            made = AffineForm({}, rule.values([form.offset for form in forms]))
+        else:
+            number, m = len(self._nodes) + 1, expression.size
+            self._nodes[number] = Node(rule, forms, id(expression))
+            made = AffineForm({number: Coefficients.selection(np.arange(m), m)}, point(np.zeros(m)))
+        order = cumulative_order(expression)
+        return made if order is None else made.mapped(Coefficients.selection(order, len(order)))
+
+    @staticmethod
+    def _check_linear(expression: Any, arguments: Sequence[AffineForm]) -> None:
+        name = type(expression).__name__
+        varying = [not argument.is_constant for argument in arguments]
+        if (name in ("multiply", "MulExpression", "kron", "conv", "convolve") and sum(varying) > 1) or (
+            name == "DivExpression" and varying[1]
+        ):
+            raise ProblemError(
+                f"{name} must have one factor that is constant; got two that vary. Write it with {ALL_ATOMS}."
+            )
+
+
+def _pull(form: AffineForm, mu: Interval, pulled: dict[int, Interval]) -> float:
+    """Add the multipliers of a form to those of its nodes; return the least that its offset contributes."""
+    for number, matrix in form.terms.items():
+        part = matrix.transposed @ mu
+        pulled[number] = sum_of(pulled[number], part) if number in pulled else part
+    return lowest(mu, form.offset) if form.offset.low.any() or form.offset.high.any() else 0.0

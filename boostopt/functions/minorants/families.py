@@ -1,0 +1,75 @@
+"""The choice of multipliers where functions have kinks: by a program that a solver answers and nobody has to believe.
+
+What is chosen is moved into the sets that allow it before a bound is made of it (see `graph`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp, solve_roughly
+from boostopt.functions.minorants.linearization import Choice, Linearized
+from boostopt.functions.minorants.multiplier_sets import Kink
+
+Bound = Callable[[Any, Any], tuple[Any, list[Any]]]
+"""Makes of a minorant's g and alpha, CVXPY expressions, what is to be small and the constraints."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Multipliers, as raw as they came.
+
+    Attributes
+    ----------
+    deltas
+        Arrays of shape (k, m) for each atom with kinks, by the identity of the atom; summed where it occurs twice.
+    weights
+        One array for each inequality, its multipliers.
+    """
+
+    deltas: Mapping[int, Float[Array, "_ _"]]
+    weights: Sequence[Float[Array, " _"]]
+
+
+@dataclass(frozen=True, eq=False)
+class Minorants:
+    """All the minorants of f and <weights, h>, weights >= 0, that one tangent point leaves.
+
+    Attributes
+    ----------
+    f, h
+        Both linearized there; for each inequality also the number of its entries.
+    """
+
+    f: Linearized
+    h: Sequence[tuple[Linearized, int]]
+
+    def best(self, bound: Bound) -> Choices | None:
+        """Return the multipliers for which a bound is smallest, as a solver finds them; None if it fails."""
+        deltas, constraints = list[tuple[int, Any]](), list[Any]()
+
+        def choose(kink: Kink, mu: Any, choice: Choice) -> Any:
+            delta = cp.Variable(choice.u.shape)
+            deltas.append((choice.key, delta))
+            constraints.extend(kink.conditions(delta, mu))
+            return delta
+
+        weights: list[Any] = [cp.Variable(k, nonneg=True) for _, k in self.h]
+        g, alpha = self.f.pull(np.ones(1), choose)
+        for (h, _), weight in zip(self.h, weights, strict=True):
+            g_of_h, alpha_of_h = h.pull(weight, choose)
+            g, alpha = g + g_of_h, alpha + alpha_of_h
+        objective, further = bound(g, alpha)
+        problem = cp.Problem(cp.Minimize(objective), [*constraints, *further])
+        variables = [*(delta for _, delta in deltas), *weights]
+        if not solve_roughly(problem) or any(part.value is None for part in variables):
+            return None
+        sums = dict[int, Any]()
+        for key, delta in deltas:
+            sums[key] = sums[key] + delta.value if key in sums else delta.value
+        return Choices(sums, [weight.value for weight in weights])

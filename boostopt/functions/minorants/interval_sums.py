@@ -1,0 +1,378 @@
+"""Sums, products with matrices and roots of intervals, rounded outward [Higham 2002, chapters 3 and 4; Rump 2010].
+
+Each operation computes in floats and bounds the error of the numbers that were in fact computed. An error that is not
+finite makes the end infinite, never nan.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.functions.formulas.intervals import SMALLEST, Interval, point
+
+UNIT = 2.0**-53
+"""The unit roundoff: the relative error of one operation."""
+
+INFLATION = 1.0 + 2.0**-20
+"""Factor of a computed error bound: more than the rounding error of the bound itself."""
+
+FEW_ROWS, LONG_ROW = 4, 64
+"""A matrix with so few rows, some of them so long, is summed without an error that grows with their length."""
+
+
+def gamma(length: Any) -> Any:
+    """Return the relative error of a sum of so many rounded products, in any order."""
+    return np.minimum(length, 1e15) * UNIT / (1.0 - np.minimum(length * UNIT, 0.5))
+
+
+def interval(low: Any, high: Any, error: Any = 0.0) -> Interval:
+    """Return the interval from low - error to high + error, for ends and errors that were rounded."""
+    with np.errstate(all="ignore"):
+        error = np.asarray(error) * INFLATION
+        return Interval.outward(np.asarray(low) - error, np.asarray(high) + error)
+
+
+def middle(x: Interval) -> Float[Array, ...]:
+    """Return a float within each interval, nan where both ends are infinite."""
+    with np.errstate(all="ignore"):
+        mid = x.low + 0.5 * (x.high - x.low)
+        mid = np.where(np.isfinite(mid), mid, 0.5 * x.low + 0.5 * x.high)
+    return np.where(np.isfinite(mid), np.clip(mid, x.low, x.high), np.nan)
+
+
+def size(x: Interval) -> Float[Array, ...]:
+    """Return the largest absolute value in each interval."""
+    return np.maximum(np.abs(x.low), np.abs(x.high))
+
+
+def reciprocal(x: Interval) -> Interval:
+    """Return 1 / x; everything is possible where x may have both signs."""
+    with np.errstate(all="ignore"):
+        made = Interval.outward(1.0 / x.high, 1.0 / x.low)
+    positive, negative = (x.low >= 0.0) & (x.high > 0.0), (x.high <= 0.0) & (x.low < 0.0)
+    low = np.where(positive, np.maximum(made.low, 0.0), np.where(negative & (x.high < 0.0), made.low, -np.inf))
+    high = np.where(negative, np.minimum(made.high, 0.0), np.where(positive & (x.low > 0.0), made.high, np.inf))
+    return Interval(low, high)
+
+
+def total(x: Interval) -> Interval:
+    """Return the sum of all entries, rounded once."""
+    return Interval(_exact_sum(x.low, -np.inf), _exact_sum(x.high, np.inf))
+
+
+def column_sums(x: Interval) -> Interval:
+    """Return the sums of the columns of a matrix."""
+    k, m = x.low.shape
+    if m <= FEW_ROWS and k >= LONG_ROW:
+        sums = [total(Interval(x.low[:, j], x.high[:, j])) for j in range(m)]
+        return Interval(np.array([float(one.low) for one in sums]), np.array([float(one.high) for one in sums]))
+    with np.errstate(all="ignore"):
+        lost = gamma(k) * np.abs(x.low).sum(axis=0), gamma(k) * np.abs(x.high).sum(axis=0)
+        low, high = x.low.sum(axis=0), x.high.sum(axis=0)
+    low, high = interval(low, low, lost[0]).low, interval(high, high, lost[1]).high
+    low = np.where((x.low >= 0.0).all(axis=0), np.maximum(low, 0.0), low)
+    # One infinite term decides, unless another one has the other sign.
+    low = np.where((x.low == np.inf).any(axis=0) & ~np.isneginf(x.low).any(axis=0), np.inf, low)
+    return Interval(low, np.where(np.isneginf(x.high).any(axis=0) & ~np.isposinf(x.high).any(axis=0), -np.inf, high))
+
+
+def running_sums(x: Interval) -> Interval:
+    """Return the sums of the first 1, 2, ... rows of a matrix."""
+    count = np.arange(1.0, len(x.low) + 1.0)[:, None]
+    with np.errstate(all="ignore"):
+        lost = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.low, x.high)]
+        low, high = np.cumsum(x.low, axis=0), np.cumsum(x.high, axis=0)
+    low, high = interval(low, low, lost[0]).low, interval(high, high, lost[1]).high
+    # Sums of numbers of one sign have this sign, whatever rounding does.
+    low = np.where(np.logical_and.accumulate(x.low >= 0.0), np.maximum(low, 0.0), low)
+    return Interval(low, np.where(np.logical_and.accumulate(x.high <= 0.0), np.minimum(high, 0.0), high))
+
+
+def _exact_sum(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
+    """Return the sum, rounded towards `unknown`, which is returned where the sum has no finite bound."""
+    ends = np.ravel(ends)
+    if np.isnan(ends).any() or (ends == unknown).any():
+        return np.array(unknown)
+    if not np.isfinite(ends).all():
+        return np.array(-unknown)
+    try:
+        rounded = math.fsum(ends.tolist())
+    except OverflowError:
+        return np.array(unknown)
+    if len(ends) == 1 or rounded == 0.0:  # a sum of floats is a multiple of the smallest one: 0 is exact
+        return np.array(rounded)
+    return np.array(math.nextafter(rounded, unknown))
+
+
+def is_power_of_two(x: Float[Array, ...]) -> Bool[Array, ...]:
+    """Return where a factor only moves the exponent."""
+    return np.frexp(np.abs(x))[0] == 0.5
+
+
+SPLITTER = 134217729.0
+"""2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
+
+
+def is_exact_product(x: Float[Array, ...], y: Float[Array, ...], product: Float[Array, ...]) -> Any:
+    """Return where a product of floats was not rounded, as far as splitting the factors can tell."""
+    with np.errstate(all="ignore"):
+        parts = [(high := SPLITTER * z - (SPLITTER * z - z), z - high) for z in (x, y)]
+        (a, b), (c, d) = parts
+        error = ((a * c - product) + a * d + b * c) + b * d
+        within = (np.abs(x) < 1e140) & (np.abs(y) < 1e140) & (np.abs(product) > 1e-250)
+    return (within & (error == 0.0)) | (x == 0.0) | (y == 0.0)
+
+
+def exact_sum(x: Interval, y: Interval) -> Interval:
+    """Return x + y, with ends that are moved outward only where they were rounded [Knuth 1969, two sums]."""
+    made = x + y
+    ends = list[Float[Array, "..."]]()
+    for a, b, moved in ((x.low, y.low, made.low), (x.high, y.high, made.high)):
+        with np.errstate(all="ignore"):
+            rounded = a + b
+            rest = rounded - a
+            error = (a - (rounded - rest)) + (b - rest)
+        ends.append(np.where((error == 0.0) & np.isfinite(rounded), rounded, moved))
+    return Interval(ends[0], ends[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """A matrix in compressed rows whose entries are known up to a radius.
+
+    Attributes
+    ----------
+    values
+        The centers, a sparse array with sorted indices.
+    radius
+        The radii of its stored entries, in the same order; None where all are 0.
+    """
+
+    values: Any
+    radius: Float[Array, " nnz"] | None = None
+
+    @classmethod
+    def selection(cls, entries: Array, k: int) -> Coefficients:
+        """Return the matrix that picks entries of a vector of length k."""
+        m = len(entries)
+        return cls(scipy.sparse.csr_array((np.ones(m), np.asarray(entries), np.arange(m + 1)), shape=(m, k)))
+
+    @classmethod
+    def of_interval(cls, x: Interval) -> Coefficients:
+        """Return a dense matrix of intervals."""
+        exact = bool((x.low == x.high).all())
+        center = x.low if exact else middle(x)
+        if not np.isfinite(center).all():
+            center = np.nan_to_num(center)
+        if exact:
+            return cls(scipy.sparse.csr_array(center))
+        m, k = center.shape
+        places = np.tile(np.arange(k), m), np.arange(m + 1) * k
+        values = scipy.sparse.csr_array((center.ravel(), *places), shape=(m, k))
+        with np.errstate(all="ignore"):
+            radius = np.maximum(x.high - center, center - x.low).ravel()
+        return cls(values, np.where(np.isnan(radius), np.inf, radius) * INFLATION)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return self.values.shape
+
+    @cached_property
+    def lengths(self) -> Array:
+        """The number of stored entries in each row."""
+        return np.diff(self.values.indptr)
+
+    @cached_property
+    def rows(self) -> Array:
+        """The row of each stored entry."""
+        return np.repeat(np.arange(self.shape[0]), self.lengths)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every entry is a float."""
+        return self.radius is None
+
+    @cached_property
+    def is_zero(self) -> bool:
+        """Whether every entry is exactly 0."""
+        return self.is_exact and not self.values.data.any()
+
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether every entry is exactly plus or minus a power of two."""
+        return self.is_exact and bool(is_power_of_two(self.values.data).all())
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether it is the unit matrix."""
+        m, k = self.shape
+        return (
+            m == k
+            and self.is_exact
+            and self.values.nnz == m
+            and bool((self.values.data == 1.0).all() and (self.values.indices == np.arange(m)).all())
+            and bool((self.lengths == 1).all())
+        )
+
+    @cached_property
+    def transposed(self) -> Coefficients:
+        """The transposed matrix."""
+        if self.is_identity:
+            return self
+        m, k = self.shape
+        order = np.lexsort((self.rows, self.values.indices))
+        counts = np.bincount(self.values.indices, minlength=k)
+        values = scipy.sparse.csr_array(
+            (self.values.data[order], self.rows[order], np.concatenate([[0], np.cumsum(counts)])), shape=(k, m)
+        )
+        return Coefficients(values, None if self.radius is None else self.radius[order])
+
+    def __matmul__(self, x: Interval) -> Interval:
+        """Return the product with a vector of intervals."""
+        if self.is_identity:
+            return x
+        if self.is_zero or not (x.low.any() or x.high.any()):
+            return point(np.zeros(self.shape[0]))
+        if self.lengths.max(initial=0) <= 1:
+            return self._picked(x)
+        with np.errstate(all="ignore"):
+            if self.shape[0] <= FEW_ROWS and self.lengths.max() >= LONG_ROW:
+                return self._summed(x)
+            positive, negative = self._parts
+            low = positive @ x.low - negative @ x.high
+            high = positive @ x.high - negative @ x.low
+            sizes = (
+                positive @ np.abs(x.low) + negative @ np.abs(x.high),
+                positive @ np.abs(x.high) + negative @ np.abs(x.low),
+            )
+            lost = gamma(self.lengths + 3.0), self.lengths * SMALLEST
+            spread = 0.0 if self.radius is None else self._radii @ size(x)
+            errors = [relative + lost[1] + spread for relative in (lost[0] * sizes[0], lost[0] * sizes[1])]
+        made = Interval(interval(low, low, errors[0]).low, interval(high, high, errors[1]).high)
+        if self.is_exact and not negative.nnz and (x.low >= 0.0).all():
+            return Interval(np.maximum(made.low, 0.0), made.high)
+        return made
+
+    def product(self, other: Coefficients) -> Coefficients:
+        """Return the product with another matrix."""
+        if self.is_identity:
+            return other
+        if other.is_identity:
+            return self
+        if self.is_zero or other.is_zero:
+            return Coefficients(scipy.sparse.csr_array((self.shape[0], other.shape[1])))
+        A, B = _with(self, abs(self.values.data)), _with(other, abs(other.values.data))
+        counts = (_with(self, 1.0) @ _with(other, 1.0)).tocsr()
+        counts.sort_indices()
+        # SciPy leaves out what is 0: every product is laid out as that of ones is.
+        values = _laid_out(self.values @ other.values, counts)
+        if self.is_exact and other.is_exact and counts.data.max(initial=0.0) <= 1.0:
+            if self.is_binary or other.is_binary:
+                return Coefficients(_like(counts, values))
+        radius = gamma(counts.data + 1.0) * _laid_out(A @ B, counts) + counts.data * SMALLEST
+        mine = None if self.radius is None else _with(self, self.radius)
+        theirs = None if other.radius is None else _with(other, other.radius)
+        for left, right in ((A, theirs), (mine, B), (mine, theirs)):
+            if left is not None and right is not None:
+                radius = radius + _laid_out(left @ right, counts)
+        return Coefficients(_like(counts, values), np.where(np.isnan(radius), np.inf, radius) * INFLATION)
+
+    @classmethod
+    def of_diagonal(cls, x: Interval) -> Coefficients:
+        """Return a diagonal matrix."""
+        m = len(x.low)
+        center = np.where(x.low == x.high, x.low, middle(x))
+        bad = ~np.isfinite(center)
+        center = np.where(bad, 1.0, center)
+        values = scipy.sparse.csr_array((center, np.arange(m), np.arange(m + 1)), shape=(m, m))
+        if (x.low == x.high).all() and not bad.any():
+            return cls(values)
+        with np.errstate(all="ignore"):
+            radius = np.where(bad, np.inf, np.maximum(x.high - center, center - x.low))
+        return cls(values, radius * INFLATION)
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Any]:
+        """The positive entries, and minus the negative ones."""
+        positive, negative = self.values.copy(), self.values.copy()
+        positive.data, negative.data = np.maximum(positive.data, 0.0), np.maximum(-negative.data, 0.0)
+        positive.eliminate_zeros()
+        negative.eliminate_zeros()
+        return positive, negative
+
+    @cached_property
+    def _radii(self) -> Any:
+        radii = _with(self, self.radius).copy()
+        radii.eliminate_zeros()
+        return radii
+
+    def _entries(self) -> Interval:
+        """Return the stored entries as intervals."""
+        data = self.values.data
+        return point(data) if self.radius is None else interval(data, data, self.radius)
+
+    def _products(self, x: Interval) -> Interval:
+        """Return each stored entry times its entry of the vector."""
+        of_x = Interval(x.low[self.values.indices], x.high[self.values.indices])
+        made = self._entries() * of_x
+        if self.radius is not None:
+            return made
+        a = self.values.data
+        low, high = np.where(a > 0.0, a * of_x.low, a * of_x.high), np.where(a > 0.0, a * of_x.high, a * of_x.low)
+        exact = is_exact_product(a, np.where(a > 0.0, of_x.low, of_x.high), low)
+        exact &= is_exact_product(a, np.where(a > 0.0, of_x.high, of_x.low), high)
+        exact &= np.isfinite(low) & np.isfinite(high)
+        low, high, exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), exact | (a == 0.0)
+        return Interval(np.where(exact, low, made.low), np.where(exact, high, made.high))
+
+    def _picked(self, x: Interval) -> Interval:
+        """Return the product where no row has a second entry."""
+        with np.errstate(all="ignore"):
+            products = self._products(x)
+        low, high = np.zeros(self.shape[0]), np.zeros(self.shape[0])
+        low[self.rows], high[self.rows] = products.low, products.high
+        return Interval(low, high)
+
+    def _summed(self, x: Interval) -> Interval:
+        """Return the product by exact sums of rounded products."""
+        products = self._products(x)
+        ends = self.values.indptr
+        sums = [total(Interval(products.low[a:b], products.high[a:b])) for a, b in itertools.pairwise(ends)]
+        return Interval(np.array([one.low for one in sums]), np.array([one.high for one in sums]))
+
+
+def _laid_out(matrix: Any, structure: Any) -> Float[Array, " nnz"]:
+    """Return the entries of a sparse matrix at the places of another one, which has them all, in its order."""
+    matrix = matrix.tocsr()
+    matrix.sort_indices()
+    if matrix.nnz == structure.nnz:
+        return matrix.data
+    width = structure.shape[1]
+    places = [
+        np.repeat(np.arange(one.shape[0], dtype=np.int64), np.diff(one.indptr)) * width + one.indices
+        for one in (structure, matrix)
+    ]
+    data = np.zeros(structure.nnz)
+    data[np.searchsorted(*places)] = matrix.data
+    return data
+
+
+def _like(structure: Any, data: Float[Array, " nnz"]) -> Any:
+    """Return a sparse matrix with entries at the places of another one."""
+    return scipy.sparse.csr_array((data, structure.indices, structure.indptr), shape=structure.shape)
+
+
+def _with(matrix: Coefficients, data: Any) -> Any:
+    """Return a sparse matrix with the same places and other entries."""
+    values = matrix.values
+    entries = np.broadcast_to(np.asarray(data, dtype=np.float64), values.data.shape).copy()
+    return scipy.sparse.csr_array((entries, values.indices, values.indptr), shape=values.shape)

@@ -1,0 +1,147 @@
+"""Expressions linearized at a point, and their affine minorants.
+
+For multipliers mu of its entries, <mu, e(d)> has an affine minorant <g, d> + alpha, found from the root down:
+
+    smooth             e(d) >= A d + b                 A'mu and <b, mu>: the tangent at the point; e where it is affine
+    smooth of kinks    phi(u) >= phi(v) + J (u - v)    <phi(v) - J v, mu>, and multipliers J'mu for the arguments u
+    with a kink        <mu, phi(u)> >= <delta, u>      multipliers delta for the arguments u, chosen from mu D
+
+By the rules of convex programming multipliers of convex arguments come out non-negative, of concave ones non-positive:
+their own minorants bound them from the right side. This is the dual of the expression's conic form with the auxiliary
+variables eliminated: whatever is chosen, nothing is left over that would have to be bounded.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.functions.minorants.multiplier_sets import Kink, Sums
+
+Choose = Callable[[Kink, Any, "Choice"], Any]
+"""Chooses delta, of shape (k, m), for an atom with a kink and the multipliers of its results."""
+
+MOST_KINKS = 200
+"""Arguments on a kink that are told apart: where more are, nothing can be concluded from them."""
+
+
+class Linearized(ABC):
+    """An expression at a tangent point."""
+
+    @abstractmethod
+    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
+        """Return (g, alpha) of a minorant of <mu, e(d)>, as numbers or as CVXPY expressions of what is chosen."""
+
+    @abstractmethod
+    def choices(self) -> list[Choice]:
+        """Return the atoms with kinks, in the order in which `pull` comes to them."""
+
+    @abstractmethod
+    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+        """Return bounds of |g| over all choices, for bounds mu of the multipliers' sizes."""
+
+    def kinks(self) -> list[Float[Array, " N"]]:
+        """Return the slopes of the arguments that lie on a kink, at most `MOST_KINKS` of them."""
+        rows = (row for choice in self.choices() for row in choice.on_kinks())
+        return list(islice(rows, MOST_KINKS))
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent(Linearized):
+    """A d + b for an expression without kinks; A of shape (m, N), sparse or not."""
+
+    A: Any
+    b: Float[Array, " m"]
+
+    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
+        return self.A.T @ mu, self.b @ mu
+
+    def choices(self) -> list[Choice]:
+        return []
+
+    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+        return abs(self.A).T @ mu
+
+
+@dataclass(frozen=True, eq=False)
+class Step(Linearized):
+    """A smooth atom of arguments with kinks: its slopes, shape (m, size of the argument), and what is left."""
+
+    arguments: Sequence[Linearized]
+    slopes: Sequence[Any]
+    rest: Float[Array, " m"]
+
+    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
+        pulled = [e.pull(J.T @ mu, choose) for e, J in zip(self.arguments, self.slopes, strict=True)]
+        return sum(g for g, _ in pulled), self.rest @ mu + sum(alpha for _, alpha in pulled)
+
+    def choices(self) -> list[Choice]:
+        return [choice for e in self.arguments for choice in e.choices()]
+
+    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+        steps = zip(self.arguments, self.slopes, strict=True)
+        return np.sum([e.steepest(abs(J).T @ mu) for e, J in steps], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Linearized):
+    """An atom with kinks: `sign` -1 for a concave one, phi(u) = -max <delta, -u>.
+
+    Attributes
+    ----------
+    arguments
+        What it is of.
+    wires
+        For each argument a sparse matrix, (its size, k m), from delta, column by column, to its multipliers.
+    u
+        sign times the arguments' values, shape (k, m).
+    key
+        The identity of the atom.
+    """
+
+    kink: Kink
+    sign: int
+    arguments: Sequence[Linearized]
+    wires: Sequence[Any]
+    u: Float[Array, "k m"]
+    key: int = 0
+
+    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
+        delta = choose(self.kink, self.sign * mu, self)
+        flat = delta.ravel(order="F") if isinstance(delta, np.ndarray) else cp.vec(delta, order="F")
+        pulled = [e.pull(self.sign * (W @ flat), choose) for e, W in zip(self.arguments, self.wires, strict=True)]
+        return sum(g for g, _ in pulled), sum(alpha for _, alpha in pulled)
+
+    def choices(self) -> list[Choice]:
+        return [self, *(choice for e in self.arguments for choice in e.choices())]
+
+    def on_kinks(self) -> Iterator[Float[Array, " N"]]:
+        """Yield the slopes of the arguments that lie on a kink of this atom."""
+        for place in np.flatnonzero(self.kink.active(self.u).ravel(order="F")):
+            unit = (np.arange(self.u.size) == place).astype(float)
+            pulled = [e.pull(W @ unit, attained) for e, W in zip(self.arguments, self.wires, strict=True)]
+            yield np.sum([g for g, _ in pulled], axis=0)
+
+    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
+        k = len(self.u)
+        sizes = np.cumsum(mu[::-1])[::-1][None, :] if isinstance(self.kink, Sums) else np.tile(mu, (k, 1))
+        flat = sizes.ravel(order="F")
+        return np.sum([e.steepest(W @ flat) for e, W in zip(self.arguments, self.wires, strict=True)], axis=0)
+
+
+def attained(kink: Kink, mu: Float[Array, " m"], choice: Choice) -> Float[Array, "k m"]:
+    """Choose a subgradient at the point itself."""
+    return kink.attained(choice.u, mu)
+
+
+def in_words(name: str, slopes: Float[Array, " N"]) -> str:
+    """Return a linear function by the entries that it is made of: d_17, d_3 with d_4, a sum of 12 of d."""
+    entries = np.flatnonzero(slopes)
+    return " with ".join(f"{name}_{n}" for n in entries) if len(entries) < 3 else f"a sum of {len(entries)} of {name}"

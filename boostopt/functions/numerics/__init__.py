@@ -1,0 +1,1 @@
+"""Numerical methods that F and G share: roots, capped softmax, sums of sigmoids."""

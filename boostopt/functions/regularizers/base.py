@@ -1,0 +1,340 @@
+"""The interface of a regularizer F: a convex function of the example weights with a conjugate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.immutable_arrays import HasImmutableArrays
+from boostopt.functions.statements import Statement
+
+
+@dataclass(frozen=True)
+class ConjugatePoint:
+    """F* at one point z, with a maximizer and the multipliers of the domain's constraints there.
+
+    Attributes
+    ----------
+    value
+        F*(z) = max_d <z, d> - F(d), or a larger number. It is never smaller, because -value is a lower bound.
+    d
+        A maximizer, shape (N,), in the domain of F.
+    multipliers
+        The multipliers of the constraints of F's domain by their names in the papers, for instance beta and psi.
+    slack
+        By how much rounding may have made `value` too small, where that is computed with it; inf where no finite number
+        is a bound. 0 where `magnitude` bounds the rounding.
+    """
+
+    value: float
+    d: Float[Array, " N"]
+    multipliers: Mapping[str, float | Float[Array, " N"]]
+    slack: float = field(default=0.0, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Stationarity:
+    """The conditions under which d maximizes <z, d> - F(d), as linear equations in the multipliers.
+
+    z = slopes + beta + psi - zeta + normals @ nu, with beta only on the simplex, psi >= 0 where d is at `upper`,
+    zeta >= 0 where d is at `lower`, and nu >= 0.
+
+    Attributes
+    ----------
+    slopes
+        The gradient of the smooth part of F at d, shape (N,).
+    lower, upper
+        The ends of the box, shape (N,).
+    normals
+        The gradients of further constraints or of norms that are active at d, shape (N, k).
+    total
+        The value that <d, z - slopes - beta> must have in addition; None for no such condition.
+    """
+
+    slopes: Float[Array, " N"]
+    lower: Float[Array, " N"]
+    upper: Float[Array, " N"]
+    normals: Float[Array, "N k"]
+    total: float | None = None
+
+
+INSIDE = 1e-9
+"""Share of the box at its ends within which a weight counts as at the end."""
+
+SEGMENTS, HALVINGS = 8, 35
+"""The search for a jump of a slope halves each of so many parts of the box so often, down to 4e-12 of its width."""
+
+JUMP = 1e-6
+"""A slope that rises by more than this on such an interval, relative to its size at the ends of the part, jumps."""
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper, for second-order methods.
+
+    Attributes
+    ----------
+    lower, upper
+        The ends of the box, shape (N,).
+    derivatives, curvatures
+        The functions that return f_n'(d_n) and f_n''(d_n) for d inside the box, shape (N,).
+    on_simplex
+        Whether the weights must sum to 1.
+    """
+
+    lower: Float[Array, " N"]
+    upper: Float[Array, " N"]
+    derivatives: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+    curvatures: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+    on_simplex: bool
+
+    def freedom(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return 1 / f_n''(d_n) for the weights between the ends of the box, and 0 for those at the ends."""
+        inside = (d > self.lower + INSIDE * self.upper) & (d < self.upper * (1.0 - INSIDE))
+        if not inside.any():
+            return np.zeros(len(d))
+        return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
+
+    def jump(self) -> tuple[int, float, float] | None:
+        """Return the example, the weight and the size of a jump of some f_n', None if none was found.
+
+        A slope that is continuous rises by nearly nothing on a tiny interval. So the search halves intervals and keeps
+        the half with the larger rise.
+        """
+        width = self.upper - self.lower
+        for share in range(SEGMENTS):
+            low, high = (self.lower + (0.01 + 0.98 * (share + k) / SEGMENTS) * width for k in (0, 1))
+            at_low, at_high = self.derivatives(low), self.derivatives(high)
+            start = np.abs(at_low) + np.abs(at_high)
+            for _ in range(HALVINGS):
+                middle = 0.5 * (low + high)
+                at_middle = self.derivatives(middle)
+                left = at_middle - at_low > at_high - at_middle
+                low, at_low = np.where(left, low, middle), np.where(left, at_low, at_middle)
+                high, at_high = np.where(left, middle, high), np.where(left, at_middle, at_high)
+            rise = np.where(width > 0, at_high - at_low, 0.0)
+            n = int(np.argmax(rise / (1.0 + start)))
+            if rise[n] > JUMP * (1.0 + start[n]):
+                return n, float(high[n]), float(rise[n])
+        return None
+
+
+class Regularizer(HasImmutableArrays, ABC):
+    """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
+
+    It is independent of the margin matrix and of any solver.
+    """
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    """Need of F that a solver must meet: "linear" always, "exponential" for entropies."""
+
+    on_simplex: ClassVar[bool] = True
+    """Whether the weights sum to 1 by F's domain."""
+
+    signed: ClassVar[bool] = False
+    """Whether weights may be negative."""
+
+    kind: ClassVar[str] = ""
+    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
+    kind of its own, or none."""
+
+    indicator_caps: Float[Array, " N"] | None = None
+    """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
+
+    exact: ClassVar[bool] = True
+    """Whether `conjugate_at` gives F* itself and `cvxpy_conjugate` exists, or only a bound above F* is known."""
+
+    @property
+    @abstractmethod
+    def N(self) -> int:
+        """The number of examples."""
+
+    @property
+    def mass(self) -> float:
+        """A bound on the sum of |d_n| over the domain: 1 on the simplex."""
+        return 1.0
+
+    @property
+    def strong_convexity(self) -> float:
+        """A modulus of strong convexity in the 1-norm: 1 / eta for an entropy on the simplex, 0 if none is known.
+
+        If it is positive, d(w), the maximizer of F* at the margins of w, is unique, and the gain of a step of the
+        weights can be bounded in advance.
+        """
+        return 0.0
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        """F0, which is F without the term that only smooths it: boosting maximizes -F0*(-Uw).
+
+        F0 has the domain of F. Only a weight that this term fixes may be free in F0. F0 is F itself, this same object,
+        if F has no such term.
+        """
+        return self
+
+    @property
+    def is_indicator(self) -> bool:
+        """Whether F is 0 on its domain and the domain is a set of distributions.
+
+        Then -F*(-Uw) is a soft margin: the smallest mean of the margins over these distributions, for a cap the mean of
+        the nu smallest margins. For any other F it is a value that holds terms of F.
+        """
+        # The largest value is at most 0, and the smallest one, at the minimizer, is 0.
+        return self.on_simplex and not self.signed and self.value_bound == 0.0 and self.value(self.project(None)) == 0.0
+
+    @property
+    @abstractmethod
+    def value_bound(self) -> float:
+        """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator.
+
+        inf where there is none, as for -ln d; nan where none is known.
+        """
+
+    @property
+    def price(self) -> float:
+        """A bound on the loss of soft margin by the term that makes F strongly convex: its range on the domain.
+
+        Such a term is never negative. If F has no other term, its smallest value is that of F. The price of an F
+        without such a term is 0.
+        """
+        if self.unsmoothed is self:
+            return 0.0
+        rest = self.unsmoothed.value_bound
+        least = 0.0 if rest > 0.0 else self.value(self.project(None))
+        return self.value_bound - rest - least
+
+    def affordable(self, epsilon: float) -> bool:
+        """Whether the price is at most epsilon / 2, so that a gap of epsilon / 2 gives epsilon of soft margin."""
+        return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
+
+    @property
+    @abstractmethod
+    def magnitude(self) -> float:
+        """The largest absolute size of the terms in the sums of F and F*, without the margins.
+
+        It scales rounding, unless F has its own `value_slack` and `conjugate_slack`.
+        """
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        """Return what must be added to F(d), so that it is not below F at some feasible point next to d.
+
+        Parameters
+        ----------
+        d
+            Weights in the domain, up to rounding.
+        unit
+            Machine epsilon times the longest chain of additions.
+
+        Returns
+        -------
+        unit times `magnitude` by default. A regularizer that follows its rounding returns a bound at this d, inf where
+        it knows none.
+        """
+        return unit * float(self.magnitude)
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        """Return what must be added to F* at a point, so that it is not below the exact F* at the same z."""
+        return unit * float(self.magnitude)
+
+    @property
+    @abstractmethod
+    def weight_scale(self) -> Float[Array, " N"]:
+        """The natural size of each weight, positive if the weight may be positive. Solvers may get d / weight_scale."""
+
+    @property
+    def objective_scale(self) -> float:
+        """The natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may get F + G times this."""
+        return 1.0
+
+    @abstractmethod
+    def value(self, d: Float[Array, " N"]) -> float:
+        """Return F(d) for d in the domain (up to rounding)."""
+
+    @abstractmethod
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        """Return F*(z) with a maximizer and multipliers.
+
+        Functions without a closed form can use `near`, a point of the domain that may be close to a maximizer.
+        """
+
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        """Return a number that F*(z) does not exceed, given `at = conjugate_at(z)`; by default the value of `at`."""
+        return at.value
+
+    @abstractmethod
+    def support(self, z: Float[Array, " N"]) -> float:
+        """Return the maximum of <d, z> over the domain of F, or a larger number, for proofs of infeasibility."""
+
+    @abstractmethod
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return how far all weights may move at once, up and down, within the domain.
+
+        On the simplex the moves must sum to 0. Return zeros if this is not known.
+        """
+
+    @abstractmethod
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
+
+    @abstractmethod
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        """Return the violation of each constraint of the domain by a raw d; inf if d is not finite."""
+
+    @abstractmethod
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
+
+    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+        """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
+
+        The default uses convexity: d' lies at most the largest share of the way from d to a point of the domain.
+        """
+        rise = float(share.max()) * max(self.value_bound - self.value(d), 0.0)
+        return rise if np.isfinite(rise) else np.inf
+
+    @abstractmethod
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        """Return the conditions at d, with slopes at weights of at least `floor` times the upper end of the box.
+
+        At smaller weights, the slope of an entropy is the noise of a solver.
+        """
+
+    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+        """Return the names of the weights, or of sums of weights, at which F has a kink at d; none by default."""
+        return ()
+
+    @property
+    def latex(self) -> str | None:
+        """The term of each example as LaTeX; None if F is not made by a formula."""
+        return None
+
+    def pointwise(self) -> Pointwise | None:
+        """Return F as a sum of functions of one weight each; None if F is not such a sum."""
+        return None
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        """Return F in the form of a certificate file; None if a file cannot state it.
+
+        Parameters
+        ----------
+        c
+            The multiplicities in the file, shape (N,).
+        d0
+            The reference distribution in the file, shape (N,).
+        nus
+            Candidates for nu. If c / nu gives the caps for one of them, the file states the caps by this nu.
+        """
+        return None
+
+    @abstractmethod
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        """Return F(d) as (CVXPY expression, constraints of the domain) for an affine expression d of size N."""
+
+    @abstractmethod
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        """Return F*(z) as (CVXPY expression, constraints) for an affine expression z of size N."""

@@ -1,0 +1,206 @@
+"""The capped simplex C_nu = {d : sum d = 1, 0 <= d_n <= c_n / nu}, with its projections and quantiles.
+
+c_n is the multiplicity of example n. nu is the least number of examples, counted with multiplicity, that share the
+weight. The computations use logarithms, so that nothing overflows or loses its small entries [Warmuth, Glocer, Raetsch
+2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected; Shalev-Shwartz and Singer 2008, figure 2].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import non_negative_weights
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt._utils.validation import choice, instance, number, positive
+from boostopt.errors import ProblemError
+from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
+
+SUM_ROUNDING = 2e-15
+"""By how much a pairwise sum of weights may miss 1 and still be called 1: far below the slack of any certificate."""
+
+
+@dataclass(frozen=True)
+class CappedSimplex(ImmutableArrays):
+    """The set C_nu for given multiplicities.
+
+    Parameters
+    ----------
+    c
+        The multiplicities, shape (N,), non-negative; an example with c_n = 0 has the cap and the weight 0.
+    nu
+        A positive real number, at most the sum of c. If it exceeds the sum by rounding, the sum is used.
+
+    Raises
+    ------
+    ProblemError
+        The set is empty: the multiplicities sum to less than nu.
+    """
+
+    c: Float[Array, " N"]
+    nu: float
+    _last: list[tuple[Float[Array, " N"], float]] = field(
+        default_factory=list[Any], init=False, repr=False, compare=False
+    )
+    """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
+
+    def __post_init__(self) -> None:
+        c = non_negative_weights("c", self.c)
+        object.__setattr__(self, "c", c)
+        expected, advice = "a positive number", "Pass the least number of examples that share the weight."
+        object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
+        total = float(c.sum())
+        if total < self.nu * (1 - FULL_SUPPORT):
+            raise ProblemError(
+                f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
+                f"{total:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
+            )
+        # A nu above the sum by rounding means the sum: caps that add up to less than 1 would leave no point.
+        object.__setattr__(self, "nu", min(self.nu, total))
+        super().__post_init__()
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        """The caps c_n / nu."""
+        return self.c / self.nu
+
+    @property
+    def single(self) -> bool:
+        """Whether the set is a single point, where every weight is at its cap."""
+        return float(self.c.sum()) <= self.nu * (1 + FULL_SUPPORT)
+
+    def quantile(self, m: Float[Array, " N"]) -> float:
+        """Return rho = m_(ceil nu), the smallest value for which the examples with m_n <= rho count at least nu."""
+        if not self._last or not np.array_equal(self._last[0][0], m):
+            self._last[:] = [(m.copy(), self._quantile(m))]
+        return self._last[0][1]
+
+    def _quantile(self, m: Float[Array, " N"]) -> float:
+        live = self.c > 0
+        values, counts = m[live], self.c[live]
+        if np.all(counts == counts[0]):
+            k = min(max(int(np.ceil(self.nu / counts[0] * (1 - FULL_SUPPORT))), 1), len(values))
+            return float(np.partition(values, k - 1)[k - 1])
+        order = np.argsort(values)
+        reached = np.cumsum(counts[order]) >= self.nu * (1 - FULL_SUPPORT)
+        return float(values[order[np.argmax(reached) if reached.any() else -1]])
+
+    def fill(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
+        """Return weights at their cap where m < rho; where m = rho, they share the rest in proportion to the caps."""
+        u = self.upper
+        d = np.where(m < rho, u, 0.0)
+        tied = (m == rho) & (u > 0)
+        rest = max(1.0 - d.sum(), 0.0)
+        d[tied] = u[tied] * (rest / u[tied].sum())
+        return self.normalized(d)
+
+    def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return d with the rounding error of its sum corrected, never above the caps."""
+        return normalized(d, np.zeros(len(d)), self.upper)
+
+    def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the point of the set nearest to q in relative entropy, for any numbers q.
+
+        Negative and non-finite entries count as 0. If the positive entries are too few to carry the whole weight, they
+        are set to their caps, and the others share the rest in proportion to `reference` (positive wherever the cap
+        is positive).
+        """
+        if self.single:
+            return self.normalized(self.upper)
+        q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
+        positive = q > 0
+        carried = float(self.c[positive].sum()) if positive.any() else 0.0
+        if carried >= self.nu * (1 + FULL_SUPPORT):
+            return self.normalized(capped_softmax(logarithm(q), self.c, self.nu).d)
+        rest = max(1.0 - carried / self.nu, 0.0)
+        d = np.where(positive, self.upper, 0.0)
+        others = (self.c > 0) & ~positive
+        if others.any() and rest > 0.0:
+            a = np.where(others, logarithm(reference), -np.inf)
+            d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
+        return self.normalized(d)
+
+
+def normalized(d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return d scaled to sum 1 and clipped to the box, what is then missing handed out where there is room.
+
+    For d that are feasible but for rounding. Without the last step the sum may be short by the tolerance with which
+    nu is compared, and a bound computed from such a d would be no bound. In proportion to d first, so that small
+    weights stay small.
+    """
+    d = np.clip(d / d.sum(), lower, upper)
+    for in_proportion in (True, True, False, False):
+        missing = 1.0 - float(d.sum())
+        if abs(missing) <= SUM_ROUNDING:
+            break
+        room = upper - d if missing > 0 else lower - d
+        shares = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
+        total = float(shares.sum())
+        if total > 0:
+            d = np.clip(d + shares * (missing / total), lower, upper)
+    return d
+
+
+def project_capped_simplex(
+    q: npt.ArrayLike,
+    nu: float,
+    c: npt.ArrayLike | None = None,
+    method: str = "auto",
+) -> Float[Array, " N"]:
+    """Return the entropic projection of q onto the capped simplex: d = min(c / nu, theta q) with sum 1.
+
+    Parameters
+    ----------
+    q
+        Non-negative finite weights, shape (N,). The answer does not depend on their scale.
+    nu
+        The least number of examples that share the weight, a real number in [1, sum of c].
+    c
+        Positive multiplicities, shape (N,); 1 by default.
+    method
+        "select" runs in O(N), "sort" in O(N log N); "auto" chooses the faster method.
+
+    Returns
+    -------
+    The weights d, shape (N,), that minimize sum d ln(d / q) subject to 0 <= d_n <= c_n / nu and sum d = 1.
+
+    Raises
+    ------
+    ProblemError
+        q or c has a wrong shape or sign; or the multiplicities of the positive entries of q sum to less than nu, so
+        that no point of the set has a finite relative entropy to q.
+    OptionError
+        The method is unknown.
+
+    References
+    ----------
+    Glocer 2009, algorithm 4.2 (printed with nu where the cap 1 / nu belongs); Shalev-Shwartz and Singer 2008,
+    figure 2 (where nu stands for the cap itself).
+    """
+    method = choice("method", method, ("auto", "select", "sort"))
+    q = non_negative_weights("q", q)
+    c = np.ones(len(q)) if c is None else non_negative_weights("c", c)
+    if len(q) == 0 or c.shape != q.shape:
+        raise ProblemError(
+            f"q and c must have the same shape (N,) with N >= 1; got {q.shape} and {c.shape}. Pass one entry of each "
+            "for every example."
+        )
+    if (c == 0).any():
+        raise ProblemError(
+            f"the multiplicities c must be finite and positive; got 0 at {int(np.argmin(c))}. Leave out this example."
+        )
+    expected = f"lie in [1, sum of c] = [1, {c.sum():.6g}]"
+    advice = "Pass the least number of examples that share the weight."
+    most = float(c.sum()) * (1 + FULL_SUPPORT)
+    nu = number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
+    simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
+    return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
+
+
+def read_domain(name: str, value: object) -> CappedSimplex:
+    """Return a capped simplex; ProblemError for anything else."""
+    return instance(name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError)

@@ -1,0 +1,60 @@
+"""Regularizers made of another one, the base: what they take over from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import instance
+from boostopt.errors import ProblemError
+from boostopt.functions.regularizers.base import Regularizer
+
+
+@dataclass(frozen=True)
+class Composite(Regularizer):
+    """The base with something added, on a part of its domain at most.
+
+    Parameters
+    ----------
+    base
+        The regularizer.
+    """
+
+    base: Regularizer
+
+    def __post_init__(self) -> None:
+        instance("base", self.base, Regularizer, "a regularizer", "Make one, such as Cap(domain).", ProblemError)
+
+    @property
+    def N(self) -> int:
+        return self.base.N
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.base.strong_convexity
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        base = self.base.unsmoothed
+        return self if base is self.base else replace(self, base=base)
+
+    @property
+    def mass(self) -> float:
+        return self.base.mass
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.base.weight_scale
+
+    @property
+    def objective_scale(self) -> float:
+        return self.base.objective_scale
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return self.base.support(z)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        return self.base.residuals(d)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.base.room(d)

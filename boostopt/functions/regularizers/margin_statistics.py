@@ -1,0 +1,250 @@
+"""Regularizers whose conjugates are simple functions of all margins: their variance and their shortfall.
+
+    margin variance    F*(-m) = -mean(m) + (D/2) var(m),    F(d) = (s/2) sum_n (d_n - a_n)^2 / c_n,  sum d = 1
+    shortfall          F*(-m) = -sum_n c_n (C m_n + min(0, m_n - theta)),
+                       F(d) = -theta sum_n (d_n - C c_n)  on  C c_n <= d_n <= (1 + C) c_n
+
+with a = c / sum c and s = (sum c - 1) / D. The mean and the variance are those of the copies: mean(m) = sum a_n m_n,
+var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1).
+
+The weights of the variance may be negative, because a margin far above the mean is too large. The margins of a convex
+combination of hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and
+this is the box of F.
+
+Sources: Shen and Li 2010b for the variance; Akkerman, Ferry, Artigues, Hebrard, Vidal 2025 for the shortfall.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import positive_weights
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
+from boostopt.errors import ProblemError
+from boostopt.functions.regularizers.capped_simplex import normalized
+from boostopt.functions.regularizers.separable import Separable
+from boostopt.functions.statements import Statement
+
+FARTHEST_FROM_MEAN = 2.0
+"""Farthest that a margin in [-1, 1] can be from the mean."""
+
+
+@dataclass(frozen=True)
+class MarginVariance(Separable):
+    """Half of s times the sum of (d_n - a_n)^2 / c_n with sum d = 1; the weights may have any sign.
+
+    Parameters
+    ----------
+    c
+        The multiplicities, shape (N,), positive, with a sum above 1.
+    D
+        The price of half of the variance of the margins, positive.
+
+    Raises
+    ------
+    ProblemError
+        The sum of c is not above 1; the variance is divided by sum c - 1.
+    """
+
+    c: Float[Array, " N"]
+    D: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    kind: ClassVar[str] = "margin variance"
+    signed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, D=positive_parameter)
+        if not self.freedom > 0.0:
+            raise ProblemError(
+                f"for a variance of the margins, the multiplicities must sum to more than 1; got {self.total:.6g}. "
+                "Pass at least two examples."
+            )
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "D": self.D}) if np.array_equal(self.c, c) else None
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the multiplicities."""
+        return float(self.c.sum())
+
+    @cached_property
+    def freedom(self) -> float:
+        """The sum of the multiplicities minus 1, rounded once: the divisor of the variance."""
+        return math.fsum([*self.c.tolist(), -1.0])
+
+    @cached_property
+    def share(self) -> Float[Array, " N"]:
+        """The equal shares a, shape (N,), at which F has its minimum 0."""
+        return self.c / self.total
+
+    @cached_property
+    def yields(self) -> Float[Array, " N"]:
+        """The change of each weight with its margin, c / s, shape (N,)."""
+        return self.c * (self.D / self.freedom)
+
+    @cached_property
+    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.share - FARTHEST_FROM_MEAN * self.yields
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.share + FARTHEST_FROM_MEAN * self.yields
+
+    @cached_property
+    def mass(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+
+    @property
+    def strong_convexity(self) -> float:
+        """The modulus s / sum c, because (sum x)^2 <= (sum c) (sum x^2 / c)."""
+        return self.freedom / (self.total * self.D)
+
+    @property
+    def value_bound(self) -> float:
+        return 0.5 * FARTHEST_FROM_MEAN**2 * float(self.yields.sum())
+
+    @property
+    def magnitude(self) -> float:
+        return max(1.0, self.value_bound)
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.share
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 0.5 * (d - self.share) * ((d - self.share) / self.yields)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return (d - self.share) / self.yields
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 1.0 / self.yields
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.share + self.yields * np.clip(y, -FARTHEST_FROM_MEAN, FARTHEST_FROM_MEAN)
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        x = np.minimum(np.abs(y), FARTHEST_FROM_MEAN)
+        return self.share * y + self.yields * x * (np.abs(y) - 0.5 * x)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        x = self.maximizers(y)
+        psi, zeta = self._box_multipliers(y)
+        square = 0.5 * (d - x) * ((d - x) / self.yields)
+        return square + psi * (self.upper - d) + zeta * (d - self.lower)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # The mean, where no weight is at an end of the box; else by bisection.
+        beta = float(self.share @ z)
+        if float(np.abs(z - beta).max()) <= FARTHEST_FROM_MEAN:
+            return beta, self.maximizers(z - beta)
+        return super().normalizer(z)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        if d is None:
+            return self.share.copy()
+        near = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
+        # The nearest by the norm of F itself: the maximizer at the slopes of what is wanted.
+        return normalized(self.normalizer(self.derivatives(near))[1], self.lower, self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        squares = cp.sum(cp.multiply(0.5 / self.yields, cp.square(d - self.share)))
+        return squares, [cp.sum(d) == 1, d >= self.lower, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        beta = cp.Variable(name="beta")
+        # Half of the Huber function with its bend at 2: the square within the box, a line beyond it.
+        return self.share @ z + 0.5 * (self.yields @ cp.huber(z - beta, int(FARTHEST_FROM_MEAN))), []
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        return np.maximum(y - FARTHEST_FROM_MEAN, 0.0), np.maximum(-y - FARTHEST_FROM_MEAN, 0.0)
+
+
+@dataclass(frozen=True)
+class Shortfall(Separable):
+    """The function -theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
+
+    Parameters
+    ----------
+    c
+        The multiplicities, shape (N,), positive.
+    C
+        The price of the sum of the margins, positive.
+    theta
+        The margin below which an example falls short.
+    """
+
+    c: Float[Array, " N"]
+    C: float
+    theta: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "shortfall"
+    on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, C=positive_parameter, theta=real_parameter)
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        numbers = {"kind": self.kind, "C": self.C, "theta": self.theta}
+        return Statement(numbers) if np.array_equal(self.c, c) else None
+
+    @cached_property
+    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.C * self.c
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.lower + self.c
+
+    @property
+    def value_bound(self) -> float:
+        return max(-self.theta, 0.0) * float((self.upper - self.lower).sum())
+
+    @property
+    def magnitude(self) -> float:
+        return abs(self.theta) * self.mass
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.upper
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -self.theta * (d - self.lower)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.full(self.N, -self.theta)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.where(y > -self.theta, self.upper, self.lower)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        if d is None:
+            return self.maximizers(np.zeros(self.N))
+        return np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return -self.theta * cp.sum(d - self.lower), [d >= self.lower, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.lower @ z + (self.upper - self.lower) @ cp.pos(z + self.theta), []

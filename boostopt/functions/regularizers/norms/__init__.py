@@ -1,0 +1,1 @@
+"""F as the indicator of a norm ball, or as a norm."""

@@ -1,0 +1,196 @@
+"""A function of a norm added to the simplex or to the relative entropy on it, and the conjugate of the sum.
+
+With multiplicities the norm is that of the copies, ||d||_p^p = sum_n c_n (d_n / c_n)^p, and its dual is
+||s||_q^q = sum_n c_n |s_n|^q with 1/p + 1/q = 1. The function is a base B (the simplex, or the relative entropy on it)
+plus h(||d||_p), and so is its conjugate an infimal convolution:
+
+    F*(z) = min over s of B*(z - s) + H(s),    H the conjugate of h(||d||_p),
+
+so that ANY s gives a number that is not below F*(z). With the entropy the best s is the power mu c^(1-p) d^(p-1) of the
+answer, and everything is Wright's omega function [Shalev-Shwartz and Singer 2008, theorem 7; for absolute norms].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import positive_weights
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import instance, number, positive_parameter, read_fields
+from boostopt.errors import ProblemError
+from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
+from boostopt.functions.numerics.root_finding import bracket, root
+from boostopt.functions.regularizers.base import ConjugatePoint
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.delegating import Composite
+from boostopt.functions.regularizers.norms.entropy_norm_path import Curve
+from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.statements import Statement, stated
+
+NORM_ROUNDING = 4.4e-16
+"""Relative rounding error of a norm for each step of its pairwise sum, and for each unit of a logarithm in a power."""
+
+
+@dataclass(frozen=True)
+class Normed(Composite):
+    """A base plus h(||d||_p): what a ball and a penalty have in common.
+
+    Parameters
+    ----------
+    base
+        The indicator of the simplex (`simplex`) or the relative entropy on it, without caps.
+    c
+        Multiplicities, shape (N,), positive.
+    p
+        Exponent, 1 < p < inf; the penalty also takes inf.
+    r
+        Radius, or strength of the penalty, positive.
+    """
+
+    base: Cap | RelativeEntropy
+    c: Float[Array, " N"]
+    p: float
+    r: float
+
+    def __post_init__(self) -> None:
+        kinds, advice = (Cap, RelativeEntropy), "Pass simplex(c)."
+        instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
+        read_fields(self, c=lambda name, c: positive_weights(name, c, self.N), p=self._exponent, r=positive_parameter)
+        if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - FULL_SUPPORT:
+            raise ProblemError(f"base must have no caps below 1; got {self.base.upper.min():.6g}. {advice}")
+
+    @staticmethod
+    def _exponent(name: str, value: object) -> float:
+        """Return the exponent of a norm."""
+        return number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        base = stated(self.base, c, d0, nus)
+        if base is None or not np.array_equal(self.c, c):
+            return None
+        return Statement({"kind": self.kind, "p": self.p, "r": self.r, "base": base.numbers}, base.arrays)
+
+    @property
+    def q(self) -> float:
+        """The dual exponent."""
+        return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
+
+    @cached_property
+    def center(self) -> Float[Array, " N"]:
+        """The point of smallest norm: proportional to c where there may be weight."""
+        live = np.where(self.base.domain.c > 0, self.c, 0.0)
+        return live / live.sum()
+
+    @cached_property
+    def largest_log(self) -> float:
+        """The largest logarithm, in absolute value, of a sum of multiplicities: what is raised to a power 1/p."""
+        return max(abs(float(np.log(self.c.min()))), abs(float(np.log(self.c.sum()))))
+
+    def power_rounding(self, exponent: float) -> float:
+        """Bound what a norm loses, relative to its size, because its exponent is rounded: much where c is far from 1.
+
+        A sum S to the power 1/p changes by ln(S) / p times a relative change of p.
+        """
+        return NORM_ROUNDING * self.largest_log / exponent
+
+    @property
+    def magnitude(self) -> float:
+        return self.base.magnitude + 2.0
+
+    def norm(self, d: Float[Array, " N"]) -> float:
+        """Return ||d||_p of the copies."""
+        return _norm(d / self.c, self.c, self.p)
+
+    def dual_norm(self, s: Float[Array, " N"]) -> float:
+        """Return ||s||_q of the copies."""
+        return _norm(s, self.c, self.q)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        d, s = self._answer(z)
+        at = self.base.conjugate_at(z - s)
+        return ConjugatePoint(at.value + self.dual_value(s), self.project(d), {**at.multipliers, "s": s})
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        s = np.asarray(at.multipliers["s"])
+        return self.base.gaps(d, z - s, at) + self.norm_gaps(d, s)
+
+    def normal(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the gradient of the norm, p finite."""
+        norm = self.norm(d)
+        return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
+
+    @abstractmethod
+    def dual_value(self, s: Float[Array, " N"]) -> float:
+        """Return H(s)."""
+
+    @abstractmethod
+    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the non-negative terms of h(||d||) + H(s) - <s, d>."""
+
+    def cvxpy_norm(self, d: Any) -> Any:
+        """Return ||d||_p of the copies for an affine expression."""
+        return _cvxpy_norm(d, self._vertices, self.p)
+
+    def cvxpy_dual_norm(self, s: Any) -> Any:
+        """Return ||s||_q of the copies for an affine expression."""
+        return _cvxpy_norm(s, self.c ** (1.0 / self.q), self.q)
+
+    @property
+    def _vertices(self) -> Float[Array, " N"]:
+        """Norms of the vertices of the simplex."""
+        return self.c ** (1.0 / self.p - 1.0)
+
+    @abstractmethod
+    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
+
+    @abstractmethod
+    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) at z where the base is the simplex over all examples."""
+
+    def _of_live(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) at z where the base is the simplex, over the examples that may have weight."""
+        live = self.base.domain.c > 0
+        if live.all():
+            return self._of_simplex(z)
+        over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
+        d, s = np.zeros(self.N), np.zeros(self.N)
+        d[live], s[live] = replace(self, base=Cap(over), c=self.c[live])._of_simplex(z[live])
+        return d, s
+
+    def _young(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
+        return self.c * np.maximum(alpha**self.p / self.p + beta**self.q / self.q - alpha * beta, 0.0)
+
+    def _on_curve(
+        self, curve: Curve, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) where `wanted(d, s)`, increasing with the level, is 0."""
+        low, high = bracket(lambda level: wanted(*curve.at(level)), 0.0)
+        return curve.at(root(lambda level: wanted(*curve.at(level)), low, high))
+
+
+def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
+    """Return (sum c |x|^p)^(1/p), scaled so that nothing overflows."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(p):
+        return largest
+    return largest * float((c * (np.abs(x) / largest) ** p).sum()) ** (1.0 / p)
+
+
+def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
+    """Return the p-norm of weights * x."""
+    weighted = cp.multiply(weights, x)
+    return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

@@ -1,0 +1,253 @@
+"""Power divergences from equal shares: F(d) = (1/eta) sum_n a_n phi(d_n / a_n) + I[d in C_nu], a = c / sum c.
+
+    phi(r) = (r^q - 1 - q (r - 1)) / (q (q - 1)),   phi'(r) = (r^(q-1) - 1) / (q - 1),   phi''(r) = r^(q-2)
+
+is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1, so q changes nothing near equal weights. Many
+common divergences belong to this family:
+
+    q = 2      half of Pearson's chi-square, (mu/2) sum d^2 / c up to a constant
+    q = 3/2    a Tsallis entropy, as every q > 0 is: weights end in exact zeros for q > 1
+    q = 1      the relative entropy, r ln r - r + 1
+    q = 1/2    twice the sum of (sqrt d - sqrt a)^2, Hellinger's distance
+    q = 0      Burg's entropy, a logarithmic barrier, r - 1 - ln r
+    q = -1     half of Neyman's chi-square, sum (d - a)^2 / d
+
+For q <= 0 the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)). Its
+logarithm is log1p((q - 1) y) / (q - 1), which has no cancellation near q = 1.
+
+References: Cressie and Read 1984, for the divergences; the caps are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
+from boostopt.errors import ProblemError
+from boostopt.functions.numerics.capped_softmax import logarithm
+from boostopt.functions.numerics.root_finding import root
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.separable import Separable
+from boostopt.functions.statements import Statement, with_caps
+
+SMALL = 1e-290
+"""Quotient below which digits may be lost to underflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class PowerDivergence(Separable):
+    """The power divergence of order q from equal shares, divided by eta, on the capped simplex.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex, with all c_n positive.
+    q
+        The order, any real number. For q = 1, the relative entropy, use `RelativeEntropy`: it is faster, and exact at
+        extreme values.
+    eta
+        The inverse strength, positive; a larger eta regularizes less.
+
+    Raises
+    ------
+    ProblemError
+        The domain is not a capped simplex with positive c, or q is not finite, or eta is not positive.
+    """
+
+    domain: CappedSimplex
+    q: float
+    eta: float
+
+    kind: ClassVar[str] = "power divergence"
+
+    def __post_init__(self) -> None:
+        read_fields(self, domain=read_domain, q=real_parameter, eta=positive_parameter)
+        if not (self.domain.c > 0).all():
+            raise ProblemError(
+                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples that do not count."
+            )
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        # The checker has a formula for the square alone, from the shares of the file's own multiplicities.
+        if self.q != 2.0 or not np.array_equal(self.domain.c, c):
+            return None
+        return with_caps({"kind": self.kind, "q": self.q, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus))
+
+    @property
+    def unsmoothed(self) -> Cap:
+        return Cap(self.domain)
+
+    @cached_property
+    def share(self) -> Float[Array, " N"]:
+        """The equal shares a = c / sum c, at which F has its minimum 0."""
+        return self.domain.c / self.domain.c.sum()
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.domain.upper
+
+    @property
+    def strong_convexity(self) -> float:
+        """The minimum of 1 / (eta sum_n a_n r_n^(2-q)), by Cauchy and Schwarz; the mean of r is 1.
+
+        The sum is concave in r and at most 1 for 1 <= q <= 2, below its chord for q < 1, and unbounded for q > 2.
+        """
+        if self.q > 2.0:
+            return 0.0
+        return (1.0 if self.q >= 1.0 else self._largest ** (self.q - 1.0)) / self.eta
+
+    @property
+    def value_bound(self) -> float:
+        """The chord of phi from weight 0 to the cap, at the mean 1 of r; nan for q <= 0."""
+        if self.domain.single:
+            return 0.0
+        if self.q <= 0.0:
+            return float("nan")
+        at_cap = 1.0 / self._largest
+        return float((1.0 - at_cap) * self._phi(-np.inf) + at_cap * self._phi(self._log_largest)) / self.eta
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A size M such that F(d) and F*(z) are off by at most 11 epsilon M, and by what their sums of N terms lose.
+
+        In units of the roundoff u = epsilon / 2, and times eta. The logarithm l of a quotient r = d / a is off by
+        1 + 2 |l|, a function of one variable by 2 of its own size, and phi is made of two terms, which are each
+        rounded up to five times.
+
+        - r >= 1: the terms, times a, are at most d s with s = max(phi'(r), l), and all their errors at most
+          d s (40 + 6 l). No weight exceeds 1 or its cap: with R the smaller one over a, the errors sum to at most
+          44 times the largest <d, s(R) (1 + l(R) / 4)> over the domain.
+        - r < 1, q > 0: the terms are bounded, by 1 / q. Their errors sum to at most 44 + 22 / q. If q < 0.1, the
+          logarithm of a quotient below 1e-290 counts too, which is a difference of two numbers below 750.
+        - r < 1, q <= 0: phi is unbounded, and is off by (11 + 4 x) phi + 30 (1 + x), x = |q| |l|. Where G is a largest
+          edge, an F(d) above 4 proves nothing whatever its rounding, and 4 bounds x.
+        """
+        top = np.minimum(self._largest, 1.0 / self.share)
+        log_top = np.log(top)
+        steep = np.maximum(self._slope(log_top), log_top)
+        above = 2.0 * self.support(steep * (1.0 + 0.25 * log_top))
+        if self.q > 0.0:
+            return (above + 2.0 + 1.0 / self.q + (64.0 if self.q < 0.1 else 0.0)) / self.eta
+        x = math.log1p(4.0 * abs(self.q) * (1.0 + abs(self.q)) * self.eta / float(self.share.min()))
+        return above / self.eta + (2.0 + x) * (1.0 + 1.5 / self.eta)
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.share
+
+    @property
+    def objective_scale(self) -> float:
+        return self.eta
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.share * self._phi(self._log_ratio(d)) / self.eta
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._slope(self._log_ratio(d)) / self.eta
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp((self.q - 2.0) * self._log_ratio(d)) / (self.share * self.eta)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        k, x = self.q - 1.0, self.eta * y
+        # Where 1 + k x is not positive the logarithm is -inf: the weight is 0 for q > 1, and at the cap for q < 1.
+        with np.errstate(divide="ignore"):
+            log_ratio = x if k == 0.0 else np.log1p(np.maximum(k * x, -1.0)) / k
+        return self.share * np.exp(np.minimum(log_ratio, self._log_largest))
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # All y have one sign at either end, and so have all r - 1.
+        beta = self._balance(z)
+        # Of a large beta the last digit may move weights: once more from the z next to it, where beta is small.
+        nearest = float(z[np.abs(z - beta).argmin()])
+        rest = self._balance(z - nearest)
+        return nearest + rest, self.maximizers(z - nearest - rest)
+
+    def _balance(self, z: Float[Array, " N"]) -> float:
+        """Return the beta at which the maximizers of (z_n - beta) d_n - f_n(d_n) sum to 1."""
+        return root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.domain.repair(self.share if d is None else d, self.share)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        q, a = self.q, self.share
+        ratio = cp.multiply(1.0 / a, d)
+        if q == 1.0:
+            total = cp.sum(cp.rel_entr(d, a))
+        elif q == 0.0:
+            total = -(a @ cp.log(ratio))
+        else:
+            total = (a @ self._power(ratio, q) - 1.0) / (q * (q - 1.0))
+        return total / self.eta, Cap(self.domain).cvxpy_value(d)[1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        q, a = self.q, self.share
+        beta, psi = cp.Variable(name="beta"), cp.Variable(self.N, nonneg=True, name="psi")
+        y, constraints = self.eta * (z - beta - psi), list[Any]()
+        if q == 1.0:
+            total = a @ cp.exp(y) - 1.0
+        elif q == 0.0:
+            total = -(a @ cp.log(1.0 - y))
+        else:
+            # For q > 1 the inner number may be negative: its power counts as 0.
+            root = cp.Variable(self.N, nonneg=q > 1.0)
+            total = (a @ self._power(root, q / (q - 1.0)) - 1.0) / q
+            inner = 1.0 + (q - 1.0) * y
+            constraints = [root >= inner] if q > 1.0 else [root <= inner]
+        return beta + self.upper @ psi + total / self.eta, constraints
+
+    @staticmethod
+    def _power(x: Any, exponent: float) -> Any:
+        """Return x^exponent, exactly: CVXPY would take a rational number near the exponent."""
+        return cp.square(x) if exponent == 2.0 else cp.power(x, exponent, approx=False)
+
+    @cached_property
+    def _largest(self) -> float:
+        """The cap over the share, the same for all examples."""
+        return float(self.domain.c.sum()) / self.domain.nu
+
+    @cached_property
+    def _log_largest(self) -> float:
+        return math.log(self._largest)
+
+    def _log_ratio(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return ln(d / a), -inf at weight 0: of the quotient, which is rounded once, where it has all its digits."""
+        ratio = d / self.share
+        return np.where(ratio > SMALL, logarithm(ratio), logarithm(d) - np.log(self.share))
+
+    def _phi(self, log_ratio: Any) -> Any:
+        """Return phi(r) from ln r, -inf at weight 0."""
+        q, r = self.q, np.exp(log_ratio)
+        if q == 0.0:
+            return r - 1.0 - log_ratio
+        if q == 1.0:
+            return xlogy(r, r) - r + 1.0
+        # Divided before it is subtracted: a difference of numbers that are near each other would be divided by less.
+        if q < 0.5:
+            return (np.expm1(q * log_ratio) / q - np.expm1(log_ratio)) / (q - 1.0)
+        s = q - 1.0
+        # r (r^s - 1), without 0 times infinity at weight 0.
+        power = r * np.expm1(s * log_ratio) if s > 0.0 else -np.exp(q * log_ratio) * np.expm1(-s * log_ratio)
+        return (power / s - np.expm1(log_ratio)) / q
+
+    def _slope(self, log_ratio: Any) -> Any:
+        """Return phi'(r) from ln r."""
+        return log_ratio if self.q == 1.0 else np.expm1((self.q - 1.0) * log_ratio) / (self.q - 1.0)

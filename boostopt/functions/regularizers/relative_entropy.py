@@ -1,0 +1,198 @@
+"""The relative entropy on the capped simplex: F(d) = (1/eta) sum d ln(d / d0) + I[d in C_nu], as in ERLPBoost.
+
+The maximizer at z is the capped softmax d_n = min(c_n / nu, d0_n exp(eta (z_n - beta))), where the number beta makes
+the sum 1. It is the entropic projection of d0 exp(eta z) onto C_nu [Glocer 2009, (3.6), (3.11)]. The beta here is the
+multiplier of sum d = 1 in the unnormalised form, that of (3.16) plus 1/eta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from scipy.special import rel_entr
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import non_negative_weights
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt.errors import ProblemError
+from boostopt.functions.numerics.capped_softmax import capped_softmax, logarithm
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.reference_entropy import Entropy
+from boostopt.functions.statements import Statement, with_caps
+
+E = TypeVar("E", bound="RelativeEntropy")
+
+
+@dataclass(frozen=True)
+class RelativeEntropy(Entropy):
+    """The relative entropy to d0, divided by eta, on the capped simplex.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex. An example with d0_n = 0 must have c_n = 0, because its weight can only be 0.
+    eta
+        The inverse strength, positive; a larger eta regularizes less.
+    d0
+        The reference distribution, shape (N,), non-negative, sum 1. It need not lie in the domain.
+
+    Raises
+    ------
+    ProblemError
+        The domain is not a capped simplex, eta is not positive, or d0 does not fit the domain.
+    """
+
+    domain: CappedSimplex
+    eta: float
+    d0: Float[Array, " N"]
+
+    kind: ClassVar[str] = "relative entropy"
+
+    def __post_init__(self) -> None:
+        read_fields(self, domain=read_domain, eta=positive_parameter)
+        read_fields(self, d0=lambda name, d0: non_negative_weights(name, d0, len(self.domain.c)))
+        without = (self.d0 == 0.0) & (self.domain.c > 0.0)
+        if without.any():
+            n = int(np.argmax(without))
+            raise ProblemError(
+                f"d0 must be positive where c is; got d0 = 0 and c = {self.domain.c[n]:.6g} at {n}. Call "
+                f"{type(self).__name__}.capped(c, nu, eta, d0), which gives this example no weight."
+            )
+
+    @classmethod
+    def capped(cls: type[E], c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> E:
+        """Return the relative entropy to d0 on C_nu, without the examples that have no weight in d0."""
+        c = non_negative_weights("c", c)
+        d0 = non_negative_weights("d0", d0, len(c))
+        return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        if not np.array_equal(self.d0, d0):
+            return None
+        return with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(self.domain)
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.domain.upper
+
+    @cached_property
+    def log_d0(self) -> Float[Array, " N"]:
+        """The logarithm of d0, -inf at its zeros."""
+        return logarithm(self.d0)
+
+    @cached_property
+    def log_upper(self) -> Float[Array, " N"]:
+        """The logarithm of the caps, -inf where the cap is 0."""
+        return logarithm(self.upper)
+
+    @cached_property
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The bound C_Delta / eta: it fills examples of smallest d0_n / c_n first; exact if none is partly filled."""
+        live = self.domain.c > 0
+        density = np.zeros(self.N)
+        density[live] = np.log(self.upper[live]) - self.log_d0[live]  # ln(d / d0) at the cap
+        return max(self.support(density), 0.0) / self.eta
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        live = self.domain.c > 0
+        logs = np.concatenate([self.log_d0[live], self.log_upper[live], [np.log(self.N)]])
+        return max(1.0, float(np.abs(logs).max())) / self.eta
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        # Not kl_div, which forms the quotient d / d0: it overflows where d0 is subnormal.
+        return (rel_entr(d, self.d0) - d + self.d0) / self.eta
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.d0 > 0, np.log(d) - self.log_d0, 0.0) / self.eta
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 1.0 / (self.eta * d)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp(self._log_maximizers(y))
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        # From the logarithm of the maximizer: the maximizer itself underflows where the weight need not.
+        log_x = self._log_maximizers(y)
+        log_ratio = np.subtract(np.log(d, where=d > 0, out=np.zeros(self.N)), log_x, where=d > 0, out=np.zeros(self.N))
+        psi, _ = self._box_multipliers(y)
+        return np.maximum(d * log_ratio - d + np.exp(log_x), 0.0) / self.eta + psi * (self.upper - d)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # Relative to the nu-quantile the exponents that matter are small, whatever eta is.
+        reference = -self.domain.quantile(-z)
+        softmax = capped_softmax(self.log_d0 + self.eta * (z - reference), self.domain.c, self.domain.nu)
+        return reference - softmax.log_theta / self.eta, softmax.d
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.domain.repair(self.d0 if d is None else d, self.d0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        live = np.flatnonzero(self.domain.c > 0)
+        dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
+        return cp.sum(cp.rel_entr(d[live], self.d0[live])) / self.eta, [cp.sum(d) == 1, d <= self.upper, *dead]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        live = np.flatnonzero(self.domain.c > 0)
+        psi = cp.Variable(len(live), nonneg=True, name="psi")
+        exponent = self.log_d0[live] + self.eta * (z[live] - psi)
+        return cp.log_sum_exp(exponent) / self.eta + self.upper[live] @ psi, []
+
+    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Logarithm of min(c / nu, d0 exp(eta y))."""
+        return np.minimum(self.log_upper, self.log_d0 + self.eta * y)
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        # The slope at 0 is -inf, so the lower end never binds; an example without reference weight has no slope.
+        live = self.domain.c > 0
+        slope = np.where(live, self.log_upper, 0.0) - np.where(live, self.log_d0, 0.0)
+        return np.where(live, np.maximum(y - slope / self.eta, 0.0), 0.0), np.zeros(self.N)
+
+
+@dataclass(frozen=True)
+class LogExponentialLoss(RelativeEntropy):
+    """The relative entropy as the objective itself, not to smooth a margin.
+
+    Minus its conjugate is -(1/eta) ln sum_n d0_n exp(-eta m_n), the logarithm of the exponential loss.
+    """
+
+    kind: ClassVar[str] = RelativeEntropy.kind
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return self
+
+
+class UnnormalizedRelativeEntropy(RelativeEntropy):
+    """The relative entropy on the simplex, modelled with the terms -d + d0 and with beta in the conjugate.
+
+    The conjugate is then a minimum over beta of a sum over the examples, not the logarithm of a sum [Glocer 2009,
+    (3.18), (3.19)].
+    """
+
+    kind: ClassVar[str] = "unnormalized relative entropy"
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        live = np.flatnonzero(self.domain.c > 0)
+        d0 = self.d0[live]
+        value = cp.sum(cp.rel_entr(d[live], d0) - d[live] + d0) / self.eta
+        return value, super().cvxpy_value(d)[1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        live = np.flatnonzero(self.domain.c > 0)
+        beta, psi = cp.Variable(name="beta"), cp.Variable(len(live), nonneg=True, name="psi")
+        weights = cp.exp(self.log_d0[live] + self.eta * (z[live] - beta - psi))
+        total = float(self.d0[live].sum())
+        return beta + (cp.sum(weights) - total) / self.eta + self.upper[live] @ psi, []

@@ -1,0 +1,430 @@
+"""Regularizers that are sums over the examples, F(d) = sum f_n(d_n) on a box, with or without I[sum d = 1].
+
+A subclass defines f, f', the box, and the argmax of y x - f(x) over the box. This class derives the multiplier beta of
+sum d = 1, clipping, the conjugate and the gap. The multiplier splits the conjugate into one problem for each example:
+F*(z) = min_beta beta + sum_n f_n*(z_n - beta). Any beta gives an upper bound on F*(z), hence a valid lower bound of the
+dual. With y = z - beta, the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0 belongs to the upper end
+of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import instance, listed
+from boostopt.errors import ProblemError
+from boostopt.functions.formulas.intervals import Interval, allowance, point
+from boostopt.functions.formulas.maximizers import TINY
+from boostopt.functions.formulas.tangents import NEAREST
+from boostopt.functions.numerics.root_finding import root
+from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
+from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, normalized
+from boostopt.functions.regularizers.weight_enclosures import Enclosures, feasible_box
+
+FARTHEST = 1e150
+"""End of the search for a bracket of beta: at full support no finite beta brings the sum to 1."""
+
+DIFFERENCE = 1e-5
+"""Step of a numerical second derivative, as a share of the distance to the nearer end of the box."""
+
+STEEPEST = 1e150
+"""Slope at which an infinite one is cut: any slope gives a bound."""
+
+HALVINGS = 64
+"""Bisection of all non-negative doubles: one step for each of their bits."""
+
+
+class Separable(Regularizer):
+    """A sum of convex functions of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
+
+    def __add__(self, other: Separable) -> Separable:
+        """Return the sum, on the intersection of the domains.
+
+        Raises
+        ------
+        ProblemError
+            The other one is not such a sum in closed form.
+        """
+        if not isinstance(other, Separable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ProblemError(
+                f"expected sums over the examples in closed form (Separable) to add; got {type(other).__name__}. Put "
+                "both into one description."
+            )
+        return SeparableSum((self, other))
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        """The lower end of the box, shape (N,), 0 by default."""
+        return np.zeros(self.N)
+
+    @property
+    @abstractmethod
+    def upper(self) -> Float[Array, " N"]:
+        """The upper end of the box, shape (N,)."""
+
+    @abstractmethod
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n(d_n)."""
+
+    @abstractmethod
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n'(d_n); it may be -inf, as for entropies at 0."""
+
+    @abstractmethod
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the argmax over the box of y_n x - f_n(x), an increasing function of y_n."""
+
+    @property
+    def enclosures(self) -> Enclosures | None:
+        """The values and slopes as intervals; None where `magnitude` bounds the rounding of closed forms."""
+        return None
+
+    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+        """Return f_n(d_n) as intervals; those in closed form as they are."""
+        return point(self.values(d)) if self.enclosures is None else self.enclosures.values(point(d))
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n''(d_n) for d inside the box; by default from differences of f'.
+
+        Newton steps use it. No bound depends on it.
+        """
+        step = DIFFERENCE * np.minimum(d - self.lower, self.upper - d)
+        risen = self.derivatives(d + step) - self.derivatives(d - step)
+        return np.divide(np.maximum(risen, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
+
+    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+        """Return `magnitude` on a part of the domain: weights up to `upper`, on the simplex or not.
+
+        The default is that of the whole domain.
+        """
+        return self.magnitude
+
+    @property
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.upper if self.is_indicator and not self.lower.any() else None
+
+    def pointwise(self) -> Pointwise | None:
+        return Pointwise(self.lower, self.upper, self.derivatives, self.curvatures, self.on_simplex)
+
+    @cached_property
+    def jump(self) -> tuple[int, float, float] | None:
+        """The example, the weight and the size of a jump of f_n', None if none was found."""
+        terms = self.pointwise()
+        return None if terms is None else terms.jump()
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n*(y_n)."""
+        x = self.maximizers(y)
+        return y * x - self.values(x)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
+        x = self.maximizers(y)
+        psi, zeta = self._box_multipliers(y)
+        at_d = self.values(d)
+        with np.errstate(invalid="ignore"):
+            # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
+            bregman = at_d - self.values(x) - (y - psi + zeta) * (d - x)
+        # A barrier is infinite at the cap. Then the gap is infinite too, also if x has rounded to the cap.
+        bregman = np.where((at_d == np.inf) | np.isnan(bregman), np.inf, bregman)
+        return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        """Return (beta, d) with d a maximizer at z - beta and sum d = 1, by bisection.
+
+        At a jump (a linear piece), d is a mixture of the maximizers on both sides, which is a maximizer too.
+        """
+        high = 1.0 + float(np.abs(z).max())
+        low = -high
+        while self.maximizers(z - low).sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+            low *= 2.0
+        while self.maximizers(z - high).sum() > 1.0 and high < FARTHEST:
+            high *= 2.0
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.maximizers(z - middle).sum() > 1.0 else (low, middle)
+        return high, mixed(self.maximizers(z - high), self.maximizers(z - low))
+
+    @property
+    def mass(self) -> float:
+        return 1.0 if self.on_simplex else float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        return float(self.values(d).sum())
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        beta, d = self.normalizer(z) if self.on_simplex else (0.0, None)
+        y = z - beta
+        psi, zeta = self._box_multipliers(y)
+        value = beta + float(self.conjugate_terms(y).sum())
+        if d is None:
+            return ConjugatePoint(value, self.maximizers(y), {"psi": psi, "zeta": zeta})
+        return ConjugatePoint(value, normalized(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta})
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        return self.young_gaps(d, z - at.multipliers.get("beta", 0.0))
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        lower, upper = self.lower, self.upper
+        if not self.on_simplex:
+            return float(np.maximum(lower * z, upper * z).sum())
+        order, room, left = np.argsort(-z), upper - lower, max(1.0 - float(lower.sum()), 0.0)
+        # <d - lower, z - beta> is at most the sum of room [z - beta]_+ for any beta: running sums, which drift, only
+        # choose it, and the value is made of pairwise ones.
+        last = int(np.searchsorted(np.cumsum(room[order]), left))
+        beta = float(z[order[min(last, len(z) - 1)]])
+        return beta * left + float((lower * z + room * np.maximum(z - beta, 0.0)).sum())
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
+
+    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+        # The same by convexity, one weight at a time.
+        room, values = self.room(d), self._value_intervals(d)
+        ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).high for move in (room, -room))
+        rise = float((share * np.maximum(np.maximum(*ends) - values.low, 0.0)).sum())
+        return np.inf if np.isnan(rise) else rise
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        lower, upper = self.lower, self.upper
+        inside = np.clip(d, lower + floor * (upper - lower), upper)
+        return Stationarity(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        finite = bool(np.isfinite(d).all())
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum of huge numbers is as wrong as inf says
+            violations = {
+                "d >= lower": max(0.0, float((self.lower - d).max())),
+                "d <= upper": max(0.0, float((d - self.upper).max())),
+                **({"sum d = 1": abs(float(d.sum()) - 1.0)} if self.on_simplex else {}),
+            }
+        return violations if finite else dict.fromkeys(violations, np.inf)
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""
+        psi = np.maximum(y - self.derivatives(self.upper), 0.0)
+        zeta = np.maximum(self.derivatives(self.lower) - y, 0.0)
+        return psi, zeta
+
+
+def mixed(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the point between two maximizers whose sum is 1, for sums on both sides of 1."""
+    excess = float(above.sum() - below.sum())
+    share = (1.0 - float(below.sum())) / excess if excess > 0 else 1.0
+    return below + min(max(share, 0.0), 1.0) * (above - below)
+
+
+@dataclass(frozen=True)
+class SeparableSum(Separable):
+    """The sum of separable regularizers on the intersection of their boxes, on the simplex if one of them is.
+
+    Bisection on f' finds the maximizers for all examples at once. The conjugate for modelling is the infimal
+    convolution of the pieces' conjugates: (F_1 + F_2)*(z) = min over s of F_1*(z - s) + F_2*(s).
+
+    Parameters
+    ----------
+    pieces
+        Regularizers of the same number of examples, with lower ends of 0.
+
+    Raises
+    ------
+    ProblemError
+        There is no piece, or the pieces have different N, or a lower end is not 0.
+    """
+
+    pieces: tuple[Separable, ...]
+
+    def __post_init__(self) -> None:
+        expected = "sums over the examples in closed form (Separable)"
+        advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
+        pieces = listed("pieces", self.pieces, expected, advice)
+        for piece in pieces:
+            instance("pieces", piece, Separable, expected, advice, ProblemError)
+        object.__setattr__(self, "pieces", tuple(pieces))
+        sizes = {piece.N for piece in self.pieces}
+        if len(sizes) != 1:
+            raise ProblemError(
+                f"expected regularizers of the same examples; got N = {sorted(sizes) or 'no piece'}. Pass such pieces."
+            )
+        if any(np.any(piece.lower != 0) for piece in self.pieces):
+            raise ProblemError(
+                "expected regularizers of non-negative weights; got a lower end that is not 0. Pass other pieces."
+            )
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset[str]().union(*(piece.cones for piece in self.pieces))
+
+    @property
+    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return any(piece.on_simplex for piece in self.pieces)
+
+    @property
+    def N(self) -> int:
+        return self.pieces[0].N
+
+    @property
+    def strong_convexity(self) -> float:
+        return sum(piece.strong_convexity for piece in self.pieces)
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces)
+        same = all(piece is own for piece, own in zip(pieces, self.pieces, strict=True))
+        return self if same else SeparableSum(pieces)
+
+    @property
+    def price(self) -> float:
+        # Each term that smooths has a price of its own, whatever the other pieces are.
+        return sum(piece.price for piece in self.pieces)
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return np.min([piece.upper for piece in self.pieces], axis=0)
+
+    @property
+    def value_bound(self) -> float:
+        return sum(piece.value_bound for piece in self.pieces)
+
+    @property
+    def magnitude(self) -> float:
+        # A piece may be large where the other ones allow no weight.
+        return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.pieces)
+
+    @cached_property
+    def _enclosed(self) -> list[Enclosures]:
+        """The pieces that are known as intervals."""
+        return [made for piece in self.pieces if (made := piece.enclosures) is not None]
+
+    @cached_property
+    def _closed(self) -> list[Separable]:
+        """The pieces in closed form."""
+        return [piece for piece in self.pieces if piece.enclosures is None]
+
+    def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
+        of_pieces = [piece._value_intervals(d) for piece in self.pieces]
+        return sum(of_pieces[1:], start=of_pieces[0])
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        if not self._enclosed:
+            return super().value_slack(d, unit)
+        box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.pieces])
+        total = sum((made.values(box) for made in self._enclosed), start=point(np.zeros(self.N))).total()
+        known = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
+        of_closed = sum(piece.value_slack(d, unit) for piece in self._closed)
+        return allowance(known, total.high) + of_closed + unit * float(np.abs(values).sum())
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        at = super().conjugate_at(z, near)
+        if not self._enclosed:
+            return at
+        # Affine functions below each piece: tangents, and s d - f*(s) at any slope s where f* is a closed form.
+        beta, upper = float(at.multipliers["beta"]), self._exact_upper
+        y = point(z) + point(np.array(-beta))
+        x = np.clip(self.maximizers(z - beta), TINY * upper.low, upper.low * (1.0 - NEAREST))
+        slope, constant, here = point(np.zeros(self.N)), point(np.zeros(self.N)), point(x)
+        for made in self._enclosed:
+            its = made.slopes(here)
+            slope, constant = slope + its, constant + (its * here + -made.values(here))
+        for piece in self._closed:
+            its = np.clip(piece.derivatives(x), -STEEPEST, STEEPEST)
+            slope, constant = slope + point(its), constant + point(piece.conjugate_terms(its))
+        excess = y + -slope
+        room = excess.positive() * (upper + -here) + (-excess).positive() * here
+        bounds = (excess * here + constant + room).total() + point(beta)
+        value = float(bounds.middle if bounds.is_finite else bounds.high)
+        return replace(at, value=value, slack=allowance(value, float(bounds.high)))
+
+    @cached_property
+    def _exact_upper(self) -> Interval:
+        """The caps before they were rounded."""
+        closed = (piece.upper for piece in self._closed)
+        caps = [made.upper for made in self._enclosed] + [Interval.outward(cap, cap, 0.0) for cap in closed]
+        return Interval(np.min([cap.low for cap in caps], axis=0), np.min([cap.high for cap in caps], axis=0))
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.pieces[0].weight_scale
+
+    @property
+    def objective_scale(self) -> float:
+        return min(piece.objective_scale for piece in self.pieces)
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.sum([piece.values(d) for piece in self.pieces], axis=0)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.sum([piece.derivatives(d) for piece in self.pieces], axis=0)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.sum([piece.curvatures(d) for piece in self.pieces], axis=0)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._between(y, np.zeros(self.N), self.upper)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # Each trial of beta bisects all weights: a root finder needs few, and what is found bounds what comes next.
+        high = 1.0 + float(np.abs(z).max())
+        low = -high
+        above, below = self.maximizers(z - low), self.maximizers(z - high)
+        while above.sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+            low, above = 2.0 * low, self.maximizers(z - 2.0 * low)
+        while below.sum() > 1.0 and high < FARTHEST:
+            high, below = 2.0 * high, self.maximizers(z - 2.0 * high)
+
+        def shortage(beta: float) -> float:
+            nonlocal low, high, above, below
+            x = self._between(z - beta, below, above)
+            missing = 1.0 - float(x.sum())
+            if missing <= 0.0:
+                low, above = beta, x
+            else:
+                high, below = beta, x
+            return missing
+
+        return root(shortage, low, high), mixed(below, above)
+
+    def _between(self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the maximizers at y, known to lie between low and high."""
+        # Non-negative doubles are ordered as their bits are: halving those finds the smallest weights as fast as any.
+        a, b = low.view(np.int64), high.view(np.int64)
+        at_high = self.derivatives(high) <= y
+        for _ in range(HALVINGS):
+            middle = a + (b - a) // 2
+            if np.all((middle == a) | at_high):
+                break
+            rising = self.derivatives(middle.view(np.float64)) > y
+            a, b = np.where(rising, a, middle), np.where(rising, middle, b)
+        # Below the slope at 0 the bisection ends at 0, with `a` never moved.
+        return np.where(at_high, high, a.view(np.float64))
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        if d is None:
+            return self.conjugate_at(np.zeros(self.N)).d
+        if not self.on_simplex:
+            return np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
+        return CappedSimplex(self.upper, 1.0).repair(d, self.weight_scale)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.pieces), strict=True)
+        return sum(values), [one for some in constraints for one in some]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        parts = [cp.Variable(self.N) for _ in self.pieces[1:]]
+        shares = [z - sum(parts), *parts]
+        values, constraints = zip(
+            *(piece.cvxpy_conjugate(share) for piece, share in zip(self.pieces, shares, strict=True)), strict=True
+        )
+        return sum(values), [one for some in constraints for one in some]

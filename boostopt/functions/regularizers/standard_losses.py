@@ -1,0 +1,234 @@
+"""The conjugates of losses of the margins, without the simplex: F*(-m) = C sum_n c_n loss(m_n).
+
+    quadratic hinge    loss(m) = h(1 - m),  h(x) = 0, x^2 / (2 mu), B x - mu B^2 / 2 for x below 0, to mu B,
+                       beyond;  F(d) = sum [ -d_n + (mu/2) d_n^2 / (C c_n) ] on 0 <= d_n <= B C c_n
+    logistic           loss(m) = ln(1 + exp(-m));  F(d) = sum [ d ln(d/u) + (u - d) ln((u - d)/u) ], u = C c_n
+    exponential        loss(m) = exp(-m);  F(d) = sum [ d_n ln(d_n / (C c_n)) - d_n ] on 0 <= d_n <= B_n C c_n
+
+With mu and B = 1, the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang 2013]. With
+mu = 1/2 and B = 4, it is the modified Huber loss [Zhang 2004]. With mu = 1/2 and no B, it is the squared hinge.
+
+The slopes of the squared hinge and of the exponential loss are unbounded. A bounded domain of F makes these losses
+linear beyond a slope -B_n that no optimum reaches. Let w be optimal, and let w0 minimize the penalty (0, or a point of
+the simplex). The margins of w0 are at least -1. The loss of w is then at most that of w0:
+
+    c_n loss(m_n) <= sum_k c_k loss(-1) = c_n L_n,   L_n = (sum c / c_n) loss(-1)
+
+So the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss. The code uses
+min(c_n, 1) in place of c_n: the end does not come nearer, and an example with c_n = k has the same end as k copies. The
+optimum is that of the original loss, so every interval that contains it is valid.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import entr, log_expit, rel_entr
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import positive_weights
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import optional, positive_parameter, read_fields
+from boostopt.errors import ProblemError
+from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
+from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.functions.statements import Statement
+
+
+def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
+    return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
+
+
+def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the exponential loss that no optimum exceeds."""
+    return np.e * (c.sum() / np.minimum(c, 1.0))
+
+
+@dataclass(frozen=True)
+class QuadraticHinge(Loss):
+    """The regularizer of quadratic hinge losses: -d + (mu/2) d^2 / (C c) on [0, B C c].
+
+    Parameters
+    ----------
+    c, C
+        The multiplicities, shape (N,), and the price of the loss at one example.
+    mu
+        The inverse curvature of the loss, positive.
+    B
+        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss. None for the squared hinge, which
+        has no steepest slope and needs mu = 1/2.
+    """
+
+    mu: float
+    B: float | None
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    kind: ClassVar[str] = "quadratic hinge"
+
+    def __post_init__(self) -> None:
+        read_fields(self, mu=positive_parameter, B=partial(optional, positive_parameter))
+        if self.B is None and self.mu != 0.5:
+            raise ProblemError(f"mu must be 1/2 where B is None; got {self.mu:g}. Pass mu=0.5, or a steepest slope B.")
+        super().__post_init__()
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        plain = super().statement(c, d0, nus)
+        about = {"mu": self.mu, "B": math.inf if self.B is None else self.B}
+        return None if plain is None else Statement({**plain.numbers, **about})
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.priced * (steepest_squared(self.c) if self.B is None else self.B)
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
+
+    @property
+    def strong_convexity(self) -> float:
+        """The modulus mu / (C sum c), because (sum x)^2 <= (C sum c) (sum x^2 / (C c))."""
+        return self.mu / float(self.priced.sum())
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -d + (0.5 * self.mu) * d * (d / self.priced)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -1.0 + self.mu * (d / self.priced)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu / self.priced
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.clip((1.0 + y) * self.priced / self.mu, 0.0, self.upper)
+
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        if self.B is not None:
+            return super().beyond(y)
+        psi = np.maximum(1.0 + y - self.mu * (self.upper / self.priced), 0.0)
+        return self.priced * (psi * psi) / (2.0 * self.mu)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        x = self.maximizers(y)
+        psi, zeta = self._box_multipliers(y)
+        square = (0.5 * self.mu) * (d - x) * ((d - x) / self.priced)
+        return square + psi * (self.upper - d) + zeta * d
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        squares = cp.sum(cp.multiply(1.0 / self.priced, cp.square(d)))
+        return -cp.sum(d) + (0.5 * self.mu) * squares, [d >= 0, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        psi = cp.Variable(self.N, nonneg=True, name="psi")
+        squares = cp.sum(cp.multiply(self.priced, cp.square(cp.pos(1.0 + z - psi))))
+        return squares / (2.0 * self.mu) + self.upper @ psi, []
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c]; no optimum reaches the slope B."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    kind: ClassVar[str] = "exponential"
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.priced * steepest_exponential(self.c)
+
+    @cached_property
+    def end(self) -> Float[Array, " N"]:
+        """The slope of F at the end of the box, shape (N,)."""
+        return np.log(steepest_exponential(self.c))
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float((self.upper * (1.0 + np.abs(self.end))).sum())
+
+    @property
+    def strong_convexity(self) -> float:
+        """The modulus 1 / mass, because f'' >= 1 / upper."""
+        return 1.0 / self.mass
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return rel_entr(d, self.priced) - d
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        with np.errstate(divide="ignore"):
+            return np.log(d) - np.log(self.priced)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 1.0 / d
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp(self._log_maximizers(y))
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        beyond = np.maximum(y - self.end, 0.0)
+        return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + beyond)
+
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        further = np.maximum(y - self.end, 0.0)
+        with np.errstate(over="ignore"):  # a loss that is no float is infinite
+            return self.upper * np.maximum(np.expm1(further) - further, 0.0)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        # From the logarithm of the maximizer: the maximizer itself may underflow where the weight does not.
+        log_x = self._log_maximizers(y)
+        safe = np.where(d > 0, d, 1.0)
+        ratio = np.where(d > 0, np.log(safe) - log_x, 0.0)
+        psi, _ = self._box_multipliers(y)
+        return np.maximum(d * ratio - d + np.exp(log_x), 0.0) + psi * (self.upper - d)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return cp.sum(cp.rel_entr(d, self.priced)) - cp.sum(d), [d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        # Of the size of the loss: psi times the end of the box, which is far away.
+        beyond = cp.Variable(self.N, nonneg=True)
+        weights = cp.exp(z - cp.multiply(1.0 / self.upper, beyond))
+        return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(beyond), []
+
+    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.log(self.priced) + np.minimum(y, self.end)
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        return np.maximum(y - self.end, 0.0), np.zeros(self.N)
+
+
+@dataclass(frozen=True)
+class Logistic(LogarithmicLoss):
+    """The regularizer of the logistic loss: minus the binary entropy of d / u, on 0 <= d <= u = C c."""
+
+    C: float = 1.0
+
+    kind: ClassVar[str] = "logistic"
+
+    @classmethod
+    def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
+        """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
+        price = positive_parameter("C", C)
+        caps = price * positive_weights("c", c)
+        return cls(caps, 1.0, 0.5 * caps, C=price)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
+
+    @property
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0.0
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -self.caps * (entr(d / self.caps) + entr(np.maximum(self.caps - d, 0.0) / self.caps))
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -self.caps * log_expit(-y)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return cp.sum(cp.rel_entr(d, self.caps)) + cp.sum(cp.rel_entr(self.caps - d, self.caps)), []
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.caps @ cp.logistic(z), []

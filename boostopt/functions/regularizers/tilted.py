@@ -1,0 +1,114 @@
+"""A regularizer plus a linear term, F(d) + <tilt, d>; its conjugate is F* at z - tilt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import finite_weights
+from boostopt._utils.validation import read_fields
+from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Stationarity
+from boostopt.functions.regularizers.delegating import Composite
+from boostopt.functions.statements import Statement, stated
+
+TILTABLE = ("cap", "relative entropy")
+"""Kinds whose tilted forms a certificate file can hold."""
+
+
+@dataclass(frozen=True)
+class Tilted(Composite):
+    """A regularizer plus a linear function.
+
+    Parameters
+    ----------
+    base
+        The regularizer.
+    tilt
+        The coefficients of the linear term, shape (N,), finite.
+    """
+
+    tilt: Float[Array, " N"]
+
+    kind: ClassVar[str] = "tilted"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_fields(self, tilt=lambda name, tilt: finite_weights(name, tilt, self.N))
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        base = stated(self.base, c, d0, nus)
+        if base is None or base.numbers["kind"] not in TILTABLE:
+            return None
+        return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.cones
+
+    @property
+    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.on_simplex
+
+    @property
+    def exact(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.exact
+
+    @property
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return None if self.tilt.any() else self.base.indicator_caps
+
+    @property
+    def price(self) -> float:
+        # The linear term smooths nothing: F and F0 both have it.
+        return self.base.price
+
+    @property
+    def value_bound(self) -> float:
+        return self.base.value_bound + self.base.support(self.tilt)
+
+    @property
+    def magnitude(self) -> float:
+        return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        return self.base.value_slack(d, unit) + self._slack(unit)
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return self.base.conjugate_slack(at, unit) + self._slack(unit)
+
+    def _slack(self, unit: float) -> float:
+        """Bound what the linear term loses."""
+        return unit * self.base.mass * float(np.abs(self.tilt).max())
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        return self.base.value(d) + float((self.tilt * d).sum())
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        return self.base.conjugate_at(z - self.tilt, near)
+
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        return self.base.conjugate_bound(z - self.tilt, at)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        return self.base.gaps(d, z - self.tilt, at)
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        of_base = self.base.stationarity(d, floor)
+        return replace(of_base, slopes=of_base.slopes + self.tilt)
+
+    def pointwise(self) -> Pointwise | None:
+        of_base = self.base.pointwise()
+        return of_base and replace(of_base, derivatives=lambda d: of_base.derivatives(d) + self.tilt)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        value, constraints = self.base.cvxpy_value(d)
+        return value + self.tilt @ d, constraints
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.base.cvxpy_conjugate(z - self.tilt)

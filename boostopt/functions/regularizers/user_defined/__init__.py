@@ -1,0 +1,1 @@
+"""F as its author states F: a CVXPY expression or a formula."""

@@ -1,0 +1,443 @@
+"""Regularizers from a CVXPY expression: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
+
+Such a regularizer needs an expression, a capped simplex and one strictly feasible point. A numerical supremum would lie
+below F* and prove nothing. A valid bound needs no supremum. For ANY affine minorants <g, d> + a <= f(d) and
+<p, d> + b <= <lambda, h(d)>, lambda >= 0,
+
+    F*(z) <= max over d in C_nu of <z - g - p, d>  -  a - b.
+
+Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d> - F(d), so the d of the solver is a
+good choice. At a kink there are many tangents, and `minorants` chooses one. If you know closed forms, override
+`conjugate_at` and `gaps` in a subclass: it is faster, and nothing else changes.
+
+Both ends of a certificate count the rounding of the numbers that were used: F is enclosed over a box that contains an
+exactly feasible point, and the coefficients of a minorant are intervals (`minorants.graph`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.cvxpy_tools import (
+    called_with,
+    check_variables,
+    cones_of,
+    cp,
+    exactly,
+    made_of,
+    solve_roughly,
+    substituted,
+)
+from boostopt._utils.validation import maker, positive_parameter, read_fields
+from boostopt.errors import ProblemError, about, needed, shown
+from boostopt.functions.formulas.intervals import Interval, allowance
+from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
+from boostopt.functions.minorants.expression_trees import Tree, tree_of
+from boostopt.functions.minorants.families import Choices, Minorants
+from boostopt.functions.minorants.interval_sums import middle
+from boostopt.functions.minorants.linearization import Linearized, in_words
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.user_defined.inequalities import MIXING, Inequalities, certain, left_side, may_fail
+from boostopt.functions.regularizers.weight_enclosures import exact_caps, feasible_box, support_bound
+
+POLISHING_STEPS = 5
+"""Newton steps that improve the tangent point, each as long as the bound gets tighter."""
+
+CLOSE = 1e-12
+"""Relative distance to a closed form above which a bound by a minorant looks for a better one at kinks."""
+
+PROBE = 1e-6
+"""Relative step of the differences that give the curvature."""
+
+ROUNDING = 1e-9
+"""By how much the inner point may miss the capped simplex."""
+
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
+"""Shares of the inner point that are tried in turn until every constraint holds whatever is rounded."""
+
+
+def _unconstrained(d: Any) -> Sequence[Any]:
+    return ()
+
+
+@dataclass(frozen=True)
+class _Bounded(ConjugatePoint):
+    """A bound of F* with the point d' at which f and h were linearized, the minorant and z minus its slopes."""
+
+    at: Float[Array, " N"]
+    choices: Choices | None
+    minorant: AffineMinorant
+    y: Float[Array, " N"]
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedRegularizer(Regularizer):
+    """f on the capped simplex, possibly with convex constraints, from its CVXPY expression.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex C_nu.
+    f
+        The function that makes the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
+        convex scalar.
+    inside
+        A strictly feasible point, shape (N,): it lies in C_nu, h(inside) < 0, and f is finite and not infinitely steep
+        there.
+    constraints
+        The function that makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
+    objective_scale
+        The natural size of 1 / F, positive, such as eta for an entropy. Solvers may get objective_scale * objective.
+
+    Raises
+    ------
+    ProblemError
+        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues or another atom whose rounding cannot be
+        bounded; or a constraint is not a convex inequality; or `inside` is not strictly feasible.
+    """
+
+    domain: CappedSimplex
+    f: Callable[[Any], Any]
+    inside: Float[Array, " N"]
+    constraints: Callable[[Any], Sequence[Any]] = _unconstrained
+    objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    exact: ClassVar[bool] = False
+
+    _d: Any = field(init=False, repr=False)
+    _f: Any = field(init=False, repr=False)
+    _stated: list[Any] = field(init=False, repr=False)
+    _tree: Tree = field(init=False, repr=False)
+    _graph: Graph = field(init=False, repr=False)
+    _h: Inequalities = field(init=False, repr=False)
+    _natural: Inequalities = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._read()
+        d = cp.Variable(len(self.domain.c), name="d")
+        f = exactly(made_of("f", self.f, d))
+        constraints = [*self._constraints_on(d)]
+        stated = [exactly(left_side(constraint)) for constraint in constraints]
+        for h in stated:
+            check_variables("constraints", h, d)
+        if f.size != 1:
+            shape = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
+            raise about(ProblemError(shape), self.f)
+        if not f.is_convex():
+            not_convex = (
+                f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
+                f"{textwrap.shorten(str(f), 120)}. Write it with atoms that CVXPY recognizes as convex: power, "
+                "rel_entr, quad_form, log_sum_exp, ..."
+            )
+            raise about(ProblemError(not_convex), self.f)
+        # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
+        domains = [constraint for h in (f, *stated) for constraint in h.domain]
+        natural = [left_side(one) for one in domains if not certain(one)]
+        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
+        object.__setattr__(self, "_d", d)
+        object.__setattr__(self, "_f", f)
+        object.__setattr__(self, "_stated", [*map(exactly, constraints)])
+        object.__setattr__(self, "_tree", tree_of(f, d))
+        object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
+        object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
+        box = Interval(np.zeros(self.N), self._caps.high)
+        try:
+            graph = Graph([f, *self._h.h], d, box, on_simplex=True)
+        except ProblemError as fault:
+            raise about(fault, self.f) from None
+        object.__setattr__(self, "_graph", graph)
+        self._check_inside()
+
+    def _read(self) -> None:
+        """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
+        read_fields(self, domain=read_domain, objective_scale=positive_parameter)
+        for name in ("f", "constraints"):
+            maker(name, getattr(self, name), "a function of d", ProblemError)
+        inside = as_array("inside", self.inside)
+        if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
+            raise ProblemError(
+                f"inside must be {self.N} finite numbers; got shape {inside.shape} of {inside.dtype}. Pass a point "
+                "with one weight for each example: often c / sum c."
+            )
+        object.__setattr__(self, "inside", inside.astype(np.float64))
+
+    def _constraints_on(self, d: Any) -> Sequence[Any]:
+        """Return the further constraints."""
+        made = called_with("constraints", self.constraints, d, "a list of CVXPY inequalities")
+        if not isinstance(made, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ProblemError(
+                f"constraints must return a list of CVXPY inequalities of d; got {shown(made)}. Return a list, [] for "
+                "no constraints."
+            )
+        return made
+
+    def _check_inside(self) -> None:
+        inside = self.inside
+        violated = max(Cap(self.domain).residuals(inside).values())
+        if violated > ROUNDING:
+            raise ProblemError(
+                f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
+                "it."
+            )
+        value, worst = self._proved(inside)
+        if worst >= 0.0:
+            raise ProblemError(
+                f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
+                "Pass a point with h < 0: the repair of d mixes d with it."
+            )
+        if not np.isfinite(value) or self._graph.minorant(inside, self._multipliers(None)) is None:
+            raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
+
+    @cached_property
+    def _caps(self) -> Interval:
+        return exact_caps(self.domain, self.domain.upper)
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
+        return cones_of(cp.Problem(cp.Minimize(self._f), inequalities))
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    @property
+    def value_bound(self) -> float:
+        """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
+        if not self._f.is_affine():
+            return np.nan
+        slopes = needed(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(np.ones(1))
+        return np.nan if slopes.any() else self.value(self.inside)
+
+    @property
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.domain.upper if self.value_bound == 0.0 and not self._h else None
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The size of f at `inside`, and of its slopes there where a subclass has closed forms.
+
+        The rounding of closed forms is not followed. What a description loses is in its bounds.
+        """
+        size = 1.0 + abs(self.value(self.inside))
+        if self._is_proved:
+            return size
+        f = needed(self._linearized_at(self.inside), "a slope of f inside of its domain")
+        return size + float(f.steepest(np.ones(1)).max())
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return np.where(self.inside > 0, self.inside, 1.0 / self.N)
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        """Return a number that f does not exceed at an exactly feasible point near d; inf outside its own domain."""
+        return self._proved(d)[0] if (self._natural.values(d) <= 0.0).all() else np.inf
+
+    def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
+        value, worst = self._proved(d)
+        # The value of a subclass in closed form may be below what is proved.
+        return allowance(self.value(d), value) if worst <= 0.0 else np.inf
+
+    def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
+        return 0.0 if self._is_proved else super().conjugate_slack(at, unit)
+
+    @property
+    def _is_proved(self) -> bool:
+        """Whether `conjugate_at` is the one of this class, whose bounds count their rounding."""
+        return type(self).conjugate_at is DescribedRegularizer.conjugate_at
+
+    def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
+        if isinstance(at, _Bounded) and self._is_proved:
+            return at.value
+        # A closed form is the author's: it tells where a minorant is tight, and the minorant proves.
+        touching = self._bound_by(at.d, None, z)
+        loose = touching.value > at.value + CLOSE * (1.0 + abs(at.value))
+        return self._best_at(at.d, z, touching).value if loose else touching.value
+
+    def _proved(self, d: Float[Array, " N"]) -> tuple[float, float]:
+        """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
+        f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
+        return float(f.high[0]), max((float(part.high.max()) for part in h), default=-np.inf)
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return Cap(self.domain).support(z)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N) if self._h else Cap(self.domain).room(d)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        of_box = Cap(self.domain).residuals(d)
+        if not self._h:
+            return of_box
+        with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
+            worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
+        if max(of_box.values()) <= ROUNDING:
+            worst = self._proved(d)[1]  # beside the boundary only what is proved to hold does
+        return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
+        if d is None:
+            return self.domain.normalized(self.inside)
+        return self._drawn_inside(self.domain.repair(d, self.weight_scale))
+
+    def _drawn_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point of C_nu mixed with the inner point until every constraint is proved to hold."""
+        if not self._h or self._proved(d)[1] <= 0.0:
+            return d
+        h, inner = self._h.values(d), self._h.values(self.inside)
+        with np.errstate(all="ignore"):
+            share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
+        share = share if np.isfinite(share) else 0.0
+        for more in (0.0, *SHARES):
+            mixed = min(share + more, 1.0)
+            found = self.domain.normalized((1.0 - mixed) * d + mixed * self.inside)
+            if self._proved(found)[1] <= 0.0:
+                return found
+        return self.domain.normalized(self.inside)
+
+    def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
+        value, constraints = self.cvxpy_value(self._d)
+        found = solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
+        return self.project(self._d.value if found else None)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        best = self._polished(self._best_at(self.maximizer(z) if near is None else near, z), z)
+        # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
+        inside = self._bound_by(self.inside, best.choices, z)
+        return min(best, inside, key=lambda bound: bound.value)
+
+    def _best_at(self, d: Float[Array, " N"], z: Float[Array, " N"], touching: _Bounded | None = None) -> _Bounded:
+        """Return the smallest bound of F*(z) by a minorant that the point d leaves."""
+        touching = touching or self._bound_by(d, None, z)
+        if not self._h and not self._tree.has_kinks:
+            return touching
+        at = touching.at
+        f = self._linearized_at(at)
+        minorants = None if f is None else Minorants(f, self._h.linearized(at))
+        choices = minorants and minorants.best(lambda g, alpha: self._modelled(z, g, alpha))
+        if choices is None:
+            return touching
+        return min(touching, self._bound_by(d, choices, z), key=lambda bound: bound.value)
+
+    def _modelled(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
+        """Return the bound by a minorant as CVXPY states it."""
+        value, constraints = Cap(self.domain).cvxpy_conjugate(z - g)
+        return value - alpha, constraints
+
+    def _bound_by(self, d: Float[Array, " N"], choices: Choices | None, z: Float[Array, " N"]) -> _Bounded:
+        """Return the bound by one minorant, at d or as near to d as there is one: a tangent if none is chosen."""
+        at, minorant = self._minorant_at(d, choices)
+        # The weights are not negative: the smallest slopes give the largest maximum.
+        y = np.nextafter(z - minorant.gradient.low, np.inf)
+        cap = Cap(self.domain).conjugate_at(y)
+        value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
+        multipliers = {**cap.multipliers, "lambda": np.concatenate([*self._multipliers(choices)[1:], np.zeros(0)])}
+        return _Bounded(np.nextafter(value, np.inf), self.project(at), multipliers, at, choices, minorant, y)
+
+    def _multipliers(self, choices: Choices | None) -> list[Float[Array, " k"]]:
+        """Return the multipliers of f and of the constraints."""
+        if choices is None:
+            return [np.ones(1), *(np.zeros(h.size) for h in self._h.h)]
+        weights = [np.ravel(weight) for weight in choices.weights]
+        return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
+
+    def _linearized_at(self, d: Float[Array, " N"]) -> Linearized | None:
+        """Return f with its tangents at d, None where it has none."""
+        self._d.value = d
+        return self._tree.at_values()
+
+    def _minorant_at(
+        self, d: Float[Array, " N"], choices: Choices | None = None, least: float = 0.0
+    ) -> tuple[Float[Array, " N"], AffineMinorant]:
+        """Return (d', a minorant of f and h at d'), d mixed with the inner point until there is one."""
+        deltas = None if choices is None else choices.deltas
+        for share in (least, *(share for share in MIXING if share > least), 1.0):
+            at = (1.0 - share) * d + share * self.inside
+            if (minorant := self._graph.minorant(at, self._multipliers(choices), deltas)) is not None:
+                return at, minorant
+        if choices is not None:  # so steep that nothing finite is left: what touches is tried instead
+            return self._minorant_at(d, least=least)
+        raise ProblemError(
+            "f must have a subgradient at every point inside its domain; it has none near d. Write f with atoms that "
+            "are finite and not infinitely steep inside the simplex."
+        )
+
+    def _polished(self, best: _Bounded, z: Float[Array, " N"]) -> _Bounded:
+        """Return the bound after Newton steps of the tangent point, and with a new choice there."""
+        start = best
+        for _ in range(POLISHING_STEPS):
+            better = self._bound_by(self._stepped(best), best.choices, z)
+            if better.value >= best.value:
+                break
+            best = better
+        if best is start or best.choices is None:
+            return best
+        return min(best, self._best_at(best.at, z), key=lambda bound: bound.value)
+
+    def _stepped(self, bound: _Bounded) -> Float[Array, " N"]:
+        """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
+
+        At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
+        curvature of f times its error, and the bound is looser by as much. What is chosen at kinks stays.
+        """
+        at, upper = bound.at, self.domain.upper
+        moved = at * (1.0 - PROBE)
+        free = (at > 0) & (at < upper * (1.0 - PROBE)) & (moved != at)
+        deltas = None if bound.choices is None else bound.choices.deltas
+        there = self._graph.minorant(moved, self._multipliers(bound.choices), deltas) if free.any() else None
+        if there is None:
+            return at
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curvature = (middle(bound.minorant.gradient) - middle(there.gradient)) / (at - moved)
+        free &= np.isfinite(curvature) & (curvature > 0)
+        room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
+        if room.sum() == 0.0:
+            return at
+        step = room * (bound.y - float(room @ bound.y) / float(room.sum()))
+        return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        if not isinstance(at, _Bounded):
+            raise ProblemError(
+                f"the gaps of a described regularizer need the result of its own conjugate_at; got "
+                f"{type(at).__name__}. Pass conjugate_at(z)."
+            )
+        below = self.value(d) - float(at.minorant.gradient.low @ d) - at.minorant.offset
+        rest = np.where(self.inside > 0.0, max(below, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
+        return Cap(self.domain).gaps(d, at.y, at) + rest
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        at, minorant = self._minorant_at(d, least=floor)
+        active = self._h.values(d) >= floor * self._h.values(self.inside)
+        free = self._kinks_at(at)  # at a kink the slope along it may be larger or smaller
+        normals = np.concatenate(
+            [self._h.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
+        )
+        return Stationarity(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
+
+    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+        return [in_words("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
+
+    def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
+        f = self._linearized_at(d) if self._tree.has_kinks else None
+        return [] if f is None else f.kinks()
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        # As it was read: arrays that the functions refer to may have changed since.
+        f, constraints = substituted([self._f, self._stated], self._d, d)
+        return f, [*Cap(self.domain).cvxpy_value(d)[1], *constraints]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")

@@ -1,0 +1,97 @@
+"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1]: a separable piece to add to others.
+
+An example with c_n = k has the same value as k copies that share its weight equally.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import positive_weights
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt.functions.regularizers.separable import Separable
+
+
+@dataclass(frozen=True)
+class Squares(Separable):
+    """Half of mu times the sum of d_n^2 / c_n, on 0 <= d <= 1 and without the simplex.
+
+    Parameters
+    ----------
+    c
+        The multiplicities, shape (N,), positive.
+    mu
+        The strength, positive.
+
+    Raises
+    ------
+    ProblemError
+        c or mu is not positive.
+    """
+
+    c: Float[Array, " N"]
+    mu: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    on_simplex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, mu=positive_parameter)
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return np.ones(self.N)
+
+    @property
+    def value_bound(self) -> float:
+        return float((0.5 * self.mu / self.c).sum())
+
+    @property
+    def magnitude(self) -> float:
+        return self.value_bound
+
+    def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
+        # Where sum d = 1, F is a mean of the slopes (mu/2) d_n / c_n. No term is negative, and each is rounded thrice.
+        largest = np.minimum(upper, 1.0)
+        slopes = (0.5 * self.mu) * largest / self.c
+        return float(slopes.max()) if on_simplex else float((slopes * largest).sum())
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.c / self.c.sum()
+
+    @property
+    def objective_scale(self) -> float:
+        return 1.0 / self.mu
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return (0.5 * self.mu) * d**2 / self.c
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu * d / self.c
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu / self.c
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.clip(y * self.c / self.mu, 0.0, 1.0)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return np.zeros(self.N) if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, 1.0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return (0.5 * self.mu) * cp.sum(cp.multiply(1.0 / self.c, cp.square(d))), [d >= 0, d <= 1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        psi = cp.Variable(self.N, nonneg=True)
+        inside = cp.sum(cp.multiply(self.c, cp.square(cp.pos(z - psi)))) / (2.0 * self.mu)
+        return inside + cp.sum(psi), []

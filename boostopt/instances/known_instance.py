@@ -1,0 +1,115 @@
+"""The record of a constructed problem, and the checks of its arguments."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import number, whole
+from boostopt.errors import ProblemError
+
+WIDTH = 100
+"""The most characters in a line of a shown record."""
+
+SHOWN = 400
+"""The most entries of an array that is shown in full."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """A margin matrix with known answers. Its repr shows all of it, and large arrays by their corners.
+
+    Attributes
+    ----------
+    name
+        The name of the instance.
+    U
+        Margin matrix, shape (N, t), entries in [-1, 1].
+    shows
+        The property that the instance demonstrates, in a sentence.
+    sources
+        References: paper, section, equation.
+    parameters
+        The parameters to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 if they matter. A
+        formulation uses those that it has.
+    known
+        The known answers, by the name of the quantity. Rows and columns are counted from 0.
+
+    Notes
+    -----
+    The arrays are read-only, because all users of the instance share them.
+    """
+
+    name: str
+    U: Float[Array, "N t"]
+    shows: str
+    sources: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    known: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for field in ("parameters", "known"):
+            object.__setattr__(self, field, {name: _kept(value) for name, value in getattr(self, field).items()})
+        object.__setattr__(self, "U", _kept(self.U))
+
+    def __repr__(self) -> str:
+        N, t = self.U.shape
+        lines = textwrap.wrap(f"{self.name}: {self.shows}", WIDTH)
+        lines += _entry(f"U, shape ({N}, {t})", self.U)
+        for title, entries in (("parameters", self.parameters), ("known", self.known)):
+            lines.append(title)
+            for name, value in entries.items():
+                lines += _entry(name, value)
+        lines.append("sources")
+        lines += [f"  {source}" for source in self.sources]
+        return "\n".join(lines)
+
+
+def _kept(value: Any) -> Any:
+    """Return a read-only copy of an array, and anything else unchanged."""
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    """Return the lines that show a quantity: beside its name if there is room, or else below."""
+    text = _text(value)
+    head = f"  {name}: "
+    if "\n" not in text and len(head) + len(text) <= WIDTH:
+        return [head + text]
+    return [head.rstrip(), *textwrap.indent(text, "    ").split("\n")]
+
+
+def _text(value: Any) -> str:
+    """Write a value with ten digits."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(
+            value, precision=10, max_line_width=WIDTH - 4, threshold=SHOWN, separator=", ", floatmode="maxprec"
+        )
+    return f"{value:.10g}" if isinstance(value, float) else repr(value)
+
+
+def checked_count(name: str, value: object, least: int, advice: str) -> int:
+    """Return a whole number that is at least `least`, or raise ProblemError."""
+    return whole(name, value, least, advice=advice, error=ProblemError)
+
+
+def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
+    """Return a number strictly between two others, or raise ProblemError."""
+    expected = f"lie strictly between {low:.10g} and {high:.10g}"
+    return number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
+
+
+def checked_generator(random_state: object) -> np.random.Generator:
+    """Return a generator for a seed, return a given generator, or raise ProblemError."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(checked_count("random_state", random_state, 0, "Pass a seed or a numpy Generator."))

@@ -1,0 +1,1 @@
+"""The objectives of runs over a class of hypotheses, and bounds of them from histograms of margins."""

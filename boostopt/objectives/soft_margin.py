@@ -1,0 +1,248 @@
+"""The aim of boosting: the largest value -F0*(-Uw) over a class of hypotheses, and its bounds.
+
+F0 is the regularizer without the term that only smooths it. If F0 is the indicator of a set of distributions, the value
+is the soft margin of w: for the cap, the mean of the nu smallest margins. If F0 has terms of its own, such as a linear
+one, the value holds these terms and is no soft margin. For every distribution d in the domain of F0, F0(d) + the
+largest edge of the class is an upper bound on the value of any w over the class [Glocer 2009, section 2.2;
+Shalev-Shwartz and Singer 2008, theorem 4].
+
+What the value is called follows from F and G alone: see `Goal.measure`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import interval
+from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
+from boostopt.certificates.bounds import as_bound, check_bounds
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Examples, Program
+from boostopt.rows.margin_matrix import BLOCK_ROWS, Margins
+
+SOFT_MARGIN = "soft margin"
+"""The name of -F0*(-Uw) where F0 is the indicator of a set of distributions."""
+
+PROGRAM_VALUE = "value of the program"
+"""The name of what a run bounds where this is the optimum of the program of F and G themselves."""
+
+OTHER_G, OTHER_F = "with the largest edge for G", "without its smoothing term"
+"""What the name of a value adds where the value is that of another G, or of another F, than the program has."""
+
+SUM_ROUNDING = 1e-12
+"""By how much the sum of weights may miss 1 and still be called 1 while a run goes on."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+FEASIBLE = 8.0 * EPS
+"""Distance, in the 1-norm, that rounding may put between a distribution and the domain: it stays as the run had it."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The value -F0*(-Uw) that a run maximizes: a soft margin, or another value of the weights.
+
+    Attributes
+    ----------
+    F0
+        The regularizer without the term that only smooths it.
+    G
+        The largest edge, with or without a sign.
+    examples
+        The multiplicities and the reference distribution.
+    otherwise
+        The name of the value where it is no soft margin.
+    """
+
+    F0: Regularizer
+    G: EdgeFunction
+    examples: Examples
+    otherwise: str = PROGRAM_VALUE
+
+    @classmethod
+    def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
+        """Return the value that a program is after; None if the largest edge bounds no value over a class."""
+        largest = G.largest_edge
+        if largest is None or not (G.mixes or F.on_simplex):
+            return None
+        F0 = F.unsmoothed
+        return cls(F0, largest, examples, value_in_words(F, G, F0))
+
+    @staticmethod
+    def measure_of(goal: Goal | None) -> str:
+        """Return the name of the value that a run bounds: that of its goal, or the value of a program without one."""
+        return PROGRAM_VALUE if goal is None else goal.measure
+
+    @cached_property
+    def measure(self) -> str:
+        """The name of the value: "soft margin" only where F0 is the indicator of a set of distributions.
+
+        It is a property of F and G, the same however F is written.
+        """
+        return SOFT_MARGIN if self.F0.is_indicator else self.otherwise
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest value of F0: 0 for a cap, more for a penalty."""
+        return -self.F0.conjugate_at(np.zeros(self.F0.N)).value
+
+    @property
+    def nu(self) -> float | None:
+        """The count nu: the value is the mean of the nu smallest margins; None if F0 is not a cap."""
+        caps = self.F0.indicator_caps
+        if caps is None:
+            return None
+        alive = caps > 0
+        return float((self.examples.c[alive] / caps[alive]).min())
+
+    @property
+    def signed(self) -> bool:
+        """Whether the edges count with their sign, so that the weights lie in the simplex."""
+        return not self.G.even
+
+    def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
+        """Return the value of weights with the margins m = Uw and the sum |w|: their soft margin if it is one.
+
+        With no weights, the margins are 0 if the edges count without a sign. Otherwise the value is the smallest that
+        any weights have.
+        """
+        if total <= 0.0:
+            return self.least - 1.0 if self.signed else self.least
+        # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
+        scaled = self.signed and abs(total - 1.0) > SUM_ROUNDING
+        return -self.F0.conjugate_at(-m / total if scaled else -m).value
+
+    def upper(self, d: Float[Array, " N"], largest: float) -> float:
+        """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
+        return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
+
+    def program(self, U: Margins) -> Program:
+        """Return the program of the largest value over some hypotheses."""
+        page = SoftMargin(self.F0, self.G, self.measure)
+        return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
+
+
+def value_in_words(F: Regularizer, G: EdgeFunction, F0: Regularizer) -> str:
+    """Return the name of the value of F0 and a largest edge, by how the two differ from F and G of a program."""
+    differences = [*([] if G.mixes else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
+    return " ".join([PROGRAM_VALUE, " and ".join(differences)]).strip()
+
+
+MEASURES = (
+    SOFT_MARGIN,
+    PROGRAM_VALUE,
+    f"{PROGRAM_VALUE} {OTHER_G}",
+    f"{PROGRAM_VALUE} {OTHER_F}",
+    f"{PROGRAM_VALUE} {OTHER_G} and {OTHER_F}",
+)
+"""All names of what is bounded over a class."""
+
+
+def value_slack(F: Regularizer, d: Float[Array, " N"]) -> float:
+    """Return a bound of what F(d) and an edge under d may lose by rounding."""
+    unit = EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10)
+    return unit + F.value_slack(d, unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NoParameters:
+    """There are none: F0 and G are complete."""
+
+
+class SoftMargin(Formulation[Any]):
+    """max over w of -F0*(-Uw): the value that a run is after, without what smooths it."""
+
+    name: ClassVar[str] = "soft_margin"
+    title = "Soft margin"
+    Parameters = _NoParameters
+
+    def __init__(self, F0: Regularizer, G: EdgeFunction, measure: str = SOFT_MARGIN) -> None:
+        self._F0, self._G = F0, G
+        self.title = measure.capitalize()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def regularizer(self, p: Any, examples: Examples) -> Regularizer:
+        return self._F0
+
+    def edge_function(self, p: Any) -> EdgeFunction:
+        return self._G
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCertificate(ImmutableArrays):
+    """A proved interval that contains the best value over all hypotheses of a class: see `what`.
+
+    Attributes
+    ----------
+    lower
+        The certified value of the returned weights, including rounding.
+    upper
+        A bound that no weights over the class can exceed; inf if the oracle is heuristic.
+    proof
+        The distribution that proves `upper`, shape (N,), or a function that makes it; None if there is no proof.
+    oracle
+        The class, in words.
+    recorded
+        Whether `upper` was read from a file. Then it was computed when the run was made. Without the oracle, boostopt
+        can only check that no collected hypothesis contradicts it. `Run.verify_class` computes it again.
+    what
+        The name of the bounded quantity. "soft margin" stands for the smallest mean of the margins over a set of
+        distributions, for a cap the mean of the nu smallest margins. "value of the program" stands for the optimum of
+        the program itself. Further words name what is left out: "without its smoothing term", "with the largest edge
+        for G".
+
+    Raises
+    ------
+    ProblemError
+        A bound is nan.
+    """
+
+    lower: float
+    upper: float
+    proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
+    oracle: str
+    recorded: bool = False
+    what: str = SOFT_MARGIN
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_bounds(self.lower, self.upper)
+
+    @cached_property
+    def d(self) -> Float[Array, " N"] | None:
+        """The distribution that proves `upper`, shape (N,); None if there is no proof."""
+        return as_immutable(self.proof()) if callable(self.proof) else self.proof
+
+    @property
+    def gap(self) -> float:
+        """The difference of the bounds, at least 0."""
+        return max(self.upper - self.lower, 0.0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is an upper bound."""
+        return self.proof is not None
+
+    def __str__(self) -> str:
+        if self.lower == math.inf:
+            return f"the program is infeasible: no weights of the examples have such edges over {self.oracle}"
+        if not self.exact:
+            return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
+        words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
+        if not self.recorded:
+            return words
+        return (
+            f"{words}; this was recorded at the fit: boostopt.verify of a certificate file, or "
+            "run.verify_class(oracle) of a stored run, proves it again"
+        )
+
+    def __repr__(self) -> str:
+        return f"ClassCertificate({self})"

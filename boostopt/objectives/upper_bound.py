@@ -1,0 +1,91 @@
+"""Both ends of a class, told anew by looks: exactly, from whole weights and a whole number for each bucket of margins.
+
+lower    the mean of the nu smallest margins of w
+upper    the largest edge of the class under d_n = c_n q_n / Q, where Q >= nu max q: d lies in the capped simplex
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Int
+from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt.objectives.exact import Aim, in_buckets
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import Split, Window
+
+
+@dataclass(frozen=True, eq=False)
+class Proof(ImmutableArrays):
+    """Weights of the examples as a function of the margins, with the largest edge of the class under them.
+
+    Attributes
+    ----------
+    edge
+        That edge: exactly.
+    cost
+        What is added to it for an upper end: 0 for a soft margin, F(d) from above for a loss.
+    splits, W
+        The hypotheses and weights whose margins are meant.
+    window, table
+        q of each bucket of these margins, whole numbers from 0 to 2^20, shape (buckets + 2,).
+    total
+        Q, of which d_n = c_n q_n / Q.
+    """
+
+    edge: Fraction
+    cost: Fraction
+    splits: Sequence[Split]
+    W: Int[Array, " t"]
+    window: Window
+    table: Int[Array, " buckets"]
+    total: int
+
+    @property
+    def upper(self) -> Fraction:
+        """The upper end."""
+        return self.edge + self.cost
+
+
+def reach(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thresholds"]:
+    """Return the edges of the better direction that the class has."""
+    return np.abs(edges) if reflexive else edges
+
+
+def check_splits(oracle: RowsOracle, rows: Rows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]) -> None:
+    """Raise ValueError unless splits belong to a class, and are these hypotheses there."""
+    for split, hypothesis in zip(splits, hypotheses, strict=True):
+        last = rows.sizes.get(split.feature, 0) - 1
+        if not (0 <= split.code < last and (split.sign == 1 or (split.sign == -1 and oracle.reflexive))):
+            raise ValueError(f"the class does not contain {hypothesis}")
+        if oracle.hypothesis(split) != hypothesis:
+            raise ValueError(f"the class has {oracle.hypothesis(split)} in place of {hypothesis}")
+
+
+def proof_of(
+    rows: Rows,
+    aim: Aim,
+    reflexive: bool,
+    splits: Sequence[Split],
+    W: Int[Array, " t"],
+    window: Window,
+    table: Int[Array, " buckets"],
+) -> Proof:
+    """Return what weights of the examples prove.
+
+    Raises
+    ------
+    ProblemError
+        They do not lie in the domain of F.
+    """
+    kept = rows.scores(splits, W)
+    found = in_buckets(rows, kept, window).found
+    cost, total = aim.cost(found, table), aim.sum(table, found)
+    edges = rows.edges(kept, window, table)
+    return Proof(Fraction(int(reach(edges, reflexive).max()), total), cost, splits, W, window, table, total)

@@ -1,0 +1,25 @@
+"""The contract of an oracle whose hypotheses are splits of encoded rows, which boosting can read itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from boostopt.oracles.base import Hypothesis, Oracle
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import Split
+
+
+class RowsOracle(Oracle):
+    """An oracle of the splits of encoded rows."""
+
+    only_looks: bool = False
+    """Whether it supports only looks at the rows, and raises ProblemError for every other request."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Rows | None:
+        """The rows; None if sums of integers do not apply, and `best` must find the hypotheses."""
+
+    @abstractmethod
+    def hypothesis(self, split: Split) -> Hypothesis:
+        """Return the hypothesis of a split."""

@@ -1,0 +1,1 @@
+"""Oracles whose rows are on the workers of a cluster."""

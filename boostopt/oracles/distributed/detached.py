@@ -1,0 +1,61 @@
+"""The rest of an oracle of rows on a cluster if its run is loaded without the rows."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from boostopt.errors import ProblemError
+from boostopt.oracles.distributed.placement import Elsewhere
+from boostopt.rows.block_kernels import Split
+
+
+class Left(Elsewhere):
+    """The rest of an oracle of rows on a cluster, in a run loaded without its rows: the class in words, and sizes."""
+
+    reflexive: bool
+
+    def __init__(self, words: str, N: int, total: float, majority: int, reflexive: bool) -> None:
+        self._words, self._N, self._total, self._majority, self.reflexive = words, N, total, majority, reflexive
+
+    def __str__(self) -> str:
+        return self._words
+
+    @property
+    def N(self) -> int:
+        return self._N
+
+    @property
+    def total(self) -> float:
+        return self._total
+
+    @property
+    def balance(self) -> NoReturn:
+        raise gone()
+
+    @property
+    def majority(self) -> int:
+        return self._majority
+
+    @property
+    def rows(self) -> NoReturn:
+        raise gone()
+
+    def hypothesis(self, split: Split) -> NoReturn:
+        raise gone()
+
+    def _refused(self, what: str) -> ProblemError:
+        return gone()
+
+
+def without_rows() -> NoReturn:
+    """Raise the error for a distribution that only the rows of a run can give."""
+    raise gone()
+
+
+def gone() -> ProblemError:
+    """Return the error for a request that only the rows of a run can answer."""
+    return ProblemError(
+        "this run was stored without its rows: it has hypotheses, weights, trace and both "
+        "ends of the certificate, which run.verify_class(oracle) tells anew, and nothing as long as the rows. Boost "
+        "again for more."
+    )

@@ -1,0 +1,64 @@
+"""Columns of -1 and 1 on a cluster: each is a feature with two codes, cut at 0, even if it is constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.oracles.distributed.placement import Placing
+from boostopt.oracles.stumps.binning import Given, part_of
+from boostopt.rows.binned_rows import Rows
+from boostopt.rows.block_kernels import Part
+from boostopt.rows.encoding import Coded
+
+
+def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Rows:
+    """Return the rows of columns of signs.
+
+    Parameters
+    ----------
+    placing
+        The collection, after the count.
+    columns
+        Number of columns.
+    task, large
+        The function that makes a part, and its large argument: as in `Placing.rows`.
+
+    Raises
+    ------
+    ProblemError
+        A task refuses its block.
+    """
+    return placing.rows(task, large, Coded.of(np.empty((columns, 0), np.uint8), [np.zeros(1)] * columns))
+
+
+def signs_part(name: str, X: Any, y: Any, c: Any) -> Part:
+    """Return some rows, whose features are -1 and 1, as codes 0 and 1.
+
+    Parameters
+    ----------
+    name
+        The name of X in error messages.
+    X, y, c
+        Features, labels and multiplicities.
+
+    Raises
+    ------
+    ProblemError
+        An entry is neither -1 nor 1.
+    """
+    rows = Given(X, y, c)
+    codes, begin = np.empty((rows.features, len(rows.y)), np.uint8), 0
+    for block in rows.blocks():
+        strange = np.argwhere(np.abs(block) != 1.0)
+        if len(strange):
+            n, q = strange[0].tolist()
+            raise ProblemError(
+                f"on a cluster {name} must hold -1 and 1 alone, as votes of classifiers are; got {block[n, q]:.6g} in "
+                f"column {q}. Pass signs, or take it into memory: {name}.compute()."
+            )
+        np.greater(block.T, 0.0, out=codes[:, begin : begin + len(block)], casting="unsafe")
+        begin += len(block)
+    return part_of(codes, rows)

@@ -1,0 +1,1 @@
+"""Oracles whose hypotheses are columns of a kernel."""

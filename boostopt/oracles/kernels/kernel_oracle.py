@@ -1,0 +1,293 @@
+r"""Kernel columns: h_k(x) = K(x, x_k) / scale_k, one hypothesis for each training example x_k.
+
+scale_k = max_n |K(x_n, x_k)| over the training examples, so that |h_k| <= 1 there. The hypothesis stores its scale, and
+values beyond 1 on other x are cut. The edges are
+
+    e_k = (1/scale_k) sum_n y_n d_n K(x_n, x_k).
+
+For the linear kernel, e_k scale_k = X(X'(y d)), and no matrix of N x N entries is formed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.validation import choice, flag, number, positive, whole
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
+from boostopt.oracles.kernels.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squares
+from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
+from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+
+BLOCK_BYTES = 20_000_000
+"""Memory of a block of kernel values, in bytes."""
+
+SMALLEST = 1e-280
+"""The smallest allowed bound on the kernel values of an example: much smaller values lose digits to underflow."""
+
+LARGEST_LOSS = 1e-8
+"""Allowed error of a column by cancellation, relative to its scale: ordinary kernels lose 1e-14."""
+
+TIE_DIGITS = 12
+"""Edges that agree in this many decimals of the total weight are equal up to rounding: the first example is taken."""
+
+
+class KernelColumns(OracleOfExamples):
+    """Choose among the columns of a kernel matrix, scaled into [-1, 1].
+
+    Exact up to the rounding of kernel values, which the bound on the edges includes. If gamma x·z is nearly -coef0, the
+    base of a polynomial kernel cancels, and its columns would be nothing but rounding. Such a kernel is refused.
+
+    Equal examples give one hypothesis, named after the first of them. An example without nonzero features gives none if
+    all its kernel values are 0 (linear, and polynomial with coef0 = 0).
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite: an array or a scipy sparse matrix, which stays sparse.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1.
+    kernel
+        "linear", "polynomial" or "rbf". For the linear kernel, a call costs two products with X. For the others, it
+        costs the kernel values of all examples with those of positive weight, in blocks.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    reflexive
+        Whether the negations belong to the class.
+    gamma
+        Polynomial and rbf: positive, 1 / (features * variance of all entries of X) by default.
+    degree, coef0
+        Polynomial: a whole number from 1 to 1000, and a finite number.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are invalid, all features are 0 and leave no hypothesis, or kernel values overflow or cancel.
+    OptionError
+        The kernel is unknown, or a parameter is out of its range.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        kernel: Any = "linear",
+        c: npt.ArrayLike | None = None,
+        reflexive: bool = True,
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1.0,
+    ) -> None:
+        # Not str and float: classifiers pass on their arguments unchecked, and they are checked here.
+        gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
+        self.reflexive: bool = flag("reflexive", reflexive)
+        self._examples = examples = labelled(X, y, c)
+        if gamma is None and kernel in ("polynomial", "rbf"):
+            gamma = _default_gamma(examples.X, examples.c)
+        self.kernel: Kernel = _kernel(kernel, gamma, degree, coef0)
+        self._first, self._group = _distinct(examples.X)
+        self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused below
+            if kernel == "rbf" and isinstance(self._points, np.ndarray):
+                self._points = self._points - self._points.mean(axis=0)  # keeps the distances and avoids cancellation
+            norms = row_norms(self._points)
+            self._bound = self.kernel.bound(norms)
+            self._error = self.kernel.error(norms, examples.X.shape[1])
+            # K(x_k, x_k); a linear kernel is a polynomial one, too.
+            powers = (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
+            diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(powers)
+        if not np.isfinite(self._error).all():
+            raise ProblemError(
+                f"the {self.kernel} must have finite values on the examples; they overflow for rows of norm "
+                f"{norms.max():.3g}. Scale the features down."
+            )
+        self._exists = self._bound > 0
+        if ((self._bound < SMALLEST) & (norms > 0)).any():
+            raise ProblemError(
+                f"the {self.kernel} must have values of at least {SMALLEST:g} on examples that are not 0, for digits "
+                f"are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale the features up."
+            )
+        if not self._exists.any():
+            raise ProblemError(f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0.")
+        # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
+        self._lower, self._upper = diagonal, self._bound.copy()
+        self._known = np.full(len(norms), kernel == "rbf")
+        self._visit(np.array([np.argmax(norms)]))
+        # Checked before a run and not during it, if the kernel may cancel at all.
+        for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
+            self._visit(k)
+
+    def best(self, query: Query) -> Answer:
+        """Return the hypotheses with the largest edges, with at most one sign for each example.
+
+        Raises
+        ------
+        ProblemError
+            The weights are not one finite number for each example.
+        """
+        weights, exponent = scaled_weights(query.d, self.N)
+        e = self._unscaled_edges(np.bincount(self._group, self.y * weights, len(self._first)))
+        total = float(np.abs(weights).sum())
+        chosen, largest = self._search(np.abs(e) if self.reflexive else e, total, query.count)
+        columns = [
+            self._column(k, -1 if self.reflexive and e[k] < 0 else 1, weights, exponent) for k in chosen.tolist()
+        ]
+        return Answer(tuple(columns), bound_unscaled(math.nextafter(largest, math.inf), exponent))
+
+    def _unscaled_edges(self, s: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return sum_n s_n K(x_n, x_k) for all k."""
+        if self.kernel.name == "linear":
+            return self._points @ (self._points.T @ s)
+        support = np.flatnonzero(s)
+        points, weights = self._points[support], s[support]
+        e = np.empty(len(s))
+        for k in self._blocks(len(support)):
+            e[k] = weights @ self.kernel.block(points, self._rows(k))
+        return e
+
+    def _search(self, e: Float[Array, " k"], total: float, count: int) -> tuple[Int[Array, " count"], float]:
+        """Return the examples with the largest edges e / scale, and a number that no edge exceeds, rounding included.
+
+        Scales are computed only for examples that can be among the largest by their bounds.
+        """
+        # The rounding of e: N additions and the errors of the terms; epsilon is twice the unit roundoff.
+        rounding = EPSILON * total * ((self.N + 10) * self._bound + self._error)
+        tie, most = total * 10.0**-TIE_DIGITS, count
+        while True:
+            lower = np.where(self._exists, self._lower, 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = np.where(e > 0, e / lower, e / np.maximum(self._upper, lower))
+                reached = np.where(lower > 0, reached + rounding / lower, np.inf)
+            reached[~self._exists] = -np.inf
+            done = np.flatnonzero(self._exists & self._known)
+            exact = e[done] / self._lower[done]
+            last = -np.inf if len(done) < count else np.partition(exact, -count)[-count] - tie
+            left = np.flatnonzero(self._exists & ~self._known & (reached >= last))
+            if len(left) == 0:
+                order = np.lexsort((done, -np.round(exact / (total or 1.0), TIE_DIGITS)))[:count]
+                return done[order], float(reached.max())
+            most = min(most, self._block_length(len(e)))
+            self._visit(left[np.argsort(-reached[left], kind="stable")[:most]])
+            most *= 2
+
+    def _visit(self, k: Int[Array, " count"]) -> None:
+        """Compute the scales of some examples."""
+        if self._known[k].all():
+            return
+        values = self.kernel.block(self._points, self._rows(k))
+        sizes = np.abs(values)
+        scales = sizes.max(axis=0)
+        self._check_kept(k, values, scales)
+        self._lower = np.where(self._known, self._lower, np.maximum(self._lower, sizes.max(axis=1)))
+        self._lower[k] = self._upper[k] = np.where(scales > 0, scales, 1)
+        self._known[k] = True
+
+    def _check_kept(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
+        """Raise ProblemError if columns have cancelled: their values would be rounding and not the kernel's."""
+        # First by the norms, which is enough for nearly all kernels.
+        doubtful = ~(EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._exists[k]
+        if not doubtful.any():
+            return
+        lost = self.kernel.lost(self._points, self._rows(k[doubtful]), values[:, doubtful])
+        worst = int(np.argmax(lost))
+        if lost[worst] > LARGEST_LOSS:
+            row, share = self._examples.rows[self._first[k[doubtful][worst]]], min(float(lost[worst]), 1.0)
+            raise ProblemError(
+                f"the {self.kernel} must not cancel on the examples; of its values at example {row} a share of up to "
+                f"{share:.1g} is rounding, for gamma x·z is nearly -coef0. Change gamma or coef0."
+            )
+
+    def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
+        """Return the hypothesis of the k-th distinct example, with its edge under scaled weights."""
+        first, X = int(self._first[k]), self._examples.X
+        row: Any = X[[first]]
+        z: Float[Array, " features"] = row.toarray()[0] if scipy.sparse.issparse(row) else row[0]
+        values, indices = self.kernel.column(X, z), np.flatnonzero(z)
+        scale = 1.0 if self.kernel.name == "rbf" else float(np.abs(values).max()) or 1.0
+        number = int(self._examples.rows[first])
+        hypothesis = KernelColumn(number, sign, self.kernel, scale, X.shape[1], indices, z[indices])
+        margins = self.y * hypothesis.scaled(values)
+        return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        if not isinstance(hypothesis, KernelColumn) or (hypothesis.sign < 0 and not self.reflexive):
+            return False
+        at = np.flatnonzero(self._examples.rows == hypothesis.row)
+        if len(at) == 0 or not self._exists[self._group[at[0]]]:
+            return False
+        # Equal examples give one hypothesis, that of the first of them.
+        own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
+        point = np.array_equal(own.point, hypothesis.point)
+        return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
+
+    def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
+        """Return some of the distinct examples, dense."""
+        rows: Any = self._points[k]
+        return rows.toarray() if scipy.sparse.issparse(rows) else rows
+
+    def _blocks(self, n: int) -> Iterator[Int[Array, " count"]]:
+        """Yield the distinct examples in groups whose kernel values with n others fit into a block."""
+        step, most = self._block_length(n), len(self._first)
+        for start in range(0, most, step):
+            yield np.arange(start, min(start + step, most))
+
+    def _block_length(self, n: int) -> int:
+        """Return the number of examples that fit into a block, with their features and n kernel values for each."""
+        return max(BLOCK_BYTES // (8 * max(n, self._points.shape[1])), 1)
+
+    def __str__(self) -> str:
+        negations = ", and negations" if self.reflexive else ""
+        return f"columns of the {self.kernel}, on {len(self._first)} different examples{negations}"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
+
+
+def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
+    """Return gamma, degree and coef0, checked for type and range, even if the kernel does not have them."""
+    choice("kernel", kernel, KERNELS)
+    if gamma is not None:
+        gamma = positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
+    degree = whole("degree", degree, None, f"a whole number from 1 to {LARGEST_DEGREE}")
+    read = Kernel("polynomial", gamma or 1.0, degree, number("coef0", coef0))
+    return gamma, read.degree, read.coef0
+
+
+def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
+    """Return the kernel; parameters that it does not have get their neutral values."""
+    if gamma is None or name == "linear":
+        return Kernel(name)
+    return Kernel(name, float(gamma)) if name == "rbf" else Kernel(name, float(gamma), degree, float(coef0))
+
+
+def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
+    """Return 1 / (features * variance), scikit-learn's "scale", with multiplicities; 1 if the variance is 0."""
+    weights, features = c / c.sum(), X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(weights @ X.sum(axis=1)) / features
+        if isinstance(X, np.ndarray):
+            variance = float(weights @ np.square(X - mean).mean(axis=1))
+        else:
+            variance = float(weights @ squares(X)) / features - mean * mean
+    return 1 / (features * variance) if 0 < variance < np.inf else 1.0
+
+
+def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
+    """Return the first row of each group of equal rows, in order, and the group of each row."""
+    groups: dict[Any, int] = {}
+    if isinstance(X, np.ndarray):
+        keys: Iterator[Any] = ((row + 0.0).tobytes() for row in X)  # -0.0 becomes the plain zero
+    else:
+        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        keys = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in parts)
+    group = np.array([groups.setdefault(key, len(groups)) for key in keys])
+    return np.unique(group, return_index=True)[1], group

@@ -1,0 +1,229 @@
+"""The examples from which an oracle learns: features, labels and multiplicities, checked."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int, Int8, Num
+from boostopt._utils.array_validation import as_array, check_unmasked
+from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
+from boostopt.errors import ProblemError, shown
+from boostopt.oracles.base import Hypothesis, Oracle
+from boostopt.oracles.features import Features, checked_features, evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled(ImmutableArrays):
+    """Features, labels and multiplicities of the examples that count.
+
+    Attributes
+    ----------
+    X
+        Features, shape (N, features): a float64 array or a float64 CSR array without explicit zeros. It is a copy that
+        nobody can change, as the other arrays are.
+    y
+        Labels -1 and 1, shape (N,).
+    c
+        Multiplicities, shape (N,), positive.
+    rows
+        The row of each example in the input, shape (N,); rows of multiplicity 0 are left out.
+    n_rows
+        Number of rows of the input.
+    """
+
+    X: Any
+    y: Int8[Array, " N"]
+    c: Float[Array, " N"]
+    rows: Int[Array, " N"]
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if scipy.sparse.issparse(self.X):
+            object.__setattr__(self, "X", immutable_rows(self.X))
+
+    @property
+    def N(self) -> int:
+        """Number of examples that count."""
+        return len(self.y)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of features, labels and multiplicities."""
+        digest = hashlib.sha256(repr(self.X.shape).encode())
+        sparse = scipy.sparse.issparse(self.X)
+        features = [self.X.data, self.X.indices, self.X.indptr] if sparse else [self.X + 0.0]  # -0.0 is the same number
+        for part in (*features, self.y, self.c):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+
+def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labelled:
+    """Check examples and return those that count.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite: an array or a scipy sparse matrix.
+    y
+        Labels, shape (N,): -1 and 1, 0 and 1, or False and True; the larger one is class 1. Both must occur.
+    c
+        Multiplicities, shape (N,), non-negative, 1 by default; examples with 0 are left out.
+
+    Raises
+    ------
+    ProblemError
+        A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
+        is negative.
+    """
+    features, labels = features_and_signs(X, y)
+    rows, counts = multiplicities(c, len(labels))
+    n_rows, labels = len(labels), labels[rows]
+    check_classes(labels)
+    return Labelled(features if len(rows) == n_rows else features[rows], labels, counts, rows, n_rows)
+
+
+def select_counting(values: Num[Array, " rows"], rows: Int[Array, " N"], n_rows: int) -> Num[Array, " N"]:
+    """Return values of the rows that count, from values of all rows; values of another shape unchanged."""
+    return values[rows] if values.shape == (n_rows,) else values
+
+
+def check_classes(labels: Int8[Array, " N"]) -> None:
+    """Raise ProblemError unless both classes occur among the labels of the examples that count."""
+    if (labels == labels[0]).all():
+        raise ProblemError(
+            f"both classes must occur among the examples that count; got {len(labels)} such examples of one class. "
+            "There is nothing to tell apart."
+        )
+
+
+def check_labels(shape: tuple[int, ...], labels: Int8[Array, "*shape"]) -> None:
+    """Raise ProblemError unless features of this shape have one label for each row."""
+    if labels.shape != shape[:1]:
+        raise ProblemError(
+            f"X must have shape (N, features) and y shape (N,); got {shape} and {labels.shape}. Pass one label for "
+            "each row."
+        )
+
+
+def features_and_signs(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]]:
+    """Return features as float64, dense or CSR, and labels as -1 and 1, one for each row."""
+    features, labels = checked_features(X), signs(y)
+    check_labels(features.shape, labels)
+    return features, labels
+
+
+def multiplicities(
+    c: npt.ArrayLike | None, N: int, called: str = "the multiplicities c"
+) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+    """Return which of N examples count, and their multiplicities.
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), non-negative; None for 1 throughout.
+    N
+        Number of examples in the input.
+    called
+        Their name in error messages.
+
+    Raises
+    ------
+    ProblemError
+        They are not such numbers, all of them are 0, or their sum overflows.
+    """
+    check_unmasked("c", c)
+    try:
+        array = np.ones(N) if c is None else np.asarray(c)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"they are {array.dtype}")
+        counts = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise ProblemError(
+            f"{called} must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each row."
+        ) from failure
+    with np.errstate(over="ignore"):  # refused here
+        total = counts.sum()
+    if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
+        raise ProblemError(
+            f"{called} must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
+            f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
+        )
+    rows = np.flatnonzero(counts > 0)
+    return rows, as_immutable(counts[rows])
+
+
+def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+    """Return labels as -1 and 1, in their shape."""
+    labels = as_array("y", y)
+    if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
+        labels = np.asarray(labels.tolist())  # for example, a column of a table
+    two_valued = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
+    if not two_valued or np.isin((-1, 0), labels).all():
+        first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
+        raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
+    return as_immutable(np.where(labels == 1, 1, -1), np.int8)
+
+
+class OracleOfExamples(Oracle):
+    """An oracle that holds features and labels, as `self._examples`."""
+
+    _examples: Labelled
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    @property
+    def n_rows(self) -> int:
+        return self._examples.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return select_counting(values, self._examples.rows, self._examples.n_rows)
+
+    def check_features(self, X: Any) -> None:
+        """Raise ProblemError unless X has the number of features of the examples, all finite."""
+        features = X if isinstance(X, Features) else Features(X)
+        features.checked(self._examples.X.shape[1])
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return y_n h(x_n).
+
+        Raises
+        ------
+        ProblemError
+            The class has no such hypothesis, as far as the oracle can tell.
+        """
+        h = next(evaluate((hypothesis,), self._looked_at))
+        if not self._holds(hypothesis, h):
+            raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
+        return self._examples.y * h
+
+    @cached_property
+    def _looked_at(self) -> Features:
+        """The features, checked once for all hypotheses."""
+        return Features(self._examples.X)
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        """Whether a hypothesis with these values on the examples is in the class; True if the oracle cannot tell."""
+        return True
+
+    @property
+    def digest(self) -> str:
+        parts = f"{type(self).__name__} reflexive={self.reflexive} {self._examples.digest}"
+        return hashlib.sha256(parts.encode()).hexdigest()

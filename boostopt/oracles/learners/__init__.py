@@ -1,0 +1,1 @@
+"""Oracles that fit a learner of scikit-learn's kind to the weights."""

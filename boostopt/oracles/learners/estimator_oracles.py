@@ -1,0 +1,234 @@
+"""Hypotheses fitted by scikit-learn's classifiers: heuristic, because no fit proves that its edge is the largest."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.immutable_arrays import writes_named
+from boostopt._utils.validation import choice, flag, optional, whole
+from boostopt._utils.validation import seed as read_seed
+from boostopt.errors import ProblemError, shown
+from boostopt.oracles.base import Answer, Column, Query, State, as_stored
+from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
+from boostopt.oracles.learners.fitted import VALUES, Fitted, hypothesis_values, name_of
+from boostopt.oracles.weight_scaling import as_distribution
+
+DRAWS = 20
+"""Largest number of samples that are drawn to find one with both classes."""
+
+
+class FittingOracle(OracleOfExamples):
+    """The common part of oracles that fit a classifier in each call; they differ in `_fitted`."""
+
+    reflexive: bool
+
+    def __init__(
+        self, estimator: Any, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, values: str, reflexive: bool, seed: int
+    ) -> None:
+        from sklearn.base import clone
+
+        values, reflexive = choice("kind of values", values, VALUES), flag("reflexive", reflexive)
+        seed = read_seed("random_state", seed)
+        self._examples = labelled(X, y, c)
+        try:
+            self._estimator: Any = clone(estimator)
+        except TypeError as failure:
+            raise ProblemError(
+                f"the estimator must be an object of scikit-learn's kind; got {shown(estimator)}. "
+                "Pass an instance, such as DecisionTreeClassifier(max_depth=1)."
+            ) from failure
+        if not hasattr(self._estimator, values):
+            raise ProblemError(
+                f"the estimator must have the method {values}; {name_of(estimator)} has none. "
+                f"Pass another one of values: {', '.join(VALUES)}."
+            )
+        self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
+
+    def best(self, query: Query) -> Answer:
+        """Fit a classifier and return it, or its negation if this has the larger edge and belongs to the class.
+
+        Raises
+        ------
+        ProblemError
+            The weights are not a distribution, or the classifier does not return one value in [-1, 1] for each example.
+        """
+        d, y = as_distribution(query.d, self.y)
+        # The generator of a call is made from the call's number, so only this number is saved.
+        rng = np.random.default_rng([self._seed, self._calls])
+        with writes_named(f"the learner {name_of(self._estimator)}"):
+            model = self._fitted(self._new(rng), d, y, rng)
+        if not hasattr(model, self._values):
+            raise ProblemError(
+                f"{name_of(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
+                "End it with return self."
+            )
+        with writes_named(f"the learner {name_of(self._estimator)}"):
+            h = hypothesis_values(model, self._values, self._examples.X)
+        edge = float((self.y * h) @ query.d)
+        sign = -1 if self.reflexive and edge < 0 else 1
+        on_training, features = as_stored(sign * h), self._examples.X.shape[1]
+        hypothesis = Fitted(self._calls, sign, name_of(model), self._values, features, on_training, model)
+        self._calls += 1
+        return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
+
+    @abstractmethod
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+        """Return the classifier fitted to a distribution d over the examples with labels y."""
+
+    def _new(self, rng: np.random.Generator) -> Any:
+        """Return an unfitted classifier with its random states drawn."""
+        from sklearn.base import clone
+
+        model: Any = clone(self._estimator)
+        drawn = {name: int(rng.integers(2**31)) for name in sorted(model.get_params()) if _is_random_state(name)}
+        return model.set_params(**drawn)
+
+    @property
+    def digest(self) -> str:
+        # All other parameters are objects, whose text may contain a memory address.
+        plain = {
+            name: value
+            for name, value in sorted(self._estimator.get_params().items())
+            if not _is_random_state(name) and isinstance(value, (str, int, float, type(None)))
+        }
+        parts = f"{self._examples.digest} {type(self).__name__} {name_of(self._estimator)} {plain!r}"
+        return hashlib.sha256(f"{parts} {self._values} {self.reflexive}".encode()).hexdigest()
+
+    def state(self) -> State:
+        return {"calls": self._calls}
+
+    def restore(self, state: State) -> None:
+        self._calls = int(state["calls"])
+
+
+class Estimators(FittingOracle):
+    """Fit a classifier to the weighted examples. Heuristic: nothing is known of the class as a whole.
+
+    Parameters
+    ----------
+    estimator
+        A classifier of scikit-learn's kind whose fit takes `sample_weight`. Each call fits a clone of it to the labels
+        -1 and 1 with the weights N d / sum(d). Examples of weight 0 are left out unless a class would vanish.
+    X
+        Features, shape (N, features), finite: an array or a scipy sparse matrix.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    values
+        The method that gives h(x): "predict" gives -1 or 1; "decision_function" is cut to [-1, 1], so that h is -1 or 1
+        beyond the margin of a classifier; "predict_proba" gives 2p - 1 with the probability p of class 1.
+    reflexive
+        Whether the negations belong to the class. If so, the oracle negates a classifier with a negative edge.
+    random_state
+        Seed of the values of the estimator's random_state, a new one in each call. By default, it is the estimator's
+        own random_state if this is a whole number, otherwise 0. So repeated runs are equal.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are invalid; the estimator is not a classifier, takes no weights, or lacks the method `values`.
+    OptionError
+        `values` is unknown, or the seed is negative.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        values: str = "predict",
+        reflexive: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        from sklearn.utils.validation import has_fit_parameter
+
+        own = getattr(estimator, "random_state", None)
+        seed = random_state if random_state is not None else own if isinstance(own, int) else 0
+        super().__init__(estimator, X, y, c, values, reflexive, seed)
+        if not has_fit_parameter(self._estimator, "sample_weight"):
+            raise ProblemError(
+                f"the estimator's fit must take sample_weight; that of {name_of(estimator)} does not. "
+                "Use Resampled, which fits it to samples drawn by the weights."
+            )
+
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+        rows = np.flatnonzero(d)
+        if not _both_classes(y[rows]):
+            rows = np.arange(self.N)
+        X = self._examples.X if len(rows) == self.N else self._examples.X[rows]
+        return model.fit(X, y[rows].astype(np.int64), sample_weight=self.N * d[rows])
+
+    def __str__(self) -> str:
+        return f"{name_of(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
+
+
+class Resampled(FittingOracle):
+    """Fit a classifier to a sample drawn by the weights, for classifiers whose fit takes no weights. Heuristic.
+
+    Parameters
+    ----------
+    estimator
+        A classifier of scikit-learn's kind. Each call fits a clone of it, to the labels -1 and 1.
+    X, y, c, values, reflexive
+        As for Estimators.
+    size
+        Number of examples drawn in each call, with replacement, at least 2; N by default. A sample of one class is
+        drawn again.
+    random_state
+        Seed of the samples, and of the values of the estimator's random_state.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are invalid; the estimator is not a classifier, or lacks the method `values`.
+    OptionError
+        `values` is unknown, the size is below 2, or the seed is negative.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        size: int | None = None,
+        random_state: int = 0,
+        values: str = "predict",
+        reflexive: bool = True,
+    ) -> None:
+        super().__init__(estimator, X, y, c, values, reflexive, random_state)
+        words = 2, "a whole number of examples, one of each class,", "Pass two or more."
+        self._size = optional(whole, "size", size, *words) or self.N
+
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+        for _ in range(DRAWS):
+            rows = rng.choice(self.N, self._size, p=d)
+            if _both_classes(y[rows]):
+                return model.fit(self._examples.X[rows], y[rows].astype(np.int64))
+        shares = d[y > 0].sum()
+        raise ProblemError(
+            f"a sample must hold both classes; {DRAWS} samples of {self._size} examples held one. The weights of class "
+            f"1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to Estimators."
+        )
+
+    def __str__(self) -> str:
+        negations = ", and negations" if self.reflexive else ""
+        return f"{name_of(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
+
+
+def _both_classes(y: Int8[Array, " n"]) -> bool:
+    """Whether both classes occur."""
+    return bool((y > 0).any() and (y < 0).any())
+
+
+def _is_random_state(parameter: str) -> bool:
+    """Whether a parameter is the seed of an estimator or of a part of it."""
+    return parameter == "random_state" or parameter.endswith("__random_state")

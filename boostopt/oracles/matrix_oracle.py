@@ -1,0 +1,364 @@
+"""A class of hypotheses that is given by its margins: the columns of a matrix, optionally with their negations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int, Num
+from boostopt._utils.array_validation import as_array, is_collection
+from boostopt._utils.validation import flag, number, optional, seed
+from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
+from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
+from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
+from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.labelled_examples import multiplicities, select_counting
+from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+from boostopt.rows.block_kernels import Split
+from boostopt.rows.margin_matrix import Margins
+
+CHOICES = ("best", "weakest", "random", "largest_increase")
+"""Choices of GivenMargins, apart from an order."""
+
+
+AN_EDGE: tuple[str, Callable[[float], bool], str] = (
+    "an edge, a number in [-1, 1]",
+    lambda edge: -1.0 <= edge <= 1.0,
+    "Pass an edge that every answer reaches.",
+)
+"""A guarantee in words, the test of a guarantee, and advice."""
+
+
+@dataclass(frozen=True)
+class Given(HypothesisOfFeatures):
+    """A column of a given matrix, or its negation.
+
+    Its features are the values of the hypotheses: call it with the matrix H[n, q] = h_q(x_n).
+
+    Attributes
+    ----------
+    q
+        The column, from 0.
+    sign
+        1, or -1 for the negation.
+
+    Raises
+    ------
+    ProblemError
+        The number is negative, or the sign is neither 1 nor -1.
+    """
+
+    kind: ClassVar[str] = "given"
+
+    q: int
+    sign: int = 1
+
+    def __post_init__(self) -> None:
+        if self.q < 0 or self.sign not in (-1, 1):
+            raise ProblemError(
+                f"a given hypothesis has a column number from 0 and the sign 1 or -1; got column {self.q}, sign "
+                f"{self.sign}. Correct that one."
+            )
+
+    def on(self, features: Features) -> Float[Array, " n"]:
+        """Return sign * X[:, q] for the values X of all hypotheses, shape (n, t), dense or sparse.
+
+        Raises
+        ------
+        ProblemError
+            X is not a matrix with a column q, or this column has values outside [-1, 1].
+        """
+        h = features.column_as_given(self.q)
+        if h is None:
+            raise ProblemError(
+                "a given hypothesis knows its column number alone: X must hold the values of all hypotheses, shape "
+                f"(n, t) with t > {self.q}; got shape {np.shape(features.given)}. Pass that matrix."
+            )
+        if h.dtype.kind not in "iuf" or not (np.abs(h) <= 1).all():
+            raise ProblemError(
+                f"X must hold the values of the hypotheses, numbers in [-1, 1]; got {h.dtype} and other values in "
+                f"column {self.q}. Divide each hypothesis by its largest absolute value."
+            )
+        return self.sign * h.astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}column {self.q}"
+
+    def state(self) -> State:
+        return {"q": self.q, "sign": self.sign}
+
+    @classmethod
+    def restored(cls, state: State) -> Given:
+        return cls(index(state["q"]), index(state["sign"]))
+
+
+class GivenMargins(Placeable):
+    """Choose among the columns of a given margin matrix.
+
+    Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
+
+    Parameters
+    ----------
+    U
+        Margins u_nq = y_n h_q(x_n), shape (N, t), in [-1, 1]: an array, a sparse matrix or Margins. A `dask.array` or a
+        `dask.dataframe` of only -1 and 1, such as votes of classifiers, stays on the cluster of the default client. The
+        options for the choice of columns do not apply there: see `DistributedMargins`.
+    choose
+        The rule for the column: "best" has the largest edge, "weakest" has the smallest edge that reaches the
+        guarantee, "random" is drawn uniformly, "largest_increase" raises the optimum of the program most. Or an order:
+        a list of column numbers, one for each call; after them, the best. If there is a guarantee, all rules but an
+        order choose among the columns that reach it.
+    guarantee
+        An edge in [-1, 1] that some column reaches for all weights. It is checked in every call, up to rounding.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out. On a cluster, whole
+        numbers up to 2^20: an array for a `dask.array`; a series of a `dask.dataframe`, or the name of one of its
+        columns, which then is not a margin.
+    reflexive
+        Whether the negations of the columns belong to the class too.
+    random_state
+        Seed for "random", 0 or larger.
+
+    Raises
+    ------
+    ProblemError
+        U is not a margin matrix, or c are not multiplicities of its examples.
+    OptionError
+        The choice is unknown, a column number does not exist, or the guarantee is missing or outside [-1, 1].
+    """
+
+    reflexive: bool
+    guarantee: float | None
+    _selection: tuple[Int[Array, " N"], int] | None = None
+    """The rows that count, and the number of all rows; None if all count."""
+
+    def __init__(
+        self,
+        U: Any,
+        choose: npt.ArrayLike = "best",
+        guarantee: float | None = None,
+        c: npt.ArrayLike | None = None,
+        reflexive: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        if isinstance(choose, str) and choose not in CHOICES:
+            raise unknown_name("choice", choose, CHOICES)
+        guarantee = optional(number, "guarantee", guarantee, *AN_EDGE)
+        if guarantee is None and isinstance(choose, str) and choose == "weakest":
+            raise OptionError(
+                'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
+                "Pass guarantee=g, an edge that some column reaches whatever the weights."
+            )
+        random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
+        self.reflexive, self.guarantee = reflexive, guarantee
+        self._choice = choose if isinstance(choose, str) else "best"
+        self._seed, self._calls = random_state, 0
+        if is_collection(U):
+            _check_unasked(choose, guarantee)
+            check_elsewhere(self, "GivenMargins")
+        self._take(U, c)
+        self._order = () if isinstance(choose, str) else _order(choose, self._t)
+
+    def _take(self, U: Any, c: Any) -> None:
+        """Set the margins of the examples that count."""
+        margins = Margins(U)
+        rows, self._c = multiplicities(c, margins.N)
+        self._selection = None if len(rows) == margins.N else (rows, margins.N)
+        self._U = margins if len(rows) == margins.N else margins.take(rows)
+        self._t = margins.t
+
+    @property
+    def N(self) -> int:
+        return self._U.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._c
+
+    @property
+    def y(self) -> None:
+        return None
+
+    @property
+    def n_rows(self) -> int:
+        return self.N if self._selection is None else self._selection[1]
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+        return values if self._selection is None else select_counting(values, *self._selection)
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return the margins of a column, or of its negation if the class contains it.
+
+        Raises
+        ------
+        ProblemError
+            The class has no such hypothesis.
+        """
+        if (
+            not isinstance(hypothesis, Given)
+            or hypothesis.q >= self._U.t
+            or (hypothesis.sign < 0 and not self.reflexive)
+        ):
+            raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
+        return hypothesis.sign * self._U.column(hypothesis.q)
+
+    def best(self, query: Query) -> Answer:
+        """Return the chosen columns; only one while the oracle follows an order.
+
+        Raises
+        ------
+        ProblemError
+            The weights are not one finite number for each example; no column, or not the next one of the order, reaches
+            the guarantee; or "largest_increase" has no program.
+        """
+        # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
+        weights, exponent = scaled_weights(query.d, self.N)
+        length = self._U.summation_length + 2
+        rounding = bound_unscaled(length * EPSILON * float(np.abs(weights).sum()), exponent)
+        e = np.ldexp(self._U.edges(weights), exponent)
+        self._U.check_unchanged()
+        edges = np.concatenate([e, -e]) if self.reflexive else e
+        chosen = self._chosen(query, edges, rounding)
+        columns = tuple(self._column(int(k), float(edges[k])) for k in chosen)
+        self._calls += 1
+        return Answer(columns, float(edges.max()) + rounding)
+
+    def _chosen(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
+        """Return numbers in the class: q for a column, t + q for its negation."""
+        eligible = self._eligible(edges, rounding)
+        if self._calls < len(self._order):
+            k = self._order[self._calls]
+            if k not in eligible:
+                raise ProblemError(
+                    f"column {k}, the next of the order, has edge {edges[k]:.6g} and does not reach the guarantee "
+                    f"{self.guarantee}. Leave out the guarantee, or change the order."
+                )
+            return np.array([k])
+        if self._choice == "random":
+            # The generator of a call is made from the call's number, so only this number is saved.
+            rng = np.random.default_rng([self._seed, self._calls])
+            return rng.choice(eligible, min(query.count, len(eligible)), replace=False)
+        score = edges[eligible]
+        if self._choice == "weakest":
+            score = -score
+        elif self._choice == "largest_increase":
+            score = self._gains(query, eligible)
+        return eligible[np.argsort(-score, kind="stable")[: query.count]]
+
+    def _eligible(self, edges: Float[Array, " k"], rounding: float) -> Int[Array, " eligible"]:
+        """Return which hypotheses reach the guarantee, up to rounding; all if there is none."""
+        if self.guarantee is None:
+            return np.arange(len(edges))
+        eligible = np.flatnonzero(edges >= self.guarantee - rounding)
+        if len(eligible) == 0:
+            raise ProblemError(
+                f"the guarantee {self.guarantee} is not true of this class: under these weights the largest edge is "
+                f"{edges.max():.6g}. Pass a guarantee that some column reaches whatever the weights."
+            )
+        return eligible
+
+    def _gains(self, query: Query, eligible: Int[Array, " eligible"]) -> Float[Array, " eligible"]:
+        """Return by how much each hypothesis raises the optimum."""
+        if query.gain is None:
+            raise ProblemError(
+                'choose="largest_increase" needs a program whose optimum rises; got a query without one. '
+                "Use it with formulations that are solved as programs, or choose otherwise."
+            )
+        return np.array([query.gain(self._signed(int(k))) for k in eligible])
+
+    def _signed(self, k: int) -> Float[Array, " N"]:
+        """Return the margins of hypothesis k of the class."""
+        return self._U.column(k) if k < self._U.t else -self._U.column(k - self._U.t)
+
+    def _column(self, k: int, edge: float) -> Column:
+        """Return hypothesis k of the class."""
+        hypothesis = Given(k % self._U.t, 1 if k < self._U.t else -1)
+        return Column(hypothesis, as_stored(self._signed(k)), edge)
+
+    def __str__(self) -> str:
+        negations = " and their negations" if self.reflexive else ""
+        chosen = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
+        promise = "" if self.guarantee is None else f", edge {self.guarantee:g} guaranteed"
+        return f"{self._t} given columns{negations}, {chosen}{promise}"
+
+    @property
+    def digest(self) -> str:
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        """SHA-256 of margins, multiplicities and reflexivity; the rule of choice is not part of the class."""
+        digest = hashlib.sha256(f"{self._U.digest()} {self.reflexive}".encode())
+        digest.update(self._c.data)
+        return digest.hexdigest()
+
+    def state(self) -> State:
+        return {"calls": self._calls}
+
+    def restore(self, state: State) -> None:
+        self._calls = int(state["calls"])
+
+
+class DistributedMargins(Elsewhere, GivenMargins):
+    """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
+
+    It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
+
+    Raises
+    ------
+    ProblemError
+        There is no client; U contains margins other than -1 and 1, or has chunks of unknown sizes; c does not match U,
+        or does not consist of whole numbers.
+    OptionError
+        Dask is not installed, or an option concerns the choice of columns.
+    """
+
+    def _take(self, U: Any, c: Any) -> None:
+        placing = Placing(U, None, c, name="U", labelled=False)
+        placing.count(classes=False)
+        self._t = placing.blocks.features
+        self._placed(cut_at_zero(placing, self._t, signs_part, "U"), placing.balance)
+
+    @property
+    def y(self) -> None:
+        return None
+
+    def hypothesis(self, split: Split) -> Given:
+        return Given(split.feature, split.sign)
+
+
+def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
+    """Raise OptionError for options of the choice of columns, which do not apply to rows on a cluster."""
+    for name, value, left_out in (
+        ("choose", choose, isinstance(choose, str) and choose == "best"),
+        ("guarantee", guarantee, guarantee is None),
+    ):
+        if not left_out:
+            raise OptionError(
+                f"{name} says how the oracle answers, and rows on a cluster are looked at without asking it; got "
+                f"{shown(value)}. Leave it out, or take the margins into memory: U.compute()."
+            )
+
+
+def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
+    """Return the column numbers of an order, checked."""
+    order = as_array("choose", choose, OptionError)
+    if order.size == 0:
+        return ()
+    if order.ndim != 1 or order.dtype.kind not in "iu":
+        raise OptionError(
+            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {shown(choose)}, "
+            f"shape {order.shape} of {order.dtype}. Pass one of these names, or such a list."
+        )
+    bad = order[(order < 0) | (order >= t)]
+    if len(bad):
+        raise OptionError(f"an order must hold column numbers from 0 to {t - 1}; got {bad[0]}. Leave it out.")
+    return tuple(order.tolist())

@@ -1,0 +1,1 @@
+"""Decision stumps: their search, sorted or binned."""

@@ -1,0 +1,287 @@
+"""Encoding of examples: rows are read in blocks and cut at thresholds from a sample or from few values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int, UInt
+from boostopt._utils.array_validation import as_array, compressed_rows
+from boostopt._utils.files import replace_file
+from boostopt._utils.immutable_arrays import as_immutable, as_read_only
+from boostopt.errors import ProblemError, shown
+from boostopt.oracles.features import checked_features
+from boostopt.oracles.labelled_examples import check_labels, multiplicities, signs
+from boostopt.rows.block_kernels import MOST_COPIES, MOST_EXAMPLES, Part
+from boostopt.rows.encoding import ROWS, fill
+from boostopt.rows.thresholds import at_quantiles, between_all, few_values
+
+SAMPLE = 200_000
+"""Size of the sample of evenly spaced rows whose quantiles are the thresholds of features with many values."""
+
+
+class Given:
+    """The examples that count, with features that are read some rows at a time.
+
+    Attributes
+    ----------
+    y, c
+        Labels and multiplicities, shape (N,).
+    features
+        Number of features.
+    before
+        Number of rows before these if they are a part; messages count from there.
+    """
+
+    before: int
+    c: Any
+    y: Any
+    features: int
+
+    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, before: int = 0) -> None:
+        self._X, self.before = _matrix(X), before
+        labels = signs(y)
+        check_labels(self._X.shape, labels)
+        one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # of which nothing is stored
+        ones = np.arange(len(labels)), one
+        self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
+        self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
+
+    @property
+    def selection(self) -> tuple[Int[Array, " N"], int] | None:
+        """The rows that count, and the number of all rows; None if all count."""
+        n_rows = int(self._X.shape[0])
+        return None if len(self._rows) == n_rows else (self._rows, n_rows)
+
+    def blocks(self) -> Iterator[Float[Array, "_ features"]]:
+        """Yield the features, checked.
+
+        Raises
+        ------
+        ProblemError
+            An entry is not a finite number.
+        """
+        counts = np.zeros(self._X.shape[0], dtype=bool)
+        counts[self._rows] = True
+        for i in range(0, len(counts), ROWS):
+            block = _dense(checked_features(self._X[i : i + ROWS], before=self.before + i))
+            yield block if counts[i : i + ROWS].all() else block[counts[i : i + ROWS]]
+
+    def every(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
+        """Return the features and multiplicities of every step-th row, starting at a given one."""
+        rows = self._rows[first::step]
+        X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
+        return X, self.c[first::step]
+
+
+def _matrix(X: Any) -> Any:
+    """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
+    if scipy.sparse.issparse(X):
+        X = compressed_rows("X", X)  # pyright: ignore[reportConstantRedefinition]
+    if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
+        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which raises with the reason
+    return checked_features(X)
+
+
+def _dense(X: Any) -> Float[Array, "n features"]:
+    return X.toarray() if scipy.sparse.issparse(X) else X
+
+
+def step_of(n: int) -> int:
+    """Return the distance between the sampled rows among n rows."""
+    return -(-n // SAMPLE)
+
+
+def cuts_of(rows: Given, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+    """Return the thresholds of each feature, and whether these are all that there are."""
+    X, c = rows.every(step_of(len(rows.y)))
+    sampled = few_values([X], range(rows.features), bins)
+    values = sampled if len(X) == len(rows.y) else few_values(rows.blocks(), list(sampled), bins)
+    return Sketch(X, c, values).cuts(bins)
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """The data that determine thresholds.
+
+    Attributes
+    ----------
+    X, c
+        A sample of the features, shape (n, features), and its multiplicities, shape (n,).
+    values
+        For each feature with few values, all its values over all rows, ascending.
+    """
+
+    X: Float[Array, "n features"]
+    c: Float[Array, " n"]
+    values: Mapping[int, Float[Array, " _"]]
+
+    def cuts(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+        """Return the thresholds of each feature, and whether these are all that there are."""
+        X, c, few, features = self.X, self.c, self.values, range(self.X.shape[1])
+        cuts = [between_all(few[j]) if j in few else at_quantiles(X[:, j], c, bins) for j in features]
+        return cuts, len(few) == len(features)
+
+
+@dataclass(frozen=True)
+class Census:
+    """Counts of the labels and multiplicities of some rows.
+
+    Attributes
+    ----------
+    given, n, total, balance
+        The number of all rows; of the rows that count; of these with multiplicity; and of class 1 minus class -1.
+    labels
+        Which of -1, 0 and 1 occur as labels.
+    classes
+        Which of -1 and 1 occur as classes of rows that count.
+    """
+
+    given: int
+    n: int
+    total: int
+    balance: int
+    labels: frozenset[int]
+    classes: frozenset[int]
+
+
+def census(y: Any, c: Any) -> Census:
+    """Return the counts of the labels and multiplicities of some rows; a single class is allowed.
+
+    Raises
+    ------
+    ProblemError
+        Labels are invalid, or multiplicities are not whole numbers from 0 to 2^20.
+    """
+    labels, array = signs(y), as_array("y", y)
+    copies = np.ones(labels.shape, np.int64) if c is None else _whole_copies(c, labels.shape)
+    counting = labels[copies > 0]
+    return Census(
+        len(labels),
+        len(counting),
+        int(copies.sum()),
+        int(copies @ labels.astype(np.int64)),
+        frozenset(k for k in (-1, 0, 1) if bool((array == k).any())),
+        frozenset(np.unique(counting).tolist()),
+    )
+
+
+def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
+    """Raise ProblemError unless labels are of one kind, examples count, and sums over all examples are exact.
+
+    Parameters
+    ----------
+    censuses
+        The counts of all parts of the rows.
+    classes
+        Whether both classes must occur.
+    """
+    n, total = sum(each.n for each in censuses), sum(each.total for each in censuses)
+    signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
+    if classes and len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
+        raise ProblemError(
+            f"both classes must occur among the examples that count; got {n} such examples of one class. There is "
+            "nothing to tell apart."
+        )
+    if not total:
+        raise ProblemError("at least one example must count; got none. Pass rows whose multiplicities are not all 0.")
+    if total > MOST_EXAMPLES:
+        raise ProblemError(
+            f"expected at most {MOST_EXAMPLES} examples, with multiplicity; got {total}. Take a part of them."
+        )
+
+
+def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
+    array = as_array("c", c)
+    fits = np.zeros(array.shape, dtype=bool)
+    if array.dtype.kind in "biuf":
+        fits = (array == np.rint(array)) & (array >= 0) & (array <= MOST_COPIES)
+    if array.shape != shape or not fits.all():
+        got = f"shape {array.shape}" if fits.all() else shown(array[~fits][0].item())
+        raise ProblemError(
+            f"on a cluster the multiplicities c must be whole numbers from 0 to {MOST_COPIES}, one for each row; got "
+            f"{got}. Round them, or take the rows into memory."
+        )
+    return array.astype(np.int64)
+
+
+def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> Sketch:
+    """Return the data that some rows contribute to thresholds.
+
+    Parameters
+    ----------
+    X, y, c
+        Features, labels and multiplicities.
+    before, first
+        Number of rows before these; and the place of the first sampled row among those that count.
+    step, bins
+        Distance between the rows of the sample, and the largest number of values that counts as few.
+
+    Raises
+    ------
+    ProblemError
+        An entry is not a finite number.
+    """
+    rows = Given(X, y, c, before)
+    values = few_values(rows.blocks(), range(rows.features), bins)
+    return Sketch(*rows.every(step, first), values)
+
+
+def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
+    """Combine the data for thresholds from several parts of the rows, in their order."""
+    few = set(sketches[0].values).intersection(*(each.values for each in sketches))
+    values = {j: np.unique(np.concatenate([each.values[j] for each in sketches])) for j in sorted(few)}
+    X, c = np.concatenate([each.X for each in sketches]), np.concatenate([each.c for each in sketches])
+    return Sketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
+
+
+def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> Part:
+    """Return some rows as codes."""
+    rows = Given(X, y, c)
+    return part_of(codes_in_memory(rows, cuts, dtype), rows)
+
+
+def part_of(codes: UInt[Array, "features n"], rows: Given) -> Part:
+    """Return codes of examples with their labels and multiplicities."""
+    alone = bool((rows.c == 1.0).all())
+    return Part(codes, rows.y, None if alone else rows.c.astype(np.int64))
+
+
+def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
+    """Return codes in memory."""
+    codes = np.empty((rows.features, len(rows.y)), dtype)
+    _write(codes, rows, cuts)
+    return as_read_only(codes)
+
+
+def codes_in_file(
+    path: Path, rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
+) -> UInt[Array, "features N"]:
+    """Return codes in a file; the file is complete or does not exist."""
+
+    def write(file: IO[bytes]) -> None:
+        shape = (rows.features, len(rows.y))
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(file, header)
+        file.flush()
+        begin = file.tell()
+        file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
+        codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        _write(codes, rows, cuts)
+        codes.flush()
+
+    replace_file(path, write)
+    return np.load(path, mmap_mode="r")
+
+
+def _write(codes: UInt[Array, "features N"], rows: Given, cuts: Sequence[Float[Array, " _"]]) -> None:
+    begin = 0
+    for block in rows.blocks():
+        fill(codes[:, begin : begin + len(block)], block, cuts)
+        begin += len(block)

@@ -1,0 +1,131 @@
+"""Decision stumps that AdaBoost chooses: the hypotheses of a program that is not trivial."""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.validation import generator, whole
+from boostopt.oracles.base import Query
+from boostopt.oracles.labelled_examples import Labelled, features_and_signs, labelled
+from boostopt.oracles.stumps.exhaustive import DecisionStumps
+from boostopt.oracles.stumps.random_matrix import draw_stumps
+from boostopt.oracles.stumps.stump import Stump
+
+MAX_ROWS = 2_000
+"""Rows by which stumps are chosen; of more rows the seed draws as many."""
+
+MAX_ROUNDS = 4
+"""Rounds of AdaBoost for each column wanted."""
+
+N_CANDIDATES = 10
+"""Stumps that the oracle offers in a round; the best of them that may join does."""
+
+MAX_EDGE = 1.0 - 1e-9
+"""Edge above which the step of AdaBoost no longer grows."""
+
+
+def boosted_stump_matrix(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    t: int,
+    random_state: int | np.random.Generator | None = 0,
+    c: npt.ArrayLike | None = None,
+) -> Int8[Array, "N columns"]:
+    """Choose decision stumps by boosting and return their margin matrix U[n, q] = y_n h_q(x_n).
+
+    AdaBoost begins with example weights that the seed draws uniformly from the simplex, times the multiplicities. In
+    each round the stump with the largest edge joins, and the weights are multiplied by exp(-alpha u), where u are its
+    margins, e is its edge, and alpha = ln((1 + e) / (1 - e)) / 2 (Freund and Schapire 1997). No stump joins twice, and
+    all stumps of a feature have the direction of its first one. If boosting finds no further stump, the seed draws the
+    others as `stump_matrix` does.
+
+    `stump_matrix` draws each stump with its negation. Then equal weights of the hypotheses prove a soft margin of 0,
+    and on noisy examples 0 is the optimum of LPBoost. With one direction for each feature it is so less often.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite. If more than 2,000 rows count, the seed draws 2,000 to choose by.
+    y
+        Labels, shape (N,): -1 and 1, 0 and 1, or False and True; the larger one is class 1. Both must occur.
+    t
+        Number of columns wanted, at least 1.
+    random_state
+        Seed or generator. Equal seeds give equal matrices.
+    c
+        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 do not count, but they have margins.
+
+    Returns
+    -------
+    int8 array of shape (N, columns), entries -1 or 1, in the order of choice: t columns, or fewer if there are fewer
+    stumps.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c has a wrong shape, an entry of X is not a finite number, labels are invalid or of one class only, or a
+        multiplicity is negative.
+    OptionError
+        t is smaller than 1, or the seed is negative.
+    """
+    t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
+    rng = generator("random_state", random_state)
+    features, labels = features_and_signs(X, y)
+    examples = labelled(features, labels, c)
+    stumps = _boosted(_sample(examples, rng), t, rng)
+    dense = features.toarray() if scipy.sparse.issparse(features) else features
+    if len(stumps) < t:
+        stumps += _further(dense[examples.rows], examples, stumps, t, rng)
+    if not stumps:  # all features are constant: so is the only hypothesis
+        sign = 1 if examples.c @ examples.y >= 0.0 else -1
+        stumps = [Stump(0, -math.inf, sign, dense.shape[1])]
+    return np.stack([stump(dense).astype(np.int8) * labels for stump in stumps], axis=1)
+
+
+def _sample(examples: Labelled, rng: np.random.Generator) -> DecisionStumps:
+    """Return the oracle over the examples, or over MAX_ROWS of them."""
+    if examples.N <= MAX_ROWS:
+        return DecisionStumps(examples.X, examples.y, examples.c)
+    rows = np.sort(rng.choice(examples.N, MAX_ROWS, replace=False))
+    return DecisionStumps(examples.X[rows], examples.y[rows], examples.c[rows])
+
+
+def _boosted(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> list[Stump]:
+    """Return at most t different stumps in the order in which AdaBoost chooses them."""
+    log_weights = np.log(oracle.c) + np.log(rng.exponential(size=oracle.N))
+    chosen: dict[tuple[int, float], Stump] = {}
+    signs: dict[int, int] = {}
+    for _ in range(MAX_ROUNDS * t):
+        d: Float[Array, " N"] = np.exp(log_weights - log_weights.max())
+        columns = oracle.best(Query(d / d.sum(), N_CANDIDATES)).columns
+        if len(chosen) == t or columns[0].edge <= 0.0 or math.isinf(cast(Stump, columns[0].hypothesis).threshold):
+            break
+        for column in columns:
+            stump = cast(Stump, column.hypothesis)
+            place = stump.feature, stump.threshold
+            if column.edge > 0.0 and place not in chosen and signs.setdefault(stump.feature, stump.sign) == stump.sign:
+                chosen[place] = stump
+                break
+        else:
+            column = columns[0]  # no stump joins, but the weights move on
+        log_weights -= math.atanh(min(column.edge, MAX_EDGE)) * column.margins
+    return list(chosen.values())
+
+
+def _further(
+    X: Float[Array, "N features"], examples: Labelled, chosen: list[Stump], t: int, rng: np.random.Generator
+) -> list[Stump]:
+    """Draw further stumps until there are t, in the direction of their feature."""
+    signs = {stump.feature: stump.sign for stump in chosen}
+    places = {(stump.feature, stump.threshold) for stump in chosen}
+    drawn = [place for place in draw_stumps(X, t, rng) if place not in places][: t - len(chosen)]
+    for feature, threshold in drawn:
+        above = np.where(X[:, feature] > threshold, examples.c, -examples.c)
+        signs.setdefault(feature, 1 if above @ examples.y >= 0.0 else -1)
+    return [Stump(feature, threshold, signs[feature], X.shape[1]) for feature, threshold in drawn]

@@ -1,0 +1,187 @@
+"""Features sorted once, so that one cumulative sum gives the edges of all thresholds of all features.
+
+The values of a feature divide the examples into blocks of equal value. The base is the largest block (the lowest one
+among equals). In a sparse matrix it is the block of zeros that are not stored, however small. Only the examples outside
+the base are kept. Each block but the base has one threshold. It separates the block, and all blocks beyond it as seen
+from the base, from the rest. These examples are contiguous among the kept ones. So a sum over them is a difference of
+two cumulative sums, and the base is never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Bool, Float, Int
+from boostopt.rows.thresholds import threshold_between
+
+CHUNK = 500_000
+"""Number of entries that are sorted at a time: sorting takes about 60 bytes an entry of additional memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Presorted:
+    """The thresholds of all features, feature by feature and ascending.
+
+    Attributes
+    ----------
+    N
+        Number of examples.
+    rows
+        Examples outside the base of their feature, by feature and value.
+    first, last
+        rows[first[i] : last[i]] are the examples that threshold i separates from the base.
+    below
+        Whether these examples lie below the threshold.
+    thresholds
+        Halfway between the two neighbouring values.
+    features
+        Features that are not constant, ascending.
+    starts
+        The position of the first threshold of each of these features.
+    """
+
+    N: int
+    rows: Int[Array, " entries"]
+    first: Int[Array, " thresholds"]
+    last: Int[Array, " thresholds"]
+    below: Bool[Array, " thresholds"]
+    thresholds: Float[Array, " thresholds"]
+    features: Int[Array, " varying"]
+    starts: Int[Array, " varying"]
+
+    def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
+        """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64.
+
+        The cumulative sum may overflow, but its differences are still exact: int64 arithmetic is modulo 2^64, so that
+        only the edges themselves must fit.
+        """
+        cumulative = np.empty(len(self.rows) + 1, dtype=np.int64)
+        cumulative[0] = 0
+        np.cumsum(s[self.rows], out=cumulative[1:])
+        edges = cumulative[self.last]
+        edges -= cumulative[self.first]
+        # With S the sum over all examples and T over the separated ones, the edge is S - 2T if these lie below,
+        # and 2T - S if they lie above.
+        edges *= -2
+        edges += s.sum()
+        np.negative(edges, out=edges, where=~self.below)
+        return edges
+
+    def above(self, i: int) -> Bool[Array, " N"]:
+        """Return which examples lie above threshold i."""
+        above = np.full(self.N, self.below[i])
+        above[self.rows[self.first[i] : self.last[i]]] ^= True
+        return above
+
+
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """Stored entries of some features, sorted by feature and value."""
+
+    features: Int[Array, " entries"]
+    values: Float[Array, " entries"]
+    rows: Int[Array, " entries"]
+
+
+def presorted(X: Any) -> Presorted:
+    """Sort the features X, shape (N, features): a float64 array, or a float64 CSR array without explicit zeros."""
+    chunks = _sparse_chunks(X) if scipy.sparse.issparse(X) else _dense_chunks(X)
+    parts = [_parted(entries, X.shape[0]) for entries in chunks if len(entries.rows)]
+    entries = np.cumsum([0, *(len(part.rows) for part in parts)])
+    thresholds = np.cumsum([0, *(len(part.thresholds) for part in parts)])
+    index = np.int32 if entries[-1] <= np.iinfo(np.int32).max else np.int64
+
+    def joined(arrays: list[Any], dtype: type[np.generic]) -> Any:
+        return np.concatenate([np.empty(0, dtype=dtype), *(array.astype(dtype, copy=False) for array in arrays)])
+
+    return Presorted(
+        N=X.shape[0],
+        rows=joined([part.rows for part in parts], np.int32),
+        first=joined([part.first + before for part, before in zip(parts, entries, strict=False)], index),
+        last=joined([part.last + before for part, before in zip(parts, entries, strict=False)], index),
+        below=joined([part.below for part in parts], np.bool_),
+        thresholds=joined([part.thresholds for part in parts], np.float64),
+        features=joined([part.features for part in parts], np.int64),
+        starts=joined([part.starts + before for part, before in zip(parts, thresholds, strict=False)], np.int64),
+    )
+
+
+def _dense_chunks(X: Float[Array, "N features"]) -> Iterator[_Entries]:
+    """Yield the entries of an array, some features at a time."""
+    N, count = X.shape
+    step = max(1, CHUNK // N)
+    for start in range(0, count, step):
+        block = np.ascontiguousarray(X[:, start : start + step].T)
+        order = np.argsort(block, axis=1, kind="stable")
+        yield _Entries(
+            np.repeat(np.arange(start, start + len(block)), N),
+            np.take_along_axis(block, order, axis=1).ravel(),
+            order.ravel().astype(np.int32),
+        )
+
+
+def _sparse_chunks(X: Any) -> Iterator[_Entries]:
+    """Yield the entries of a sparse matrix, some features at a time."""
+    columns = X.tocsc()
+    start = 0
+    while start < X.shape[1]:
+        limit = int(columns.indptr[start]) + CHUNK
+        stop = max(start + 1, int(np.searchsorted(columns.indptr, limit, side="right")) - 1)
+        features = np.repeat(np.arange(start, stop), np.diff(columns.indptr[start : stop + 1]))
+        here = slice(columns.indptr[start], columns.indptr[stop])
+        order = np.lexsort((columns.data[here], features))
+        yield _Entries(features, columns.data[here][order], columns.indices[here][order].astype(np.int32))
+        start = stop
+
+
+def _parted(entries: _Entries, N: int) -> Presorted:
+    """Return the thresholds of sorted features with at least one entry."""
+    begins = _begins(entries.features) | _begins(entries.values)
+    blocks = np.flatnonzero(begins)
+    sizes = np.diff(blocks, append=len(begins))
+    feature, value = entries.features[blocks], entries.values[blocks]
+
+    new = _begins(feature)
+    of = np.cumsum(new) - 1
+    first_blocks = np.flatnonzero(new)
+    largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[of])
+    _, lowest = np.unique(of[largest], return_index=True)
+    # The base of each feature is 0 if entries are not stored, otherwise the value of its largest block.
+    base = np.where(np.add.reduceat(sizes, first_blocks) < N, 0.0, value[largest[lowest]])[of]
+    below, kept = value < base, value != base
+
+    # The neighbour on the side of the base; the base itself if it is not stored and lies in between.
+    above_it = np.append(value[1:], np.inf)
+    above_it[np.append(new[1:], True)] = np.inf
+    below_it = np.append(-np.inf, value[:-1])
+    below_it[new] = -np.inf
+    neighbour = np.where(below, np.minimum(above_it, base), np.maximum(below_it, base))[kept]
+
+    last = np.cumsum(sizes[kept])
+    first = last - sizes[kept]
+    starts = np.flatnonzero(_begins(of[kept]))
+    here = np.cumsum(_begins(of[kept])) - 1
+    end_of_feature = np.append(first[starts[1:]], last[-1:])
+    below, value = below[kept], value[kept]
+    return Presorted(
+        N=N,
+        rows=entries.rows[np.repeat(kept, sizes)],
+        first=np.where(below, first[starts][here], first),
+        last=np.where(below, last, end_of_feature[here]),
+        below=below,
+        thresholds=threshold_between(np.minimum(value, neighbour), np.maximum(value, neighbour)),
+        features=feature[kept][starts],
+        starts=starts,
+    )
+
+
+def _begins(keys: Any) -> Bool[Array, " n"]:
+    """Return the positions at which a new key begins."""
+    begins = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    return begins

@@ -1,0 +1,111 @@
+"""The best stumps of a table of thresholds, from sums of integers."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
+from boostopt.oracles.base import Answer, Column, Query
+from boostopt.oracles.stumps.stump import Stump
+from boostopt.oracles.top_k import leading_of_each
+from boostopt.oracles.weight_scaling import scaled_weights
+
+BITS = 62
+"""Binary places to which weights with a sum in [1/2, 1) are rounded: no edge then reaches 2^63, the end of int64."""
+
+
+@runtime_checkable
+class Splits(Protocol):
+    """The thresholds of all features that vary, feature by feature and ascending.
+
+    Attributes
+    ----------
+    N
+        Number of examples.
+    thresholds
+        The thresholds, empty if no feature varies.
+    features
+        The features that vary, ascending.
+    starts
+        The position of the first threshold of each of these features.
+    """
+
+    @property
+    def N(self) -> int: ...
+
+    @property
+    def thresholds(self) -> Float[Array, " thresholds"]: ...
+
+    @property
+    def features(self) -> Int[Array, " varying"]: ...
+
+    @property
+    def starts(self) -> Int[Array, " varying"]: ...
+
+    def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
+        """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64."""
+        ...
+
+    def above(self, i: int) -> Bool[Array, " N"]:
+        """Return which examples lie above threshold i."""
+        ...
+
+
+def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
+    """Return the stumps with the largest edges, and a bound on all edges.
+
+    Parameters
+    ----------
+    splits
+        The thresholds. If there are none, the class consists of the constant hypotheses.
+    query
+        The weights, and the number of columns.
+    y
+        Labels -1 and 1, shape (N,).
+    features
+        Number of features.
+    reflexive
+        Whether the class contains stumps in both directions.
+
+    Raises
+    ------
+    ProblemError
+        The weights do not have shape (N,), or they are not finite.
+    """
+    weights, exponent = scaled_weights(query.d, splits.N)
+    s = np.rint(np.ldexp(weights * y, BITS)).astype(np.int64)
+    unit = exponent - BITS
+    stumps = _leading(splits, s, query, y, features, reflexive)
+    columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
+    most = math.nextafter(float(stumps[0][2] + splits.N // 2 + 1), math.inf)
+    return Answer(columns, math.ldexp(most, unit))
+
+
+def _leading(
+    splits: Splits, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
+) -> list[tuple[Stump, Int8[Array, " N"], int]]:
+    """Return the best stumps with their margins and their edges under s; no two have the same margins."""
+    thresholds, starts, count = splits.thresholds, splits.starts, query.count
+    if len(thresholds) == 0:
+        edge = int(s.sum())
+        sign = -1 if reflexive and edge < 0 else 1
+        return [(Stump(0, -math.inf, sign, features), (sign * y).astype(np.int8), sign * edge)]
+    edges = splits.edges(s)
+    signs_free = np.abs(edges) if reflexive else edges
+    stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
+    if query.varied and count <= len(starts):
+        places = leading_of_each(signs_free, starts, count)
+    else:
+        places = np.argsort(-signs_free, kind="stable").tolist()
+    for i in places:
+        if len(stumps) == count:
+            break
+        feature = int(splits.features[np.searchsorted(starts, i, side="right") - 1])
+        sign = -1 if reflexive and edges[i] < 0 else 1
+        margins, edge = np.where(splits.above(i), sign * y, -sign * y).astype(np.int8), int(signs_free[i])
+        if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):
+            stumps.append((Stump(feature, float(thresholds[i]), sign, features), margins, edge))
+    return stumps

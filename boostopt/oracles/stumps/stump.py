@@ -1,0 +1,74 @@
+"""A decision stump: a threshold of one feature and a direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import State
+from boostopt.oracles.features import Features, HypothesisOfFeatures
+
+
+@dataclass(frozen=True)
+class Stump(HypothesisOfFeatures):
+    """h(x) = sign if x[feature] > threshold, otherwise -sign.
+
+    Attributes
+    ----------
+    feature
+        Counted from 0.
+    threshold
+        Minus infinity for the constant hypothesis h = sign.
+    sign
+        1 or -1.
+    features
+        Number of features that x has.
+
+    Raises
+    ------
+    ProblemError
+        There is no such feature, the sign is neither 1 nor -1, or the threshold is NaN.
+    """
+
+    kind: ClassVar[str] = "stump"
+
+    feature: int
+    threshold: float
+    sign: int
+    features: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.feature < self.features or self.sign not in (-1, 1) or math.isnan(self.threshold):
+            raise ProblemError(
+                f"a stump has a feature from 0 to features - 1, a threshold and the sign 1 or -1; got feature "
+                f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
+            )
+
+    def on(self, features: Features) -> Float[Array, " n"]:
+        above = features.column(self.feature, self.features) > self.threshold
+        return np.where(above, float(self.sign), -float(self.sign))
+
+    def __str__(self) -> str:
+        return self._words(f"feature {self.feature}")
+
+    def in_words(self, names: Sequence[str]) -> str:
+        return self._words(str(names[self.feature]))
+
+    def _words(self, feature: str) -> str:
+        if self.threshold == -math.inf:
+            return f"always {self.sign:+d}"
+        return f"{feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
+
+    def state(self) -> State:
+        return {"feature": self.feature, "threshold": self.threshold, "sign": self.sign, "features": self.features}
+
+    @classmethod
+    def restored(cls, state: State) -> Stump:
+        return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))

@@ -1,0 +1,104 @@
+"""Bounds of the soft margin over the rounds of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import choice
+from boostopt.boosting.run.run import Run
+from boostopt.errors import OptionError, ProblemError
+from boostopt.pictures.sources import runs_by_label
+from boostopt.pictures.style import GREY, Look, Where, look, panels
+
+AGAINST = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since the start")}
+"""The column of the trace, and the words below the picture."""
+
+FAR_OFF = 4
+"""One part in this many of the rounds, at the start of a run, may lie outside the upper panel."""
+
+FILLED = 3
+"""The most runs for which the space between the bounds is filled: more overlapping fillings are unreadable."""
+
+
+def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
+    """Draw the bounds of the soft margin above, the gap between them below.
+
+    The lower line of a run is the soft margin of its weights. The upper line bounds the soft margin of any weights over
+    the class. If an oracle is heuristic, there is no such bound: the smallest edge so far replaces it, and the legend
+    says so. The lower panel shows the gap, on a log scale, and epsilon. A gap of 0 or less cannot be shown. The scale
+    of the upper panel ignores the first quarter of the rounds of each run, whose bounds are loose.
+
+    Parameters
+    ----------
+    runs
+        A run, or a classifier of two classes that holds one as `run_`; or several by their labels.
+    against
+        "rounds", or "seconds" since the start of the run.
+    axes
+        Two axes to draw on, for bounds and gap.
+
+    Raises
+    ------
+    OptionError
+        No run is given, a run does not maximize a soft margin, or `against` is neither of the two.
+    ProblemError
+        A run has no rounds.
+    """
+    against = choice("scale", against, AGAINST)
+    named = runs_by_label(runs)
+    for label, run in named.items():
+        _check(label, run)
+    on = panels(axes, 2, height=5.2, heights=(1.4, 1))
+    above, below = on.axes
+    for k, (label, run) in enumerate(named.items()):
+        _draw(above, below, label, run, AGAINST[against][0], look(k), len(named) <= FILLED)
+    for epsilon in sorted({run.record.problem.epsilon for run in named.values()}):
+        below.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
+    _show_the_end(above, list(named.values()))
+    gaps = np.concatenate([run.trace["gap"] for run in named.values()])
+    below.set_yscale("log", nonpositive="clip")
+    if not (gaps > 0).any():
+        below.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
+    measures = {run.record.problem.measure for run in named.values()}
+    above.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
+    below.set(ylabel="gap", xlabel=AGAINST[against][1])
+    on.legend(above, below)
+    return on.figure
+
+
+def _check(label: str, run: Run) -> None:
+    if run.record.problem.goal is None:
+        raise OptionError(f"{label} does not maximize a soft margin, so there is no bound to draw. Leave the run out.")
+    if not len(run.trace):
+        raise ProblemError(f"a run must have a round at least to be drawn; {label} has none. Let it go on.")
+
+
+def bound(run: Run) -> Float[Array, " rounds"]:
+    """Return the bound of the class after each round, or the smallest edge if there is none."""
+    return np.array([row.bound for row in run.trace])
+
+
+def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look, fill: bool) -> None:
+    x, upper, lower = run.trace[column], bound(run), run.trace["soft_margin"]
+    proved = bool(np.isfinite(run.trace["upper"][-1]))
+    words = label if proved else f"{label} (above: smallest edge, no bound)"
+    if fill:
+        above.fill_between(x, lower, upper, step="post", color=its.color, alpha=0.08, lw=0)
+    drawn = [(above, upper, words), (above, lower, None), (below, run.trace["gap"], None)]
+    for axis, y, name in drawn:
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.4, drawstyle="steps-post", label=name)
+        # Mark the end of a run, because its last step is a line without width.
+        axis.plot(x[-1:], y[-1:], color=its.color, marker=its.marker, ms=4, ls="")
+
+
+def _show_the_end(axis: Axes, runs: list[Run]) -> None:
+    """Choose the scale by the bounds of the later rounds, which are close to each other."""
+    late = [values[len(values) // FAR_OFF :] for run in runs for values in (bound(run), run.trace["soft_margin"])]
+    low, high = min(float(v.min()) for v in late), max(float(v.max()) for v in late)
+    room = 0.08 * max(high - low, 1e-9)
+    axis.set_ylim(low - room, high + room)

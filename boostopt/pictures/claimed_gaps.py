@@ -1,0 +1,176 @@
+"""Claims of solvers against certificates: the gap that each solver reports and the gap that its answer proves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from boostopt._utils.formatting import counted
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.solve_record import Row
+from boostopt.errors import ProblemError
+from boostopt.pictures.sources import benchmark_that_ran
+from boostopt.pictures.style import BLACK, GREY, RED, look, name_of, panels
+
+LEAST = 1e-17
+"""The smallest gap that is distinguished from 0: less than the last bit of 1."""
+
+MOST = 1e9
+"""The largest gap that is distinguished from an infinite one."""
+
+ROOM = 0.07
+"""Half of the share of the scale between the gaps and the border, where gaps of 0 or infinity stand."""
+
+MANY = 400
+"""From this number on, points are drawn smaller."""
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """A logarithmic scale of gaps: its ends, and which of them stand for 0 and infinity."""
+
+    low: float
+    high: float
+    zero: bool
+    infinite: bool
+
+    @property
+    def room(self) -> float:
+        """Powers of ten between the gaps and a border."""
+        return ROOM * (self.high - self.low)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last power of ten, including the borders."""
+        return self.low - 2 * self.room * self.zero, self.high + 2 * self.room * self.infinite
+
+    def at(self, gap: float) -> float:
+        """Return the position of a gap; 0 and infinity are at the border."""
+        if gap < LEAST:
+            return 10.0 ** (self.low - self.room)
+        return 10.0 ** (self.high + self.room) if gap > MOST else gap
+
+    @property
+    def ticks(self) -> dict[float, str]:
+        """At most six powers of ten, and the borders."""
+        # There is no room for another number next to that of a border.
+        inside = range(math.ceil(self.low) + self.zero, math.floor(self.high) + 1 - self.infinite)
+        powers = {10.0**k: f"$10^{{{k}}}$" for k in inside[:: max(math.ceil(len(inside) / 6), 1)]}
+        return {
+            **({self.at(0.0): "0"} if self.zero else {}),
+            **powers,
+            **({self.at(math.inf): r"$\infty$"} if self.infinite else {}),
+        }
+
+
+def claimed_against_certified(benchmark: Benchmark) -> Figure:
+    r"""Draw the certified gap against the gap that the solver itself claims, with a point for each run.
+
+    Above the diagonal, the certified gap is wider than the claim: the answer does not confirm the claim. Below the
+    diagonal, the answer proves more than the solver claims. Points are filled if the solver claims an optimum. Gaps of
+    0, or below 1e-17, and infinite gaps stand at the border, beyond a line, with a ring around them. A run without an
+    answer has an infinite certified gap. Solvers that report no gap are named below.
+
+    Parameters
+    ----------
+    benchmark
+        The result of `boostopt.benchmark`. A claimed gap is \|p - q\| / max(1, \|p\|, \|q\|) of the two values that the
+        solver reports. A certified gap is scaled likewise. If there are several attempts, the gaps are those of the
+        best one.
+
+    Raises
+    ------
+    OptionError
+        The argument is not a benchmark.
+    ProblemError
+        The benchmark has no run, or no solver reported a gap.
+    """
+    b = benchmark_that_ran(benchmark)
+    said = [run for run in b.runs if claims_a_gap(run)]
+    if not said:
+        raise ProblemError(
+            "a solver at least must report a gap of its own for claims to be drawn; none did: "
+            f"{_silent(b.runs)}. Run one that does, such as interior or cvxpy:clarabel."
+        )
+    gaps = [gap for run in said for gap in (run.claimed_gap or 0.0, run.scaled_gap)]
+    inside = [math.log10(gap) for gap in gaps if LEAST <= gap <= MOST] or [-9.0, -3.0]
+    scale = _Scale(math.floor(min(inside)), math.ceil(max(inside) + 0.1), min(gaps) < LEAST, not max(gaps) <= MOST)
+    on = panels(None, height=4.8)
+    axis = on.axes[0]
+    _ground(axis, scale)
+    size = 6.5 if len(said) <= MANY else 4.0
+    for k, backend in enumerate(dict.fromkeys(run.backend for run in said)):
+        _points(axis, [run for run in said if run.backend == backend], scale, k, size)
+    border = [at for run in said for at in [(run.claimed_gap or 0.0, run.scaled_gap)] if not all(map(_told, at))]
+    if border:
+        x, y = zip(*(map(scale.at, at) for at in border), strict=True)
+        axis.plot(x, y, "o", color=BLACK, mfc="none", ms=1.9 * size, mew=0.7, label="0 or infinite", clip_on=False)
+    for words, face in (("says it found an optimum", GREY), ("does not say so", "white")):
+        axis.plot([], [], "o", color=GREY, mfc=face, ms=6.5, label=words)
+    silent = _silent(b.runs)
+    on.legend(axis, columns=3, title=f"No gap of its own is reported by {silent}." if silent else "")
+    return on.figure
+
+
+def claims_a_gap(run: Row) -> bool:
+    """Whether the solver of a run reports its own gap."""
+    return run.ran and run.claimed_gap is not None and run.claimed_gap >= 0.0
+
+
+def _silent(runs: Sequence[Row]) -> str:
+    """Name the solvers that report no gap, with the number of such runs unless it is all of them."""
+    words: list[str] = []
+    for backend in dict.fromkeys(run.backend for run in runs if run.ran):
+        its = [run for run in runs if run.backend == backend and run.ran]
+        without = sum(not claims_a_gap(run) for run in its)
+        if without:
+            of = f" ({without} of {counted(len(its), 'run')})" if without < len(its) else ""
+            words.append(f"{name_of(backend)}{of}")
+    return ", ".join(words)
+
+
+def _ground(axis: Axes, scale: _Scale) -> None:
+    """Draw the scales, the borders, the diagonal, and the words above and below it."""
+    low, high = (10.0**end for end in scale.ends)
+    axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    axis.set(xlabel="gap that the solver claims", ylabel="gap that is certified")
+    axis.fill_between([low, high], [low, high], [high, high], color=RED, alpha=0.07, lw=0)
+    axis.plot([low, high], [low, high], color=GREY, lw=1.0)
+    # The words are in the corners within the borders, so that they cover no point at a border.
+    near, far = (10.0 ** (end + sign * 0.3 * scale.room) for end, sign in ((scale.low, 1), (scale.high, -1)))
+    style: dict[str, Any] = {"color": GREY, "fontsize": "small"}
+    axis.text(near, far, "wider than claimed", ha="left", va="top", **style)
+    axis.text(far, near, "narrower than claimed", ha="right", va="bottom", **style)
+    for set_line, set_ticks, ruler in (
+        (axis.axvline, axis.set_xticks, axis.xaxis),
+        (axis.axhline, axis.set_yticks, axis.yaxis),
+    ):
+        set_ticks(list(scale.ticks), list(scale.ticks.values()))
+        ruler.set_minor_locator(NullLocator())
+        for there, border in ((scale.zero, scale.low), (scale.infinite, scale.high)):
+            if there:
+                set_line(10.0**border, color=GREY, lw=0.8, ls=":")
+
+
+def _points(axis: Axes, runs: Sequence[Row], scale: _Scale, k: int, size: float) -> None:
+    """Draw the runs of a backend, filled if the solver claims an optimum."""
+    its = look(k)
+    for claims, face in ((True, its.color), (False, "none")):
+        some = [(run.claimed_gap or 0.0, run.scaled_gap) for run in runs if run.claims == claims]
+        x, y = ([scale.at(pair[side]) for pair in some] for side in (0, 1))
+        if some:  # an empty collection that is not clipped would count as a point in the corner
+            axis.plot(
+                x, y, its.marker, color=its.color, mfc=face, ms=size, mew=1.1, label="_", alpha=0.85, clip_on=False
+            )
+    axis.plot([], [], its.marker, color=its.color, ms=6.5, label=name_of(runs[0].backend))
+
+
+def _told(gap: float) -> bool:
+    """Whether a gap is neither 0 nor infinite on the scale."""
+    return LEAST <= gap <= MOST

@@ -1,0 +1,205 @@
+"""The decisions of a classifier over the plane of two features."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import whole
+from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.errors import OptionError, ProblemError
+from boostopt.pictures.sources import real_array
+from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
+
+LARGEST = 160.0
+"""The area of the marker of the largest weight in square points; the others are in proportion."""
+
+LEVELS = 22
+"""The number of levels. It is even, so that values near 0 have their own colour, white."""
+
+FAINT_GREY = "#b0b0b0"
+"""The colour of hatches, which lie below the markers."""
+
+COARSEST, FINEST = 2, 4000
+"""Limits of the resolution: the finest takes 16 million values of f."""
+
+SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
+"""Colours from the palette's red through white to its blue, light enough for markers on them."""
+
+
+@runtime_checkable
+class Decides(Protocol):
+    """Anything with a decision function: a run, or a classifier in the style of scikit-learn."""
+
+    def decision_function(self, X: Any) -> Any: ...
+
+
+def decision_regions(
+    classifier: Decides,
+    X: Any,
+    y: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    resolution: int = 200,
+    axes: Where = None,
+) -> Figure:
+    """Draw f(x) over two features with the line f = 0, and the examples as markers by class and weight.
+
+    If f is 0 on a whole area, which belongs to no class, the picture shows the area hatched, with its border instead of
+    a line.
+
+    Parameters
+    ----------
+    classifier
+        Anything whose `decision_function(X)` returns one number for each row: a run, or a fitted classifier of two
+        classes.
+    X
+        Features of the examples, shape (N, 2), finite; a table's column names become the names of the axes.
+    y
+        Labels, shape (N,), of two kinds; the larger one is the class where f > 0.
+    weights
+        Weights of the examples, shape (N,), non-negative. The areas of the markers are proportional to them, and each
+        example has at least a small dot. Equal by default.
+    resolution
+        Points of the grid along each axis, 2 to 4000.
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    OptionError
+        The classifier has no decision function, or the resolution is out of range.
+    ProblemError
+        X does not have two features; the lengths of X, y and weights differ; y does not have two labels; a number is
+        not finite; or the decision function does not return one number for each row.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, figures 2, 6 and 8 (right), are pictures of this kind.
+    """
+    if not isinstance(classifier, Decides):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")
+    resolution = whole("resolution", resolution, COARSEST, advice="Pass how many points there are along an axis.")
+    if resolution > FINEST:
+        raise OptionError(f"resolution must be at most {FINEST}; got {resolution}. Lower it.")
+    points = _points(X)
+    larger, labels = _larger(y, len(points))
+    sizes = _sizes(weights, len(points))
+    ticks = [_range(points[:, k], resolution) for k in (0, 1)]
+    f = _values(classifier, X, ticks)
+    on = panels(axes, height=4.6)
+    axis = on.axes[0]
+    _regions(on, axis, ticks, f)
+    for of, marker, color, label in ((larger, "o", BLUE, labels[1]), (~larger, "^", RED, labels[0])):
+        _markers(axis, points[of], None if sizes is None else sizes[of], marker, color, _said(label))
+    names = [str(name) for name in getattr(X, "columns", (r"$x_0$", r"$x_1$"))]
+    axis.set(xlabel=names[0], ylabel=names[1], xlim=ticks[0][[0, -1]], ylim=ticks[1][[0, -1]])
+    on.legend(axis)
+    return on.figure
+
+
+def _points(X: Any) -> Float[Array, "N 2"]:
+    points = real_array("X", X, 2)
+    if points.shape[1] != 2:
+        raise ProblemError(
+            f"X must have two features to be drawn; got {points.shape[1]}. Choose two, and a classifier of them."
+        )
+    return points
+
+
+def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
+    """Return which examples have the larger of the two labels, and the labels."""
+    array = as_array("y", y)
+    try:
+        labels = np.unique(array)
+    except TypeError as unlike:
+        raise ProblemError(
+            f"y must be labels of one type; got some that have no order: {unlike}. Code them."
+        ) from unlike
+    if array.shape != (N,) or len(labels) != 2:
+        raise ProblemError(
+            f"y must be {N} labels, one for each row of X, of two kinds; got shape {array.shape} with {len(labels)} "
+            "kind(s). Pass the labels of the rows."
+        )
+    return array == labels[1], labels.tolist()
+
+
+def _sizes(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
+    """Return areas proportional to weights."""
+    if weights is None:
+        return None
+    d = real_array("weights", weights, 1)
+    if len(d) != N or (d < 0).any() or not d.any():
+        raise ProblemError(
+            f"weights must be {N} numbers of at least 0, one for each row of X and not all of them 0; got {len(d)}, "
+            f"the smallest {d.min():.6g}. A run leaves out examples with multiplicity 0: leave them out of X, too."
+        )
+    return LARGEST * d / d.max()
+
+
+def _range(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
+    """Return the grid along an axis, with some space around the examples."""
+    low, high = float(x.min()), float(x.max())
+    room = 0.06 * (high - low) or 1.0
+    return np.linspace(low - room, high + room, resolution)
+
+
+def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]]) -> Float[Array, "rows columns"]:
+    """Return f on the grid, which the classifier receives in the type of X: a table or an array."""
+    grid: Any = np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 2)
+    if hasattr(X, "columns"):
+        grid = type(X)(grid, columns=X.columns)
+    f = np.asarray(classifier.decision_function(grid), dtype=np.float64)
+    if f.shape != (len(grid),):
+        raise ProblemError(
+            f"decision_function must return a number for each of {len(grid)} rows; got shape {f.shape}. Draw a "
+            "classifier of two classes, or one class against the others."
+        )
+    if not np.isfinite(f).all():
+        raise ProblemError("decision_function must return finite numbers; got nan or inf. Correct the classifier.")
+    return f.reshape(len(ticks[1]), len(ticks[0]))
+
+
+def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]) -> None:
+    """Fill the plane by the values of f, draw the line where f changes its sign, and hatch where f is 0."""
+    most = float(np.abs(f).max()) or 1.0
+    filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, LEVELS), cmap=SHADES)
+    zero = np.abs(f) <= ZERO
+    area = bool((zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]).any())
+    if area:
+        hatched = axis.contourf(*ticks, zero, levels=[0.5, 1.5], colors="none", hatches=["///"])
+        hatched.set(edgecolor=FAINT_GREY, linewidth=0.0)
+    # In an area of zeros the position of the line would be arbitrary: the border of the area is drawn instead.
+    side = 0.5 * float(np.abs(f[~zero]).min(initial=1.0))
+    between = [level for level in ([-side, side] if area else [0.0]) if f.min() < level < f.max()]
+    if between:
+        axis.contour(*ticks, f, levels=between, colors=BLACK, linewidths=1.4, linestyles="-")
+    if on.own:
+        bar = on.figure.colorbar(filled, ax=axis, label="$f(x)$" + (", hatched where 0" if area else ""))
+        bar.set_ticks(MaxNLocator(7).tick_values(-most, most)[1:-1])
+        bar.ax.axhline(0.0, color=BLACK, lw=1.4)
+
+
+def _markers(
+    axis: Axes, points: Float[Array, "n 2"], sizes: Float[Array, " n"] | None, marker: str, color: str, label: str
+) -> None:
+    """Draw the examples of a class."""
+    x, y = points.T
+    if sizes is None:
+        axis.scatter(x, y, s=22, marker=marker, color=color, edgecolors="white", linewidths=0.5, label=label)
+        return
+    axis.scatter(x, y, s=4, marker=marker, color=color, linewidths=0, label=None)
+    faint = color, 0.35  # others can be seen through it
+    axis.scatter(x, y, s=sizes, marker=marker, facecolors=faint, edgecolors=color, linewidths=0.8, label=label)
+
+
+def _said(label: Any) -> str:
+    """Name a class in the legend; a number is typeset as a number, with a minus sign."""
+    return f"$y = {label:g}$" if isinstance(label, int | float) else f"y = {label}"

@@ -1,0 +1,143 @@
+"""Weights of the examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import flag
+from boostopt.boosting.run.run import Run
+from boostopt.errors import OptionError, ProblemError
+from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
+from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
+
+AT_CAP = 1e-6
+"""The relative distance from its cap at which a weight counts as capped: solvers come no closer."""
+
+MOST = 0.99
+"""The share of the weight whose examples are counted; with an entropy all examples have some weight."""
+
+
+def example_weights(
+    weights: Any, nu: float | None = None, c: Any = None, ordered: bool = True, axes: Where = None
+) -> Figure:
+    """Draw the weights d of the examples, by size or example by example.
+
+    If all weights have a cap c_n / nu, they are drawn relative to it, as nu d_n / c_n in [0, 1]. Otherwise they are
+    drawn relative to equal weights, as d_n sum(c) / c_n, and equal weights are 1. If they are sorted by size, the area
+    below a line is nu in the first case and the number of examples in the second. The legend counts the examples at
+    their cap, and those that carry 99 % of the weight.
+
+    Parameters
+    ----------
+    weights
+        A run, or a classifier of two classes that holds one as `run_`, whose last distribution is drawn; or an array of
+        weights, shape (N,), non-negative, which is divided by its sum; or several of these by their labels.
+    nu
+        The count of examples in the cap, positive; by default that of each run, if its cap can bind, and none for
+        arrays. Weights that were not capped may exceed this cap.
+    c
+        Multiplicities of the examples for arrays, shape (N,), non-negative, 1 by default; runs bring their own.
+    ordered
+        Whether the largest weights come first, each as wide as its multiplicity; otherwise example n is at position n.
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    OptionError
+        Nothing is given, or nu is not a positive number.
+    ProblemError
+        Weights are negative, not finite, all 0, or do not fit c.
+    """
+    check_nu(nu)
+    ordered = flag("ordered", ordered)
+    label = title(one) if isinstance(one := run_of(weights), Run) else "weights"
+    named = {name: _weights(name, one, nu, c) for name, one in by_label(weights, "a run", label).items()}
+    on = panels(axes)
+    axis, capped = on.axes[0], all(its.nu is not None for its in named.values())
+    axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="at the cap" if capped else "equal weights")
+    for k, (name, its) in enumerate(named.items()):
+        if ordered:
+            _draw_ordered(axis, name, its, capped, look(k))
+        else:
+            _draw_each(axis, name, its, capped, look(k), stems=len(named) == 1)
+    axis.set(
+        xlabel="examples, by weight, counted with multiplicity" if ordered else r"example $n$",
+        ylabel=r"$\nu\, d_n / c_n$" if capped else r"$d_n \sum c\, /\, c_n$",
+    )
+    axis.set_ylim(bottom=0.0)
+    on.legend(axis, columns=2)
+    return on.figure
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights d with sum 1, multiplicities, and the nu of the cap, if there is one."""
+
+    d: Float[Array, " N"]
+    c: Float[Array, " N"]
+    nu: float | None
+
+    def relative(self, capped: bool) -> Float[Array, " N"]:
+        """Return nu d / c, or sum(c) d / c; 0 for examples that do not count."""
+        unit = self.nu if capped and self.nu is not None else float(self.c.sum())
+        return unit * np.divide(self.d, self.c, out=np.zeros(len(self.d)), where=self.c > 0)
+
+    @property
+    def words(self) -> str:
+        """The number of examples at their cap, and of those that carry nearly all the weight, in words."""
+        carried = np.cumsum(np.sort(self.d)[::-1])
+        carriers = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
+        if self.nu is None:
+            return carriers
+        return f"{np.count_nonzero(self.relative(True) >= 1 - AT_CAP)} at the cap, {carriers}"
+
+
+def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
+    """Read weights, multiplicities and nu."""
+    source = run_of(source)
+    if hasattr(source, "runs_"):
+        raise OptionError(
+            f"weights are those of a run; {name} is a {type(source).__name__} of several. Pass one of model.runs_."
+        )
+    if isinstance(source, Run):
+        d, of = source.d, counts_of(source.record.problem.examples)
+        own = nu_of(source.record.problem.goal)
+        # The cap of a hard margin does not hold any weight below 1.
+        binds = own is not None and float(of.max()) < own
+        nu = own if nu is None and binds else nu
+    else:
+        d = real_array(f"the weights of {name}", source, 1)
+        of = counts(c, len(d))
+    if (d < 0).any() or not d[of > 0].any():
+        raise ProblemError(
+            f"the weights of {name} must be at least 0, and not all of them 0; got the smallest {d.min():.6g}. "
+            "Pass a distribution."
+        )
+    return Weights(d / d.sum(), of, nu)
+
+
+def _draw_ordered(axis: Axes, name: str, its: Weights, capped: bool, as_: Look) -> None:
+    """Draw a decreasing step function, with a step for each example."""
+    y = its.relative(capped)
+    order = np.argsort(-y, kind="stable")
+    x = np.concatenate([[0.0], np.cumsum(its.c[order])])
+    axis.plot(
+        x, np.concatenate([y[order[:1]], y[order]]), color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-pre",
+        label=f"{name}: {its.words}",
+    )  # fmt: skip
+
+
+def _draw_each(axis: Axes, name: str, its: Weights, capped: bool, as_: Look, stems: bool) -> None:
+    """Draw a marker for each example, with a stem unless the stems would overlap."""
+    y = its.relative(capped)
+    n = np.arange(len(y))
+    if stems:
+        axis.vlines(n, 0.0, y, color=as_.color, lw=0.6)
+    axis.plot(n, y, color=as_.color, marker=as_.marker, ms=3, ls="", label=f"{name}: {its.words}")

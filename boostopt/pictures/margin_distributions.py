@@ -1,0 +1,126 @@
+"""Margins of classifiers as distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.boosting.run.run import Run
+from boostopt.ensembles.reweighting_result import Reweighted
+from boostopt.errors import ProblemError
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
+from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
+
+
+def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = None, axes: Where = None) -> Figure:
+    """Draw the share of the examples whose margin is at most a value, for one or several classifiers.
+
+    If nu is known, a marker at the height nu / N shows rho = m_(ceil nu), the smallest value such that nu examples have
+    at most this margin. The legend shows the soft margin, which is the mean over the nu smallest margins. Examples
+    count with their multiplicity. Examples left of 0 are misclassified.
+
+    Parameters
+    ----------
+    classifiers
+        A run, a result of `reweight`, a fitted classifier with `margins_`, or an array of margins y_n f(x_n), shape
+        (N,); or several of these by their labels. Margins of runs are those of f in [-1, 1] on the training examples.
+    nu
+        The count of examples, 0 < nu <= sum of c; by default that of each run or reweighted ensemble, and none for
+        other classifiers.
+    c
+        Multiplicities of the examples for arrays and classifiers, shape (N,), non-negative, 1 by default. Runs and
+        reweighted ensembles, and classifiers that hold a run as `run_`, bring their own.
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    OptionError
+        Nothing is given, or nu is not a positive number.
+    ProblemError
+        Margins are not finite, do not fit c, or nu exceeds the sum of c.
+    """
+    check_nu(nu)
+    label = title(classifiers) if isinstance(classifiers, Run) else "classifier"
+    named = {name: _distribution(name, one, nu, c) for name, one in by_label(classifiers, "a run", label).items()}
+    on = panels(axes)
+    axis = on.axes[0]
+    axis.axvline(0.0, color=GREY, lw=0.8)
+    shares = sorted({its.share for its in named.values() if its.share is not None})
+    for share in shares:
+        axis.axhline(share, color=GREY, ls=":", lw=1.0, label=rf"$\nu/N$ = {share:.3g}")
+    for k, (name, its) in enumerate(named.items()):
+        _draw(axis, name, its, look(k))
+    axis.set(xlabel=r"margin $m$", ylabel=r"share with $m_n \leq m$", ylim=(-0.02, 1.02))
+    on.legend(axis, columns=2)
+    return on.figure
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Margins in ascending order with their multiplicities, and the nu of their soft margin."""
+
+    m: Float[Array, " N"]
+    c: Float[Array, " N"]
+    nu: float | None
+
+    @property
+    def shares(self) -> Float[Array, " N"]:
+        """The share of the examples up to each margin."""
+        reached = np.cumsum(self.c)
+        return reached / reached[-1]
+
+    @property
+    def share(self) -> float | None:
+        """Nu as a share of the examples."""
+        return None if self.nu is None else self.nu / float(self.c.sum())
+
+    def quantile_and_mean(self, nu: float) -> tuple[float, float]:
+        """Return rho and the soft margin."""
+        domain = CappedSimplex(self.c, nu)
+        return domain.quantile(self.m), -Cap(domain).conjugate_at(-self.m).value
+
+
+def _distribution(name: str, classifier: Any, nu: float | None, c: Any) -> Distribution:
+    """Read margins, multiplicities and nu."""
+    made = run_of(classifier)
+    if isinstance(made, Run):
+        problem = made.record.problem
+        m, goal, of = made.record.collected.margins.margins(made.w), problem.goal, counts_of(problem.examples)
+    elif isinstance(made, Reweighted):
+        m, goal, of = made.margins, made.goal, counts_of(made.goal.examples)
+    else:
+        margins = getattr(classifier, "margins_", classifier)
+        if margins is not classifier and np.ndim(margins) == 2:
+            raise ProblemError(
+                f"margins must be those of two classes; {name} has {np.shape(margins)[1]} columns of them, each of a "
+                "class against the rest. Draw one column of margins_, or several by their labels."
+            )
+        m, goal = real_array(f"the margins of {name}", margins, 1), None
+        of = counts(c, len(m))
+    if isinstance(made, Run | Reweighted):
+        if not made.w.any():
+            raise ProblemError(f"a classifier must have weights; those of {name} are all 0. Leave it out.")
+        m = m / np.abs(made.w).sum()
+    nu = nu_of(goal) if nu is None else nu
+    order = np.argsort(m, kind="stable")
+    order = order[of[order] > 0]
+    return Distribution(m[order], of[order], nu)
+
+
+def _draw(axis: Axes, name: str, its: Distribution, as_: Look) -> None:
+    words = f"{name}: smallest {its.m[0]:.4g}"
+    if its.nu is not None:
+        rho, soft_margin = its.quantile_and_mean(its.nu)
+        words = rf"{name}: soft margin {soft_margin:.4g}, $\rho$ = {rho:.4g}"
+        axis.vlines(rho, 0.0, its.nu / its.c.sum(), color=as_.color, ls=as_.dashes, lw=0.9)
+        axis.plot([rho], [its.nu / its.c.sum()], color=as_.color, marker=as_.marker, ms=6, ls="")
+    x, y = np.concatenate([its.m[:1], its.m]), np.concatenate([[0.0], its.shares])
+    axis.plot(x, y, color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-post", label=words)

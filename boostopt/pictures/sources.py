@@ -1,0 +1,118 @@
+"""The arguments of pictures, read and checked: runs by label, benchmarks, arrays, multiplicities, the nu of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import optional, positive
+from boostopt.boosting.run.run import Run
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.errors import OptionError, ProblemError
+from boostopt.objectives.soft_margin import Goal
+from boostopt.pictures.style import by_label
+from boostopt.programs.program import Examples
+
+
+def title(run: Run) -> str:
+    """Return the name of a run's algorithm."""
+    page = run.record.problem.page
+    return page.title or page.name
+
+
+def run_of(source: Any) -> Any:
+    """Return the run of a two-class classifier, which holds it as `run_`; return anything else unchanged.
+
+    Raises
+    ------
+    ProblemError
+        The classifier is not fitted.
+    """
+    if hasattr(type(source), "run_") and not hasattr(source, "runs_"):
+        raise ProblemError(f"a classifier must be fitted; {type(source).__name__} is not. Call fit(X, y) first.")
+    return getattr(source, "run_", source)
+
+
+def runs_by_label(runs: Any) -> dict[str, Run]:
+    """Return runs by label, also of classifiers; a single run is labelled by its algorithm. Refuse anything else."""
+    one = run_of(runs)
+    sources: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
+    named: dict[str, Run] = {}
+    for label, thing in sources.items():
+        run = run_of(thing)
+        if not isinstance(run, Run):
+            name = f" as {label!r}" if label else ""
+            several = "one of model.runs_" if hasattr(run, "runs_") else "the run"
+            raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {several}.")
+        named[label] = run
+    return named
+
+
+def benchmark_that_ran(benchmark: object) -> Benchmark:
+    """Return a benchmark with at least one run.
+
+    Raises
+    ------
+    OptionError
+        The argument is not a benchmark.
+    ProblemError
+        The benchmark has no run.
+    """
+    if not isinstance(benchmark, Benchmark):
+        raise OptionError(f"expected what benchmark returns; got {type(benchmark).__name__}. Pass that.")
+    if not any(run.ran for run in benchmark.runs):
+        raise ProblemError("a benchmark must have a solve at least to be drawn; got none. Let it run.")
+    return benchmark
+
+
+def real_array(name: str, values: Any, dimensions: int) -> Array:
+    """Return finite real numbers as an array that is not empty.
+
+    Raises
+    ------
+    ProblemError
+        The values are not such numbers.
+    """
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or array.ndim != dimensions or array.size == 0:
+        raise ProblemError(
+            f"{name} must be real numbers with {dimensions} dimension(s), one at least; got {array.dtype} of shape "
+            f"{array.shape}. Pass such an array."
+        )
+    array = array.astype(np.float64)
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        raise ProblemError(f"{name} must be finite; got {array[at]} at {at}. Leave such entries out, or mend them.")
+    return array
+
+
+def counts(c: Any, N: int) -> Float[Array, " N"]:
+    """Return multiplicities, 1 by default; raise ProblemError if they do not fit."""
+    if c is None:
+        return np.ones(N)
+    array = real_array("c", c, 1)
+    if len(array) != N or (array < 0).any() or not array.any():
+        raise ProblemError(
+            f"c must be {N} multiplicities of at least 0, not all of them 0; got {len(array)}, the smallest "
+            f"{array.min():.6g}. Pass how often each example counts."
+        )
+    return array
+
+
+def counts_of(examples: Examples) -> Float[Array, " N"]:
+    """Return how often each example of a program counts; an example with reference weight 0 does not count."""
+    return np.where(examples.d0 > 0, examples.c, 0.0)
+
+
+def nu_of(goal: Goal | None) -> float | None:
+    """Return the nu of a soft margin; None if there is none, or if no cap defines the soft margin."""
+    return None if goal is None else goal.nu
+
+
+def check_nu(nu: Any) -> None:
+    """Raise OptionError unless nu is a positive number, or None. The cap checks its upper end."""
+    optional(positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

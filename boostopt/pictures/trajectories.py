@@ -1,0 +1,173 @@
+"""Distributions over the rounds: of three examples on the triangle, and of any number of examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.boosting.dynamics import Cycle, triangle_coordinates
+from boostopt.errors import ProblemError
+from boostopt.pictures.sources import real_array
+from boostopt.pictures.style import BLACK, BLUE, GREY, RED, Look, Panels, Where, by_label, look, panels
+
+ON_SIMPLEX = 1e-6
+"""The tolerance for sums of 1 and weights of at least 0: iterating without renormalizing may lose as much."""
+
+LINES = 8
+"""Up to this number, each example has a line of its own; more are drawn as an image."""
+
+CORNERS = triangle_coordinates(np.eye(3))
+MIDDLES = triangle_coordinates((1 - np.eye(3)) / 2)
+
+
+def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
+    """Draw distributions over three examples in barycentric coordinates: AdaBoost's dynamics.
+
+    A corner has all weight on one example. Later rounds have larger circles. After a round whose hypothesis is wrong on
+    exactly one example, AdaBoost lies on the dotted triangle.
+
+    Parameters
+    ----------
+    trajectory
+        Distributions in the order of the rounds, shape (rounds, 3), as `boosting.dynamics.iterate` returns them; or
+        several of these by their labels.
+    cycle
+        A cycle to mark: the result of `boosting.dynamics.find_cycle`, or its distributions, shape (period, 3).
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    ProblemError
+        There are not three examples, there are no rounds, or the rows are not distributions.
+
+    References
+    ----------
+    Rudin, Daubechies, Schapire 2004, figures 1 and 2(c).
+    """
+    named = {
+        label: _distributions(label, one, 3)
+        for label, one in by_label(trajectory, "a trajectory", "trajectory").items()
+    }
+    closed = None if cycle is None else _distributions("cycle", _points_of(cycle), 3)
+    on = panels(axes, height=5.0)
+    axis = on.axes[0]
+    empty_triangle(axis, inner=True)
+    for k, (label, d) in enumerate(named.items()):
+        _orbit(axis, label, d, Look(BLUE, "-", "o") if len(named) == 1 else look(k))
+    if closed is not None:
+        x, y = triangle_coordinates(np.vstack([closed, closed[:1]])).T
+        axis.plot(x, y, color=RED, lw=1.2, marker="s", ms=11, mfc="none", label=f"cycle of period {len(closed)}")
+    on.legend(axis)
+    return on.figure
+
+
+def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
+    """Draw the weights of the examples over the rounds: lines for up to 8 examples, otherwise an image.
+
+    Parameters
+    ----------
+    trajectory
+        Distributions in the order of the rounds, shape (rounds, N).
+    cycle
+        The cycle in which the trajectory ends, as for `triangle`. Lines mark the final rounds that repeat the cycle,
+        one line for each period.
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    ProblemError
+        There are no rounds, the rows are not distributions, or the cycle has another number of examples.
+    """
+    d = _distributions("trajectory", trajectory)
+    closed = None if cycle is None else _distributions("cycle", _points_of(cycle), d.shape[1])
+    on = panels(axes)
+    axis = on.axes[0]
+    if d.shape[1] <= LINES:
+        _lines(axis, d)
+    else:
+        _image(on, axis, d)
+    if closed is not None:
+        starts = _repeated(d, closed)
+        for k, start in enumerate(starts):
+            label = f"cycle of period {len(closed)}, from round {start}" if k == len(starts) - 1 else None
+            color = BLACK if d.shape[1] <= LINES else "white"
+            axis.axvline(start - (0.0 if d.shape[1] <= LINES else 0.5), color=color, ls=":", lw=0.9, label=label)
+    axis.set(xlabel="round", xlim=(-0.5, len(d) - 0.5))
+    on.legend(axis)
+    return on.figure
+
+
+def _points_of(cycle: Any) -> Any:
+    return cycle.points if isinstance(cycle, Cycle) else cycle
+
+
+def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Array, "rounds N"]:
+    """Return distributions, checked."""
+    d = real_array(name, trajectory, 2)
+    if N is not None and d.shape[1] != N:
+        raise ProblemError(
+            f"{name} must have {N} examples; got {d.shape[1]}. Pass such, or any number of them to `cycles`."
+        )
+    off = float(max(-d.min(), np.abs(d.sum(axis=1) - 1).max()))
+    if off > ON_SIMPLEX:
+        raise ProblemError(
+            f"{name} must be distributions, non-negative with sum 1 in each row; got one that is off by {off:.3g}. "
+            "Divide the rows by their sums."
+        )
+    return d
+
+
+def empty_triangle(axis: Axes, inner: bool) -> None:
+    """Draw the simplex of three examples, and the triangle between the midpoints of its sides."""
+    axis.plot(*CORNERS[[0, 1, 2, 0]].T, color=BLACK, lw=1)
+    if inner:
+        axis.plot(*MIDDLES[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
+    for n, (x, y) in enumerate(CORNERS):
+        top = n == 2
+        axis.text(x, y + (0.03 if top else -0.03), f"$d_{n} = 1$", ha="center", va="bottom" if top else "top")
+    axis.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.12, 0.98))
+    axis.axis("off")
+
+
+def _orbit(axis: Axes, label: str, d: Float[Array, "rounds 3"], as_: Look) -> None:
+    """Draw a trajectory: later rounds in larger circles."""
+    where = triangle_coordinates(d)
+    axis.plot(*where.T, color=as_.color, lw=0.6, ls=as_.dashes, alpha=0.6)
+    sizes = 6 + 60 * np.arange(len(d)) / max(len(d) - 1, 1)
+    axis.scatter(*where.T, s=sizes, marker=as_.marker, facecolors="none", edgecolors=as_.color, lw=0.9, label=label)
+
+
+def _lines(axis: Axes, d: Float[Array, "rounds N"]) -> None:
+    """Draw a line for each example."""
+    for n in range(d.shape[1]):
+        its = look(n)
+        axis.plot(d[:, n], color=its.color, ls=its.dashes, marker=its.marker, ms=3, lw=1.1, label=f"$d_{n}$")
+    axis.set(ylabel="weight $d_n$")
+    axis.set_ylim(bottom=0.0)
+
+
+def _image(on: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
+    """Draw a row of pixels for each example."""
+    image = axis.imshow(d.T, aspect="auto", cmap="cividis", interpolation="nearest", vmin=0.0, origin="lower")
+    axis.set(ylabel=r"example $n$")
+    if on.own:
+        on.figure.colorbar(image, ax=axis, label="weight $d_n$")
+
+
+def _repeated(d: Float[Array, "rounds N"], cycle: Float[Array, "period N"]) -> list[int]:
+    """Return the rounds, last one first, at which a period begins and from which the trajectory stays on the cycle."""
+    period, starts = len(cycle), list[int]()
+    for k in range(len(d) - period, -1, -1):
+        if starts and k != starts[-1] - period:
+            continue
+        if np.abs(d[k : k + period] - cycle).max() <= ON_SIMPLEX:
+            starts.append(k)
+        elif starts:
+            break
+    return starts

@@ -1,0 +1,103 @@
+"""The derived problems: min F(d) + G(Uᵀd) and its dual as CVXPY problems, in the scalings that solvers like.
+
+No scaling is best everywhere: for ERLPBoost the certified gap of one solver's answer moves by three orders of
+magnitude with it, in different directions for different solvers. Each form is a pair of maps: the problem, and the
+way back from a solver's variables and multipliers to (d, w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.rows.margin_matrix import Margins
+
+Side = Literal["primal", "dual"]
+Values = Mapping[int, Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """The problem that is handed over, and its scaling.
+
+    Attributes
+    ----------
+    side
+        "primal" over d or "dual" over w.
+    density
+        The primal's variable is d / weight_scale (d0 for an entropy) instead of d.
+    rated
+        The objective is multiplied by the regularizer's objective_scale (eta for an entropy).
+    """
+
+    side: Side
+    density: bool = False
+    rated: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name such as "primal/density/rated"."""
+        return "/".join([self.side, *(["density"] if self.density else []), *(["rated"] if self.rated else [])])
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A CVXPY problem and the way back: `read(primal values, dual values)`, both by CVXPY's ids, gives (d, w).
+
+    `unit` is what its objective was multiplied by.
+    """
+
+    problem: Any
+    read: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
+    unit: float
+
+
+def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
+    """Return the problem in a form.
+
+    The link between the two sides is a constraint of its own, Uᵀd = e or m = Uw, labelled "w" or "d" after its
+    multiplier: that is how the other side's variable is read, whatever F and G are.
+    """
+    return (_primal if form.side == "primal" else _dual)(U, F, G, form)
+
+
+def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
+    scale = F.objective_scale if form.rated else 1.0
+    x, e = cp.Variable(U.N, name="x" if form.density else "d"), cp.Variable(U.t, name="e")
+    d = cp.multiply(F.weight_scale, x) if form.density else x
+    link = (U.for_modelling().T @ d == e).set_label("w")
+    f, in_domain = F.cvxpy_value(d)
+    g, with_edges = G.cvxpy_value(e)
+    problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
+
+    def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+        own = F.weight_scale if form.density else 1.0
+        return _times(own, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
+
+    return Derived(problem, read, scale)
+
+
+def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
+    scale = F.objective_scale if form.rated else 1.0
+    w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
+    link = (m == U.for_modelling() @ w).set_label("d")
+    f, of_margins = F.cvxpy_conjugate(-m)
+    g, of_weights = G.cvxpy_conjugate(w)
+    problem = cp.Problem(cp.Maximize(scale * (-f - g)), [link, *of_margins, *of_weights])
+
+    def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+        return _times(1.0 / scale, dual.get(link.id)), _times(1.0, primal.get(w.id))
+
+    return Derived(problem, read, scale)
+
+
+def _times(factor: float | Float[Array, " n"], values: Any) -> Float[Array, " n"] | None:
+    """Return factor * values as a vector; None for no values."""
+    return None if values is None else factor * np.asarray(values, dtype=np.float64).ravel()

@@ -1,0 +1,235 @@
+"""The entropy projection along one hypothesis, and the smooth margin: one-dimensional roots that never overflow.
+
+With u the margins of one hypothesis, d(alpha) proportional to d exp(-alpha u) is the family of distributions through
+which boosting moves when that hypothesis gets the step alpha. Its edge u . d(alpha) decreases in alpha. The step rules
+of AdaBoost and its relatives ask for an edge rho; exact coordinate ascent asks for the largest smooth margin
+
+    G = -(1 / ||lambda||_1) ln sum_n c_n exp(-(U lambda)_n).
+
+Everything is computed from logarithms, so that weights of any ratio are told apart.
+
+References: Kivinen and Warmuth 1999; Rudin, Daubechies, Schapire 2004.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
+
+EPS = float(np.finfo(np.float64).eps)
+
+FAR = 0.9
+"""Edge of a hypothesis of +-1 beyond which the weight of its smaller side is summed by itself, not by subtraction."""
+
+REACH = 8.0
+"""By how much of max(1, |alpha|) Newton may move at once: in the tails, where the edge is flat, it would go too far."""
+
+
+def step_to_edge(
+    u: Float[Array, " N"], log_d: Float[Array, " N"], rho: float, d: Float[Array, " N"] | None = None
+) -> float:
+    """Return the step alpha for which u has the edge rho under the distribution proportional to exp(log_d - alpha u).
+
+    Parameters
+    ----------
+    u
+        Margins of the hypothesis, shape (N,), in [-1, 1].
+    log_d
+        Logarithms of the weights, shape (N,), of any scale; -inf for an example without weight. The others are live.
+    rho
+        The edge that is asked for.
+    d
+        exp(log_d), or a multiple of it, shape (N,), where it is at hand: for u in {-1, 1} one product does then.
+
+    Returns
+    -------
+    The root of a decreasing function: artanh r - artanh rho for u in {-1, 1} of edge r. inf where rho is the smallest u
+    of a live example, -inf where it is the largest: the edge comes near it and no step attains it. 0 where all of them
+    are equal to rho.
+
+    Raises
+    ------
+    ProblemError
+        rho lies outside the range of u over the live examples: the projection does not exist.
+
+    References
+    ----------
+    Kivinen and Warmuth 1999; Glocer 2009, section 6.4.
+    """
+    signs = bool((np.abs(u) == 1.0).all())
+    if signs and abs(rho) < 1.0:
+        weights = np.exp(log_d - log_d.max()) if d is None else d
+        r = float(u @ weights) / float(weights.sum())
+        if abs(r) <= FAR:
+            return math.atanh(r) - math.atanh(rho)
+    live = log_d > -np.inf
+    if not live.all():
+        u, log_d = u[live], log_d[live]
+    low, high = float(u.min()), float(u.max())
+    if not low <= rho <= high:
+        raise ProblemError(
+            f"the edge must lie between the smallest and the largest margin of the examples with weight, "
+            f"[{low:.10g}, {high:.10g}], because no distribution has another edge; got {rho:.10g}. Pass such an edge."
+        )
+    if low == high:
+        return 0.0
+    if rho in (low, high):
+        return math.inf if rho == low else -math.inf
+    if signs:
+        return 0.5 * (_shares(log_d[u > 0])[0] - _shares(log_d[u < 0])[0]) - math.atanh(rho)
+    return _step_to_balance(u - rho, log_d)
+
+
+def smooth_margin(m: Float[Array, " N"], total: float, log_c: Float[Array, " N"] | None = None) -> float:
+    """Return the smooth margin G = -(1 / total) ln sum_n c_n exp(-m_n) of steps lambda.
+
+    Parameters
+    ----------
+    m
+        Margins U lambda, shape (N,), not normalized.
+    total
+        ||lambda||_1, not negative.
+    log_c
+        Logarithms of the multiplicities, shape (N,); 0 by default. -inf leaves an example out.
+
+    Returns
+    -------
+    G: below the smallest margin m_n / total if every c_n is 1 or more, by at most ln(sum c) / total. -inf for total 0.
+
+    References
+    ----------
+    Rudin, Daubechies, Schapire 2004; multiplicities count copies of an example.
+    """
+    return -_shares(-m if log_c is None else log_c - m)[0] / total if total > 0 else -math.inf
+
+
+def step_to_largest_smooth_margin(
+    u: Float[Array, " N"], m: Float[Array, " N"], total: float, log_c: Float[Array, " N"] | None = None
+) -> float:
+    """Return the step alpha >= 0 of hypothesis u for which the smooth margin is largest: exact coordinate ascent.
+
+    At lambda + alpha the derivative is dG / dalpha = (u . d(alpha) - G(alpha)) / (total + alpha), and
+
+        (u . d(alpha) - G(alpha)) (total + alpha)
+
+    has the derivative -(total + alpha) Var u, the variance under d(alpha): it decreases, so that G rises to its only
+    maximum, where it equals the edge, and falls from there on.
+
+    Parameters
+    ----------
+    u
+        Margins of the hypothesis, shape (N,), in [-1, 1].
+    m
+        Margins U lambda of the steps so far, shape (N,), not normalized.
+    total
+        ||lambda||_1, not negative.
+    log_c
+        Logarithms of the multiplicities, shape (N,); 0 by default. -inf leaves an example out.
+
+    Returns
+    -------
+    The maximizer; 0 where G falls from the start, inf where it rises for ever. That is so if and only if the smallest u
+    is at least G of the examples that attain it alone: a hypothesis that is right everywhere, or any that errs as long
+    as G is near -1, as before the first step.
+
+    References
+    ----------
+    Rudin, Daubechies, Schapire 2004.
+    """
+    base = -m if log_c is None else log_c - m
+    live = base > -np.inf
+    if not live.all():
+        u, base = u[live], base[live]
+    if (np.abs(u) == 1.0).all():
+        u, base = _right_and_wrong(u, base)
+    low = float(u.min())
+
+    def rise(alpha: float) -> tuple[float, float, float]:
+        """The product above, its derivative, and the rounding of the first."""
+        log_sum, d = _shares(base - alpha * u)
+        edge = float(u @ d)
+        centred = u - edge
+        variance = float((centred * centred) @ d)
+        length = total + alpha
+        return length * edge + log_sum, -length * variance, 4 * EPS * (length + abs(log_sum))
+
+    if total > 0 and rise(0.0)[0] <= 0:
+        return 0.0
+    if total * low + _shares(base[u == low])[0] >= 0:  # what the product comes down to
+        return math.inf
+    return _root(rise, 0.0)
+
+
+def _right_and_wrong(u: Float[Array, " n"], base: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+    """Return u in {-1, 1} and the logarithms of weights with the examples of one sign merged into one."""
+    signs = np.unique(u)
+    return signs, np.array([_shares(base[u == sign])[0] for sign in signs])
+
+
+def _step_to_balance(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
+    """Return the alpha at which the positive and the negative v, of which there are both, weigh the same.
+
+    That of the logarithms of their two sums is nearly linear in alpha, linear at both ends, and for two values exactly.
+    """
+    above, below = v > 0, v < 0
+    gains, losses = v[above], -v[below]
+    log_gains, log_losses = log_d[above] + np.log(gains), log_d[below] + np.log(losses)
+
+    def excess(alpha: float) -> tuple[float, float, float]:
+        """The difference of the logarithms, its derivative, and the rounding of the first."""
+        gained, p = _shares(log_gains - alpha * gains)
+        lost, q = _shares(log_losses + alpha * losses)
+        return gained - lost, -float(gains @ p) - float(losses @ q), 4 * EPS * max(1.0, abs(gained), abs(lost))
+
+    return _root(excess, 0.0)
+
+
+def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
+    """Return the root of a decreasing function (value, slope, rounding of the value); +-inf if it is beyond all floats.
+
+    Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value. Until there is one, a
+    step that does not halve the value is followed by the longest: beside large numbers Newton's is lost in rounding.
+
+    Raises
+    ------
+    ProblemError
+        The function is not a number somewhere on the way: products of steps and margins overflow.
+    """
+    low, high, last = -math.inf, math.inf, math.inf
+    while math.isfinite(x):
+        value, slope, rounding = function(x)
+        # No comparison holds for what is not a number: the bracket would never close.
+        if math.isnan(value) or math.isnan(rounding):
+            raise ProblemError(
+                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow, because the largest "
+                "margins are too many times the smallest. Scale the features, or leave out those that differ so much."
+            )
+        if abs(value) <= rounding:
+            break
+        low, high = (x, high) if value > 0 else (low, x)
+        reach = REACH * max(1.0, abs(x))
+        step = -value / slope if slope < 0 and abs(value) < reach * -slope else math.copysign(reach, value)
+        if abs(step) <= EPS * abs(x):
+            break
+        new, slow = x + step, abs(value) > last / 2
+        if not math.isfinite(high - low):
+            new = x + math.copysign(reach, value) if slow else new
+        elif slow or not low < new < high:
+            new = low + (high - low) / 2
+            if new in (low, high):
+                break
+        x, last = new, abs(value)
+    return x
+
+
+def _shares(a: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
+    """Return ln sum exp(a) and the shares exp(a) / sum exp(a), for at least one finite number."""
+    largest = float(a.max())
+    shares = np.exp(a - largest)
+    total = float(shares.sum())
+    return largest + math.log(total), shares / total

@@ -1,0 +1,110 @@
+"""Facts, name by name: parameters, data, origin of the comparison, versions and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from boostopt.comparison.documents import Document
+from boostopt.reporting.mathml import prose, symbol
+
+
+def origin(of: Document) -> tuple[tuple[str, str], ...]:
+    """Return the origin of the comparison."""
+    source = of.benchmark.origin
+    return named(
+        {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
+    )
+
+
+def parameters(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
+    """Symbol, value and meaning of each parameter."""
+    meanings = program.get("about", {}).get("meanings", {})
+    values = program.get("parameters", {})
+    return tuple((symbol(name), _value(value), prose(meanings.get(name, ""))) for name, value in values.items())
+
+
+def _value(value: Any) -> str:
+    """Write a parameter: numbers with six digits, flags in words, arrays by their size."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return f"array of {len(value)}"  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, int | float):
+        return f"{value:.6g}"
+    return "not finite" if value is None else str(value)
+
+
+def facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...]:
+    """Return a description of the data."""
+    about, N, t = program.get("about", {}), program.get("examples"), program.get("hypotheses")
+    total, nonzeros = program.get("examples_with_multiplicity"), about.get("nonzeros")
+    smallest, largest = about.get("smallest"), about.get("largest")
+    entries = N * t if N and t else 0
+    return named(
+        {
+            "Source": source,
+            "Examples N": "" if N is None else f"{N:,}",
+            "Hypotheses t": "" if t is None else f"{t:,}",
+            "Non-zeros of U": f"{nonzeros:,} of {entries:,} ({_share(nonzeros / entries)})"
+            if nonzeros and entries
+            else "",
+            "Entries of U": "" if smallest is None or largest is None else f"from {smallest:.6g} to {largest:.6g}",
+            "Kept as": about.get("storage", ""),
+            "Multiplicities c": _multiplicities(about.get("multiplicities", ()), total),
+            "Reference d0": about.get("reference", ""),
+            "SHA-256 of U": program.get("digest", ""),
+        }
+    )
+
+
+def _multiplicities(ends: Sequence[float], total: float | None) -> str:
+    """Describe the multiplicities of the examples."""
+    if not ends:
+        return ""
+    least, most = ends
+    together = "" if total is None else f", sum {total:.10g}"
+    return "1 each" if least == most == 1.0 else f"from {least:.6g} to {most:.6g}{together}"
+
+
+def _share(share: float) -> str:
+    """Write a share, as 100 % only if it is exactly 1."""
+    return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
+
+
+def provenance(of: Document) -> tuple[tuple[str, str], ...]:
+    """Versions, machine and settings."""
+    b = of.benchmark
+    settings, machine = b.settings, b.machine
+    solvers = {run.backend: run.version for run in b.runs if run.version}
+    limited = settings.time_limit is not None
+    shared = "one for all backends that keep the time limit, one each for the others" if limited else "one for all"
+    limit = "none" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+    threads = ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items())
+    measured = {
+        "Repeats": f"{settings.repeats}, in shuffled order (seed {settings.seed}), after one that is not counted",
+        "Time limit": limit,
+    }
+    return named(
+        {
+            "boostopt": b.boostopt,
+            **{name: text for name, text in b.origin.versions.items() if name != "boostopt"},
+            "NumPy's BLAS": machine.get("blas", ""),
+            "Python": machine.get("python", ""),
+            **{f"Backend {name}": version for name, version in solvers.items()},
+            "Processor": machine.get("cpu", ""),
+            "Cores": machine.get("cores", ""),
+            "Threads": threads or "not limited by the environment",
+            "System": machine.get("system", ""),
+            **(measured if of.measured else {}),
+            "Processes": "each backend in one of its own" if settings.isolate else shared,
+            "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.profiles),
+        }
+    )
+
+
+def named(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the known facts as text."""
+    return tuple((name, str(value)) for name, value in facts.items() if value not in ("", None))

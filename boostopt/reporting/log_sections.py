@@ -1,0 +1,86 @@
+"""The log of a backend in words: its runs and their attempts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from boostopt.comparison.attempt_record import LoggedAttempt
+from boostopt.comparison.rendering.phrases import answered, asked, form, phases, proved, seconds_once, width
+from boostopt.comparison.solve_record import Row
+from boostopt.programs.identity import plain
+from boostopt.reporting.fact_tables import named
+
+
+def by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return the runs of each backend."""
+    grouped: dict[str, list[Row]] = {}
+    for run in runs:
+        grouped.setdefault(run.backend, []).append(run)
+    return grouped
+
+
+def head_of_log(runs: list[Row]) -> str:
+    """Return the heading of the unfoldable log of a backend on a program."""
+    ran = [run for run in runs if run.ran]
+    if not ran:
+        return "not run"
+    if len(runs) == 1:
+        return f'it says "{runs[0].solver_status or ""}"'
+    reached = sum(run.reached for run in ran)
+    return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {reached} of them as narrow as asked"
+
+
+def head_of_run(run: Row) -> str:
+    """Return the heading of one of several runs: its gap, its repeat and its result."""
+    result = f"{run.result} in {seconds_once(run)} s" if run.ran else run.result
+    return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
+
+
+def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
+    """Return the results of a run, name by name."""
+    if not run.ran:
+        return (("Why", run.reason),)
+    return named(
+        {
+            "Certified": proved(run),
+            "Gap": width(run),
+            "It says": run.solver_status,
+            "Raised": run.error,
+            "Why not as narrow": "" if run.reached else run.reason,
+            "Asked": asked(run),
+            "Answer": form(run),
+            "Whose": answered(run),
+            "Seconds": f"{seconds_once(run)}: {phases(run)}" if phases(run) else seconds_once(run),
+            "Process": "its own" if run.isolated else "",
+        }
+    )
+
+
+def facts_of_attempt(attempt: LoggedAttempt) -> tuple[tuple[str, str], ...]:
+    """Return the facts about an attempt other than its form and the solver's words, name by name."""
+    spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
+    return named(
+        {
+            "Claims an optimum": "" if attempt.claims is None else "yes" if attempt.claims else "no",
+            "Iterations": attempt.iterations,
+            "Seconds": ", ".join(f"{phase} {seconds:.3f}" for phase, seconds in spent.items()),
+            "Options": _pairs(attempt.options or {}),
+            "Statistics": _pairs(attempt.statistics or {}),
+            "Error": attempt.error,
+        }
+    )
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    """Write names with their values."""
+    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return json.dumps(plain(value), ensure_ascii=False) if isinstance(value, dict | list) else str(value)

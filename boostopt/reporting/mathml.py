@@ -1,0 +1,173 @@
+"""The problems of a page as MathML: plain notation becomes LaTeX, and LaTeX becomes MathML, statement by statement.
+
+Each statement is a formula of its own, and HTML does the layout. So a narrow screen can put statements below each
+other, which a single formula cannot do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import unescape
+from typing import Literal
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert_to_element
+from markupsafe import Markup
+
+from boostopt.errors import OptionError
+from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements, latex, parse_page, symbol_table
+from boostopt.typesetting.prose_math import Part, parts_of_prose
+
+LONGEST = 10_000
+"""The most characters of a paragraph that is searched for formulas."""
+
+
+@dataclass(frozen=True)
+class ProblemShown:
+    """An optimization problem: its opening words, its objective, and its constraints with their multipliers or None."""
+
+    name: Markup
+    opening: Markup
+    objective: Markup
+    constraints: tuple[tuple[Markup, Markup | None], ...]
+
+
+@dataclass(frozen=True)
+class StatementsShown:
+    """Statements that hold together, under a name."""
+
+    name: Markup
+    rows: tuple[Markup, ...]
+
+
+@dataclass(frozen=True)
+class PageShown:
+    """The text of a formulation's page, with formulas as MathML.
+
+    Attributes
+    ----------
+    summary, sources
+        The purpose of the program, and its references.
+    problems
+        Primal and dual, and further problems that the page states.
+    statements
+        The optimality conditions and further blocks.
+    symbols
+        Symbols with their meanings.
+    """
+
+    summary: Markup
+    sources: Markup
+    problems: tuple[ProblemShown, ...]
+    statements: tuple[StatementsShown, ...]
+    symbols: tuple[tuple[Markup, Markup], ...]
+
+
+def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
+    """Return the content of a page; None if it states no problems, or not in the notation of the pages.
+
+    Parameters
+    ----------
+    page
+        The docstring of the page.
+    meanings
+        Meanings of its parameters by name.
+    """
+    if "\nPrimal" not in page:
+        return None
+    try:
+        text = parse_page(page)
+        return _shown(text, meanings)
+    except (OptionError, RecursionError):  # the user's own page or an edited file: its words are shown instead
+        return None
+
+
+def symbol(name: str) -> Markup:
+    """Return a symbol by its typed name; the name itself if it is no symbol of the papers."""
+    return mathml(latex(name)) if name in STANDARD else Markup.escape(name)
+
+
+def prose(text: str) -> Markup:
+    """Return a paragraph in the notation of the pages as HTML, with formulas as MathML and with marked code.
+
+    A paragraph of a file can be anything. If it is very long or nested very deeply, it is shown as it was typed.
+    """
+    try:
+        parts = list(parts_of_prose(text)) if len(text) <= LONGEST else [Part(text, "words")]
+    except RecursionError:
+        parts = [Part(text, "words")]
+    return Markup("").join(
+        mathml(part.text, "inline")
+        if part.kind == "formula"
+        else Markup("<code>{}</code>").format(part.text.strip("`"))
+        if part.kind == "code"
+        else Markup.escape(part.text)
+        for part in parts
+    )
+
+
+def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Markup:
+    r"""Translate LaTeX for math mode to MathML.
+
+    latex2mathml takes the bars `\lvert` and `\rvert` for relations unless they are `\left` and `\right`. It also leaves
+    no space before a function, nor around a colon.
+    """
+    fenced = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
+    fenced = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", fenced)
+    fenced = re.sub(r"(?<=[\w})\]]) (?=\\(?:ln|exp|max|min|operatorname)\b)", r" \\, ", fenced)
+    fenced = fenced.replace(" : ", r" \; : \; ")
+    # In a block, limits stand below max and sum.
+    root = convert_to_element(fenced, display=display)
+    root.attrib.pop("xmlns", None)  # HTML needs no namespace for MathML
+    for element in root.iter():
+        # latex2mathml writes characters as entities. They are resolved here, but escaped text must stay text.
+        element.text = unescape(element.text) if element.text else element.text
+    for element in root.iter():
+        _mark_signs(element)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _mark_signs(row: ElementTree.Element) -> None:
+    """Make infinity a symbol, and make a sign after another sign a prefix, which has no space on both sides."""
+    before = None
+    for element in row:
+        if element.tag == "mo" and element.text == "\N{INFINITY}":
+            element.tag = "mi"
+        alone = before is None or (before.tag == "mo" and before.text not in (")", "]", "}", "|"))
+        if alone and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
+            element.set("form", "prefix")
+        before = element
+
+
+def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
+    further = [block for block in text.further if isinstance(block, PrintedProblem)]
+    statements = [block for block in (text.kkt, *text.further) if isinstance(block, Statements)]
+    return PageShown(
+        prose(text.summary[:1].upper() + text.summary[1:]),
+        prose(text.sources),
+        tuple(_problem(block) for block in (text.primal, text.dual, *further)),
+        tuple(
+            StatementsShown(prose(block.name), tuple(_formula(row) for row in block.expressions))
+            for block in statements
+        ),
+        tuple((_formula(name), prose(meaning)) for name, meaning in symbol_table(text, meanings)),
+    )
+
+
+def _problem(problem: PrintedProblem) -> ProblemShown:
+    over = ", ".join(map(latex, problem.variables))
+    return ProblemShown(
+        prose(problem.name),
+        mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
+        _formula(problem.objective),
+        tuple(
+            (_formula(constraint), None if multiplier is None else _formula(multiplier))
+            for constraint, multiplier in problem.constraints
+        ),
+    )
+
+
+def _formula(expression: str) -> Markup:
+    return mathml(latex(expression))

@@ -1,0 +1,227 @@
+"""The contents of a report for the template: words, formulas and pictures, with nothing left to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from boostopt.comparison.benchmark_result import Benchmark
+from boostopt.comparison.documents import Document
+from boostopt.comparison.rendering.phrases import (
+    BUG,
+    EMPTY,
+    Cell,
+    Conclusion,
+    accuracies,
+    asked_for,
+    cells_of_means,
+    cells_of_scores,
+    conclusions,
+    fastest,
+    reasons,
+    trivial_bounds,
+    verdict,
+)
+from boostopt.comparison.scores import SHIFT_SECONDS
+from boostopt.comparison.solve_record import Row
+from boostopt.errors import ProblemError
+from boostopt.reporting.benchmark_figures import Illustration, of_claims, of_programs
+from boostopt.reporting.fact_tables import facts, origin, parameters, provenance
+from boostopt.reporting.log_sections import by_backend
+from boostopt.reporting.mathml import PageShown, shown
+from boostopt.reporting.svg import drawn, narrow_intervals, wide_intervals
+
+FEW = 3
+"""Up to this many formulations, and programs, are unfolded."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A formulation: its page, its formulas if the page states them in the pages' notation, and its sources."""
+
+    name: str
+    title: str
+    page: PageShown | None
+    words: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Backends, one for each row, against gaps, with the accuracies that solvers were sent, and remarks below."""
+
+    gaps: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[tuple[Cell, str], ...]], ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A program with all its results."""
+
+    label: str
+    verdict: Conclusion
+    parameters: tuple[tuple[Markup, str, Markup], ...]
+    facts: tuple[tuple[str, str], ...]
+    pictures: tuple[tuple[str, Markup], ...]
+    rows: tuple[Row, ...]
+    conclusions: tuple[Conclusion, ...]
+    scores: Matrix | None
+    logs: Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A whole report."""
+
+    kind: str
+    title: str
+    verdicts: tuple[Conclusion, ...]
+    origin: tuple[tuple[str, str], ...]
+    formulations: tuple[Stated, ...]
+    programs: tuple[Shown, ...]
+    means: Matrix | None
+    illustrations: tuple[Illustration, ...]
+    claims: tuple[Illustration, ...]
+    skipped: tuple[tuple[str, str], ...]
+    provenance: tuple[tuple[str, str], ...]
+    unfolded: bool
+    shift: str
+
+
+def contents(of: Document) -> Contents:
+    """Return the contents of the report of a comparison or a benchmark."""
+    b = of.benchmark
+    programs = tuple(_program(of, k, label) for k, label in enumerate(b.programs))
+    several = len(b.programs) > 1
+    stated = _formulations(b)
+    ran = of.measured and any(run.ran for run in b.runs)
+    return Contents(
+        kind="Benchmark" if of.measured else "Comparison",
+        title=_title(b, stated),
+        verdicts=_verdicts(of, programs),
+        origin=origin(of),
+        formulations=stated,
+        programs=programs,
+        means=_means(b) if of.measured and several else None,
+        illustrations=of_programs(b) if ran and several else (),
+        claims=of_claims(b) if ran else (),
+        skipped=b.origin.skipped,
+        provenance=provenance(of),
+        unfolded=len(programs) <= FEW,
+        shift=f"{SHIFT_SECONDS:g}",
+    )
+
+
+def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
+    if len(b.programs) > 1:
+        count = len({run.backend for run in b.runs})
+        return f"{len(b.programs)} programs, {count} backend{'s' if count > 1 else ''}"
+    name = stated[0].title
+    return f"{name} on {b.origin.data}" if b.origin.data else name
+
+
+def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
+    """Return the conclusion in a sentence; several programs share one, which follows the contradictions, if any."""
+    b = of.benchmark
+    if len(programs) == 1:
+        return (programs[0].verdict,)
+    wrong = tuple(
+        Conclusion(f"The intervals of {label} contradict each other. {BUG}", "wrong") for label in b.contradicted
+    )
+    if not any(run.ran for run in b.runs):
+        return (Conclusion("No backend named can take any of these programs.", "wrong"),)
+    finest = min(b.settings.profiles)
+    done = {run.program for run in b.runs if run.reached and run.tol == finest}
+    count = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
+    agree = "" if wrong else "; the intervals of each program agree"
+    return (*wrong, Conclusion(f"{count}{agree}.", "good" if len(done) == len(programs) else "warning"))
+
+
+def _formulations(b: Benchmark) -> tuple[Stated, ...]:
+    """Return each formulation once."""
+    formulations: dict[tuple[str, str], Stated] = {}
+    for program in b.programs.values():
+        about, name = program.get("about", {}), str(program.get("formulation", ""))
+        text = str(about.get("page", ""))
+        if (name, text) not in formulations:
+            page = shown(text, about.get("meanings", {}))
+            sources = tuple(about.get("sources", ()))
+            formulations[name, text] = Stated(
+                name, str(about.get("title") or name), page, "" if page else text, sources
+            )
+    return tuple(formulations.values())
+
+
+def _program(of: Document, k: int, label: str) -> Shown:
+    b = of.benchmark
+    program, runs = b.programs[label], [run for run in b.runs if run.program == label]
+    best, equal = _narrowest(runs), program.get("about", {}).get("equal_weights", ())
+    return Shown(
+        label=label,
+        verdict=verdict(runs),
+        parameters=parameters(program),
+        facts=facts(program, b.origin.data),
+        pictures=_pictures(best, f"program{k}"),
+        rows=tuple(best),
+        conclusions=tuple(trivial_bounds(runs, equal) if of.measured else conclusions(runs, equal)),
+        scores=_scores(b, label) if of.measured else None,
+        logs=by_backend(runs),
+    )
+
+
+def _narrowest(runs: Iterable[Row]) -> list[Row]:
+    """Return the best run of each backend, whose interval represents the backend."""
+    best: dict[str, Row] = {}
+    for run in runs:
+        before = best.get(run.backend)
+        if before is None or (run.ran, -run.scaled_gap) > (before.ran, -before.scaled_gap):
+            best[run.backend] = run
+    return list(best.values())
+
+
+def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
+    """Return the intervals for wide and for narrow screens, by these words; nothing if there is none to draw."""
+    try:
+        wide, narrow = wide_intervals(runs), narrow_intervals(runs)
+    except ProblemError:  # infeasible, or no finite interval: there are no distances to draw, and the words say so
+        return ()
+    label = "Certified intervals of the backends against each other"
+    return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
+
+
+def _scores(b: Benchmark, label: str) -> Matrix:
+    """Times of a program."""
+    runs = [run for run in b.runs if run.program == label]
+    of_program = [score for score in b.scores if score.program == label]
+    return _matrix(
+        b,
+        cells_of_scores(of_program),
+        accuracies(runs),
+        [f"{backends}: {why}" for backends, why in reasons(of_program)],
+    )
+
+
+def _means(b: Benchmark) -> Matrix:
+    """Times over all programs."""
+    remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
+    return _matrix(b, cells_of_means(b.means), accuracies(b.runs), remarks)
+
+
+def _matrix(
+    b: Benchmark,
+    cells: Mapping[tuple[str, float], Cell],
+    accuracy: Mapping[tuple[str, float], str],
+    remarks: Iterable[str],
+) -> Matrix:
+    """Put cells in rows, with the accuracy that the solver was sent on a line of its own."""
+    backends = dict.fromkeys(backend for backend, _ in cells)
+    tols = sorted({tol for _, tol in cells}, reverse=True)
+    rows = tuple(
+        (backend, tuple((cells.get(at, EMPTY), accuracy.get(at, "")) for at in ((backend, tol) for tol in tols)))
+        for backend in backends
+    )
+    sent = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
+    return Matrix(tuple(asked_for(b.runs, tol) for tol in tols), rows, (*remarks, *sent))

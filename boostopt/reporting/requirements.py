@@ -1,0 +1,63 @@
+"""Checks before any work: whether a report can be made, and whether it can be written to its path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from tempfile import NamedTemporaryFile
+
+from boostopt._utils.files import same_place, written
+from boostopt._utils.validation import file_path, listed
+from boostopt.errors import BoostoptError, DataError
+
+TOOLS = ("jinja2", "latex2mathml", "matplotlib")
+
+
+class ReportToolsNotFound(BoostoptError, ImportError):
+    """Reports need Jinja, latex2mathml and matplotlib, and one of them is not installed."""
+
+
+def check_tools() -> None:
+    """Check that every package that reports need is installed.
+
+    Raises
+    ------
+    ReportToolsNotFound
+        A package is not installed.
+    """
+    missing = [name for name in TOOLS if find_spec(name) is None]
+    if missing:
+        raise ReportToolsNotFound(
+            f"reports expected an installed {' and '.join(missing)}; there is none. Install what reports need: "
+            'pip install "boostopt[report]".'
+        )
+
+
+def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+    """Check that a report can be written to a path, without touching an existing file.
+
+    Parameters
+    ----------
+    path
+        The path of the report.
+    read
+        Input files that the report must not replace; None for none.
+
+    Raises
+    ------
+    DataError
+        The report cannot be written, or it would replace an input file.
+    """
+    path = file_path("path", path, DataError)
+    several = [read] if isinstance(read, str | os.PathLike) else listed("read", read, "paths of files")
+    for other in several:
+        if other is not None and same_place(path, file_path("read", other, DataError)):
+            raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
+    target = written(path)
+    try:
+        # A file is created and removed, because permissions alone do not show whether a disk can be written to.
+        with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
+            pass
+    except (OSError, ValueError) as failure:
+        raise DataError(f"{path} cannot be written: {failure}. Choose another place.") from failure

@@ -1,0 +1,396 @@
+"""The margin matrix U as a linear operator; no other module touches its storage.
+
+`U[n, q] = y_n h_q(x_n)` has one row for each of the N examples, one column for each of the t hypotheses and
+entries in [-1, 1]. The storage is float64, int8 (for integer input, an eighth of the memory) or compressed
+sparse rows. It is a copy of the caller's, which nobody can change. Sums over the examples run in blocks of rows. So the
+block length, not N, bounds their rounding error, and no further copy of U is ever made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Bool, Float, Int
+from boostopt._utils.array_validation import as_array, compressed_rows
+from boostopt._utils.immutable_arrays import as_immutable, as_read_only, compressed, immutable_rows, is_mapped
+from boostopt.errors import ProblemError
+
+BLOCK_ROWS = 2_000
+"""Rows in a block: the certificate's rounding slack is proportional to it, so is the memory of a product."""
+
+SMALL_ENTRIES = 1_000_000
+"""Entries up to which a float64 copy of whole numbers is kept (8 MB): products then take half of the time."""
+
+GRAM_ENTRIES = 100_000
+"""Entries of a block in a Gram matrix (measured: 60,000 to 200,000 are equal, what leaves the cache is slower)."""
+
+GROWTH = 1.5
+"""Room for columns to come, as a multiple of those there are, whenever the storage is made anew."""
+
+
+class Margins:
+    """Store the margin matrix and compute its products.
+
+    Parameters
+    ----------
+    U
+        Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
+        Float input is stored as float64, integer input as int8, as a copy that nobody can change. `Margins` and an
+        array that cannot be changed (one over `bytes`) are shared. A memory-mapped file of float64 or int8 stays on
+        disk: `check_unchanged` reads it again before each certificate.
+
+    Raises
+    ------
+    ProblemError
+        U is not a matrix of real numbers, is empty, holds a NaN or an infinity, or leaves [-1, 1].
+    """
+
+    def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins) -> None:
+        self._storage: Any = U._storage if isinstance(U, Margins) else _stored(U)
+        self._lineage: _Lineage = U._lineage if isinstance(U, Margins) else _Lineage(None, None)
+        self._on_disk: bytes | None = U._on_disk if isinstance(U, Margins) else _hash_on_disk(self._storage)
+
+    @classmethod
+    def _of(cls, storage: Any, lineage: _Lineage | None = None) -> Margins:
+        """Return the margins in a storage that was checked before."""
+        made = object.__new__(cls)
+        made._storage, made._lineage, made._on_disk = storage, lineage or _Lineage(None, None), None
+        return made
+
+    @classmethod
+    def of_private(cls, U: Array) -> Margins:
+        """Return the margins in a dense array that nobody else has: checked, and without a copy of float64 or int8."""
+        return cls._of(_private(_checked(U).astype(_kind(U), copy=False)))
+
+    def __getstate__(self) -> Any:
+        """Return the numbers, for pickle, without the room for more and without the ancestors."""
+        return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
+
+    def __setstate__(self, storage: Any) -> None:
+        self._storage, self._lineage, self._on_disk = _immutable(storage), _Lineage(None, None), None
+
+    def __repr__(self) -> str:
+        kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
+        return f"Margins(N={self.N}, t={self.t}, {kind} {self._storage.dtype})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (N, t), the numbers of examples and hypotheses."""
+        return cast(tuple[int, int], self._storage.shape)
+
+    @property
+    def N(self) -> int:
+        """The number of examples."""
+        return self.shape[0]
+
+    @property
+    def t(self) -> int:
+        """The number of hypotheses."""
+        return self.shape[1]
+
+    @property
+    def summation_length(self) -> int:
+        """The longest chain of additions in `edges`: the rows of a block, then one term for each block."""
+        return min(self.N, BLOCK_ROWS) + -(-self.N // BLOCK_ROWS)
+
+    def blocks(self, most: int = BLOCK_ROWS) -> Iterator[tuple[slice, Float[Array, "rows t"] | scipy.sparse.csr_array]]:
+        """Yield (rows, block) over all rows in order; a block is float64, dense or sparse as U is."""
+        storage = self._floats
+        for start in range(0, self.N, most):
+            rows = slice(start, min(start + most, self.N))
+            block = storage[rows]
+            yield rows, block if block.dtype == np.float64 else block.astype(np.float64)
+
+    @cached_property
+    def _floats(self) -> Any:
+        """The storage, as float64 where that is small."""
+        small = isinstance(self._storage, np.ndarray) and self._storage.size <= SMALL_ENTRIES
+        return as_read_only(self._storage.astype(np.float64, copy=False)) if small else self._storage
+
+    def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
+        """Return the edges Uᵀd, one for each hypothesis."""
+        return sum((block.T @ d[rows] for rows, block in self.blocks()), start=np.zeros(self.t))
+
+    def margins(self, w: Float[Array, " t"]) -> Float[Array, " N"]:
+        """Return the margins U w, one for each example."""
+        m = np.empty(self.N)
+        for rows, block in self.blocks():
+            m[rows] = block @ w
+        return m
+
+    def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
+        """Return Uᵀ diag(theta) U for theta >= 0, with temporary arrays of the size of a block."""
+        roots, total = np.sqrt(theta), np.zeros((self.t, self.t))
+        for rows, block in self.blocks(max(GRAM_ENTRIES // self.t, 1)):
+            if isinstance(block, np.ndarray):
+                scaled = block * roots[rows, np.newaxis]
+                total += scaled.T @ scaled  # NumPy sees the symmetry and computes one half
+            else:
+                scaled = block.multiply(roots[rows, np.newaxis]).tocsr()
+                total += (scaled.T @ scaled).toarray()
+        return total
+
+    def unique_rows(self, *keys: Float[Array, " N"]) -> Rows:
+        """Return which examples are equal in their margins and, up to rounding, in further numbers.
+
+        The method multiplies the rows by random whole numbers and compares the rows with equal sums. Equal rows of
+        whole numbers have exactly equal sums. The method may miss equal rows of other numbers.
+        """
+        weights = np.random.default_rng(0).integers(1, 2**52 // (2 * self.t), self.t).astype(np.float64)
+        together = [self.margins(weights), *(_rounded(key) for key in keys)]
+        order = np.lexsort(together)
+        same = np.ones(self.N - 1, dtype=bool)
+        for key in together:
+            same &= key[order[1:]] == key[order[:-1]]
+        at = np.flatnonzero(same)
+        same[at] = self._equal(order[at], order[at + 1])
+        group = np.empty(self.N, dtype=np.int64)
+        group[order] = np.concatenate([[0], np.cumsum(~same)])
+        return Rows(order[np.concatenate([[True], ~same])], group)
+
+    def take(self, rows: Int[Array, " n"]) -> Margins:
+        """Return the margins of some examples, in the given order."""
+        return Margins._of(_private(self._storage[rows]))
+
+    def take_columns(self, columns: Int[Array, " k"]) -> Margins:
+        """Return the margins of some hypotheses, in the given order."""
+        return Margins._of(_private(self._storage[:, columns]))
+
+    def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
+        """Return which pairs of rows are equal, entry by entry."""
+        equal = np.ones(len(these), dtype=bool)
+        for start in range(0, len(these), BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            differ = self._storage[these[part]] != self._storage[those[part]]
+            equal[part] = ~np.asarray(differ.sum(axis=1) > 0).ravel()
+        return equal
+
+    def append(self, column: npt.ArrayLike) -> Margins:
+        """Return the margins with a further column, shape (N, t + 1), and leave this matrix unchanged.
+
+        Dense storage reserves room, so that t appended columns cost O(N t) in all.
+
+        Raises
+        ------
+        ProblemError
+            The shape of the column is not (N,), or its entries are not real numbers in [-1, 1].
+        """
+        new = as_array("column", column)
+        if new.shape != (self.N,):
+            raise ProblemError(
+                f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}. "
+                "Pass the margins of one hypothesis."
+            )
+        added = _stored(new[:, np.newaxis])
+        storage, buffer = _with_column(self._storage, added, self._lineage)
+        return Margins._of(storage, _Lineage(self._lineage, buffer))
+
+    def extends(self, other: Margins) -> bool:
+        """Whether this matrix is the other one, or was made from it by appending columns."""
+        lineage: _Lineage | None = self._lineage
+        while lineage is not None and lineage is not other._lineage:
+            lineage = lineage.parent
+        return lineage is not None
+
+    def column(self, q: int) -> Float[Array, " N"]:
+        """Return column q as float64."""
+        if isinstance(self._storage, np.ndarray):
+            return self._storage[:, q].astype(np.float64)
+        columns, dense = self._columns, np.zeros(self.N)
+        held = slice(columns.indptr[q], columns.indptr[q + 1])
+        dense[columns.indices[held]] = columns.data[held]
+        return dense
+
+    @cached_property
+    def _columns(self) -> Any:
+        """A sparse storage by columns: of one by rows a column is found by looking at every entry."""
+        return self._storage.tocsc()
+
+    def to_array(self) -> Float[Array, "N t"]:
+        """Return U as a dense float64 array of 8 N t bytes, which is read-only: the storage itself if that is such."""
+        dense = self._storage.toarray() if scipy.sparse.issparse(self._storage) else self._storage
+        return as_read_only(dense.astype(np.float64, copy=False))
+
+    def for_modelling(self) -> Any:
+        """Return U for a modelling layer: a read-only float64 array, or a float64 sparse matrix if U is sparse."""
+        return self._storage.astype(np.float64) if scipy.sparse.issparse(self._storage) else self.to_array()
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the storage as plain arrays by name, for files; `of_arrays` restores the matrix."""
+        storage = self._storage
+        if not scipy.sparse.issparse(storage):
+            return {"dense": as_read_only(np.ascontiguousarray(storage))}
+        parts = {"data": storage.data, "indices": storage.indices, "indptr": storage.indptr}
+        return {**parts, "shape": np.array(self.shape)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Array]) -> Margins:
+        """Return the matrix with these `arrays`, after the usual checks.
+
+        Raises
+        ------
+        ProblemError
+            The arrays are not a margin matrix.
+        """
+        if "dense" in arrays:
+            return cls(arrays["dense"])
+        parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        return cls(scipy.sparse.csr_array(parts, shape=tuple(int(size) for size in arrays["shape"])))
+
+    def check_unchanged(self) -> None:
+        """Raise ProblemError if U is a mapped file and is not what it was; only of such a file boostopt has no copy."""
+        if self._on_disk is not None and _hash_on_disk(self._storage) != self._on_disk:
+            raise ProblemError(
+                "U must stay as it was when the program was bound; the mapped file has other numbers now. Bind the "
+                "program anew, and let nobody write to the file."
+            )
+
+    def digest(self) -> str:
+        """Return SHA-256 of the shape and the values; equal matrices have equal digests for any storage."""
+        digest = hashlib.sha256(repr(self.shape).encode())
+        for _, block in self.blocks():
+            dense = block.toarray() if isinstance(block, scipy.sparse.csr_array) else block
+            digest.update(np.ascontiguousarray(dense + 0.0).data)  # + 0.0 makes -0.0 the plain zero
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Groups of equal examples.
+
+    Attributes
+    ----------
+    first
+        One example of each of the n groups, shape (n,).
+    group
+        The group of each example, shape (N,).
+    """
+
+    first: Int[Array, " n"]
+    group: Int[Array, " N"]
+
+    def total(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+        """Return the sum over each group."""
+        return np.bincount(self.group, values, len(self.first))
+
+
+def _rounded(key: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return numbers with the last bits rounded away, in which equal ones may differ that were computed."""
+    mantissa, exponent = np.frexp(key)
+    return np.ldexp(np.round(mantissa * 2.0**40), exponent)
+
+
+class _Lineage:
+    """The origin of a matrix, and the storage with room for more columns that it shares with its descendants."""
+
+    def __init__(self, parent: _Lineage | None, buffer: Any) -> None:
+        self.parent, self.buffer, self.continued = parent, buffer, False
+
+
+def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any]:
+    """Return the storage with a column added, and the buffer that it is part of (None for sparse storage)."""
+    if scipy.sparse.issparse(storage):
+        together = scipy.sparse.hstack([storage, scipy.sparse.csr_array(column)], format="csr")
+        return _private(together.astype(np.result_type(storage.dtype, column.dtype), copy=False)), None
+    N, t = storage.shape
+    buffer, dtype = lineage.buffer, np.result_type(storage.dtype, column.dtype)
+    # Only one descendant may write behind this matrix's columns; a second one gets storage of its own.
+    if buffer is None or lineage.continued or buffer.shape[1] == t or buffer.dtype != dtype:
+        buffer = np.empty((N, int(GROWTH * t) + 8), dtype, order="F")
+        buffer[:, :t] = storage
+    else:
+        lineage.continued = True
+    buffer[:, t] = column[:, 0]
+    return as_read_only(buffer[:, : t + 1]), buffer
+
+
+def _stored(U: Any) -> Any:
+    """Check U and return an immutable copy in one of the three storages."""
+    matrix = _checked(U)
+    if isinstance(matrix, np.ndarray) and matrix.dtype == _kind(matrix) and is_mapped(matrix):
+        return as_read_only(matrix)
+    return _immutable(matrix, _kind(matrix))
+
+
+def _hash_on_disk(storage: Any) -> bytes | None:
+    """Return a hash of the numbers of a mapped file; None for a storage in memory."""
+    memory: Any = getattr(storage, "base", None)
+    mapped = isinstance(memory, memoryview) and isinstance(memory.obj, np.ndarray) and is_mapped(memory.obj)
+    if not mapped:
+        return None
+    digest = hashlib.sha256()
+    for start in range(0, len(storage), BLOCK_ROWS):
+        digest.update(np.ascontiguousarray(storage[start : start + BLOCK_ROWS]).data)
+    return digest.digest()
+
+
+def _kind(matrix: Any) -> type[Any]:
+    """Return the type of the numbers that a matrix is stored with."""
+    return np.float64 if matrix.dtype.kind == "f" else np.int8
+
+
+def _checked(U: Any) -> Any:
+    """Return U as an array or as compressed rows, checked."""
+    sparse = scipy.sparse.issparse(U)
+    matrix: Any = compressed_rows("U", U) if sparse else as_array("U", U)
+    if matrix.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"U must be a matrix of real numbers; got dtype {matrix.dtype}. "
+            "Pass the margins y_n h_q(x_n) as floats or as integers -1, 0, 1."
+        )
+    if matrix.dtype.kind == "b":
+        raise ProblemError(
+            "U must hold margins in [-1, 1]; got True and False. If True means that a hypothesis is right, pass "
+            "2.0 * U - 1."
+        )
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ProblemError(
+            f"U must have shape (N, t) with at least one example and one hypothesis; got shape {matrix.shape}. "
+            "Pass a matrix whose rows are examples and whose columns are hypotheses."
+        )
+    _check_entries(matrix.data if sparse else matrix, matrix)
+    return matrix
+
+
+def _immutable(storage: Any, dtype: npt.DTypeLike | None = None) -> Any:
+    """Return an immutable copy of a storage."""
+    return immutable_rows(storage, dtype) if scipy.sparse.issparse(storage) else as_immutable(storage, dtype)
+
+
+def _private(storage: Any) -> Any:
+    """Return a storage that was made here as one that nobody else can write to, without a copy."""
+    if not scipy.sparse.issparse(storage):
+        return as_read_only(storage)
+    storage.sort_indices()
+    return compressed(tuple(map(as_read_only, (storage.data, storage.indices, storage.indptr))), storage.shape)
+
+
+def _check_entries(entries: Any, matrix: Any) -> None:
+    """Raise unless all entries are finite and in [-1, 1]; min and max carry a NaN along, so two passes decide."""
+    if entries.size == 0:
+        return
+    low, high = entries.min(), entries.max()
+    if low >= -1 and high <= 1:
+        return
+    flat = np.asarray(entries, dtype=np.float64).ravel()
+    bad = ~np.isfinite(flat)
+    worst = int(np.argmax(bad if bad.any() else np.abs(flat)))
+    sparse = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
+    place = np.unravel_index(worst, matrix.shape) if sparse is None else (sparse.row[worst], sparse.col[worst])
+    at = tuple(int(i) for i in place)
+    if bad.any():
+        raise ProblemError(
+            f"U must have finite entries; got {flat[worst]} at {at}. Remove or impute missing predictions."
+        )
+    raise ProblemError(
+        f"U must have entries in [-1, 1]; got max |U| = {abs(flat[worst]):.15g} at {at}. "
+        "Divide the hypotheses by their largest absolute value."
+    )

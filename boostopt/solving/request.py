@@ -1,0 +1,70 @@
+"""What is asked of a solve: a certified gap or a profile by name, a time limit, and options of the solver's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from boostopt._utils.validation import instance, refused, tolerance
+from boostopt.backends.base import Attempt, Backend
+from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
+from boostopt.errors import OptionError, unknown_name
+
+TOL = 1e-8
+"""The scaled gap that is wanted where none is given."""
+
+
+def profile_of(tol: object) -> Profile | None:
+    """Return the profile of a name; None for a tolerance, which the certificate is to reach, and for "certified"."""
+    if not isinstance(tol, str) or tol == CERTIFIED:
+        return None
+    if tol not in PROFILES:
+        raise unknown_name("profile", tol, [*PROFILES, CERTIFIED])
+    return PROFILES[tol]
+
+
+def gap_of(tol: object, profile: Profile | None) -> float:
+    """Return the gap that an answer is judged by: of a profile the accuracy that its solver is asked for.
+
+    Raises
+    ------
+    OptionError
+        The gap is not in (0, 1).
+    """
+    if isinstance(tol, str):
+        return TOL if profile is None or profile.accuracy is None else profile.accuracy
+    return tolerance("tol", tol)
+
+
+def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
+    """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
+    if backend is None and (options or profile is not None):
+        what = f"the profile {profile.name!r}" if profile is not None else "options"
+        raise OptionError(f'backend="auto" takes no profile and no options of a solver; got {what}. Name a backend.')
+    if backend is None or options is None:
+        return {}
+    words = "options by their names, or None", 'Pass a mapping such as {"max_iter": 50}.'
+    named: Any = instance("options", options, Mapping, *words)
+    names = backend.option_names
+    for name in named:
+        if not isinstance(name, str):
+            raise refused("options", words[0], options, words[1])
+        if names is not None and name not in names:
+            raise unknown_name(f"option of {backend.name}", name, names)
+    return dict(named)
+
+
+def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
+    """Raise OptionError where a solver refuses the user's options, in its own words."""
+    errors = [attempt.error or "" for attempt in attempts]
+    if options and errors and all(errors) and any(name in errors[0] for name in options):
+        raise refused_options(tried[0].name, options, errors[0])
+
+
+def refused_options(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
+    """Return the error for options that a solver refuses, in its own words."""
+    named = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return OptionError(
+        f"options must be options of {backend} with valid values; got {named}: {error.rstrip('.')}. Correct them, or "
+        "leave them out."
+    )

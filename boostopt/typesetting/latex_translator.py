@@ -1,0 +1,311 @@
+r"""The plain notation of the pages, `(1/eta) sum_n d_n ln(d_n / d0_n)`, translated to LaTeX.
+
+The notation is what a person would type: the papers' symbols spelled out, `_` and `^` for scripts, `/` for fractions,
+products by juxtaposition, `||d||_p`, `|e_q|`, `[x]_+`, `<d, w>`, named functions, words. Recursive descent reads it:
+
+    sequence   (relation | sign | punctuation | words | product)*    up to the closing bracket
+    product    factor ("/" factor | factor)*
+    factor     (number | symbol | function | bracketed sequence) script* [bracketed sequence]
+
+What comes out needs amsmath, which MathJax and KaTeX know as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from boostopt.errors import OptionError
+from boostopt.typesetting.tokenizer import (
+    ACCENTS,
+    BRACKETS,
+    FUNCTIONS,
+    MARKS,
+    SUMS,
+    SUPERSCRIPTS,
+    SYMBOLS,
+    Reader,
+)
+
+_LEFT = {"(": "(", "[": "[", "{": r"\{", "<": r"\langle", "|": r"\lvert", "||": r"\lVert"}
+_RIGHT = {")": ")", "]": "]", "}": r"\}", ">": r"\rangle", "|": r"\rvert", "||": r"\rVert"}
+_TIGHT = frozenset(MARKS) - set(",;:.")
+"""Signs and relations, which make room for themselves."""
+_AFTER_STAR = frozenset({"(", ",", ";", "_", "^", *BRACKETS.values()})
+_FACTORS = frozenset({"simple", "group", "call"})
+_INDICES = frozenset("nqtijkm")
+"""Letters of which an index of two letters is made: `U_nq`."""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """LaTeX of a part: its kind decides whether brackets around it fall away, `tall` whether they grow with it."""
+
+    text: str
+    kind: Literal["simple", "sequence", "fraction", "group", "operator", "call"] = "sequence"
+    tall: bool = False
+    inner: str = ""
+
+
+def latex(expression: str) -> str:
+    r"""Translate an expression of the pages' notation to LaTeX.
+
+    Parameters
+    ----------
+    expression
+        Plain text: `"(1/eta) sum_n d_n ln(d_n / d0_n)"`.
+
+    Returns
+    -------
+    LaTeX for math mode: `\frac{1}{\eta} \sum_{n} d_{n} \ln\left(\frac{d_{n}}{d_{n}^{0}}\right)`.
+
+    Raises
+    ------
+    OptionError
+        A character is unknown, or a bracket, a script or a fraction is incomplete; the message names the place.
+    """
+    return _Translator(expression).whole()
+
+
+class _Translator(Reader):
+    """Translates what it reads, each rule of the grammar a method."""
+
+    def whole(self) -> str:
+        if not self.tokens:
+            raise OptionError("expected an expression; got an empty one. Leave it out, or write what holds.")
+        return self.sequence(flat=False).text
+
+    def sequence(self, flat: bool) -> _Piece:
+        """Return everything up to the closing bracket, or to the end; flat in a script, where fractions have no bar."""
+        pieces: list[_Piece] = []
+        while (token := self.peek()) is not None and not self.closes():
+            if pieces and token.before > 2:
+                pieces.append(_Piece(r"\quad"))
+            if token.kind == "word":
+                pieces.append(_Piece(self.words()))
+            elif token.kind == "mark" and token.text in MARKS and not self.at_product_bracket():
+                pieces.append(_Piece(self.mark()))
+            elif self.starts_factor():
+                pieces.append(self.product(flat))
+            else:
+                raise self.wrong("a symbol, a number or a word")
+        # No blank before punctuation, nor after a sign that starts the expression.
+        text = re.sub(r" (?=[,;.](?: |$))|(?<=^-) ", "", " ".join(piece.text for piece in pieces))
+        kind = pieces[0].kind if len(pieces) == 1 else "sequence"
+        return _Piece(text, kind, any(piece.tall for piece in pieces))
+
+    def words(self) -> str:
+        """Return a run of words in text mode, with the blanks that part it from the mathematics."""
+        first = self.k
+        run = [self.take().text]
+        while (token := self.peek()) and token.kind == "word":
+            run.append(self.take().text)
+        beside = self.tokens[first - 1] if first else None
+        left = "" if beside is None or beside.text in _TIGHT or beside.text in BRACKETS else " "
+        right = "" if token is None or token.text in _TIGHT or token.text in ",;." or self.closes() else " "
+        return rf"\text{{{left}{' '.join(run)}{right}}}"
+
+    def mark(self) -> str:
+        """Return a relation, a sign or a punctuation mark; a dot on its own is a product or a place."""
+        token = self.take()
+        if token.text == "." and ((token.before and token.after) or self.at("||", "|")):  # u . d, or ||.||
+            return r"\cdot"
+        return MARKS[token.text] + (r" \quad" if token.text in ",;" and token.after == 2 else "")
+
+    def at_product_bracket(self) -> bool:
+        """Whether the `<` here opens `<d, w>`: no blank after it, and none or a bracket before it is no relation."""
+        token = self.tokens[self.k]
+        free = token.before > 0 or self.k == 0 or self.tokens[self.k - 1].text in BRACKETS
+        return token.text == "<" and free and token.after == 0
+
+    def starts_factor(self) -> bool:
+        """Whether a factor stands here."""
+        token = self.peek()
+        if token is None or token.kind == "word" or self.closes():
+            return False
+        return token.kind != "mark" or self.at_product_bracket() or (token.text in BRACKETS and token.text != "<")
+
+    def product(self, flat: bool) -> _Piece:
+        """Return factors side by side; a numerator is the run of factors before the bar, up to a sum or a fraction."""
+        pieces = [self.factor(flat)]
+        while True:
+            if self.at("/"):
+                if pieces[-1].kind == "operator":
+                    raise self.wrong("what the operator is applied to")
+                self.take()
+                if flat:
+                    pieces += [_Piece("/"), self.factor(flat)]
+                    continue
+                first = len(pieces) - 1
+                while first > 0 and {pieces[first].kind, pieces[first - 1].kind} <= _FACTORS:
+                    first -= 1
+                numerator = _bare(pieces[-1]) if first == len(pieces) - 1 else " ".join(p.text for p in pieces[first:])
+                pieces[first:] = [_Piece(rf"\frac{{{numerator}}}{{{self.denominator()}}}", "fraction", tall=True)]
+            elif self.starts_factor() and self.tokens[self.k].before < 3:
+                pieces.append(self.factor(flat))
+            else:
+                kind = pieces[0].kind if len(pieces) == 1 else "sequence"
+                return _Piece(" ".join(piece.text for piece in pieces), kind, any(piece.tall for piece in pieces))
+
+    def denominator(self) -> str:
+        """Return one factor, or an operator with what it is applied to: `q_n / sum_k q_k`."""
+        if not self.starts_factor():
+            raise self.wrong("a denominator")
+        pieces = [self.factor(flat=False)]
+        while pieces[0].kind == "operator" and self.starts_factor():
+            pieces.append(self.factor(flat=False))
+        return " ".join(_bare(piece) if len(pieces) == 1 else piece.text for piece in pieces)
+
+    def factor(self, flat: bool) -> _Piece:
+        """Return a number, a symbol, a function or a bracket, each with its scripts."""
+        if not self.starts_factor():
+            raise self.wrong("a symbol, a number or a bracket")
+        token = self.tokens[self.k]
+        if token.kind == "mark":
+            return self.bracketed(flat)
+        self.take()
+        if token.kind == "number":
+            return self.scripted(*_number(token.text))
+        if token.kind == "sum":
+            return _Piece(self.scripted(SUMS[token.text]).text, "operator", tall=True)
+        if token.kind == "accent":
+            return self.scripted(rf"{ACCENTS[token.text]}{{{self.accented()}}}")
+        if token.text == "sqrt":
+            return self.scripted(rf"\sqrt{{{_bare(self.factor(flat))}}}", tall=True)
+        if token.kind == "function":
+            name = self.scripted(FUNCTIONS.get(token.text, rf"\operatorname{{{token.text}}}")).text
+            if not (self.at("(", "{") or self.at("[", attached=True)):
+                return _Piece(name, "operator")
+        else:
+            symbol = self.scripted(*_symbol(token.text))
+            if not self.at("(", "[", attached=True):
+                return symbol
+            name = symbol.text
+        argument = self.group(flat, call=True)
+        return _Piece(name + self.scripted(argument.text).text, "call", argument.tall)
+
+    def accented(self) -> str:
+        """Return what stands under an accent: a symbol, or what is in brackets."""
+        if self.at("("):
+            return self.enclosed(flat=True)[1].text
+        token = self.peek()
+        if token is None or token.kind != "symbol":
+            raise self.wrong("a symbol under the accent")
+        return _assemble(*_symbol(self.take().text))
+
+    def bracketed(self, flat: bool) -> _Piece:
+        """Return a bracket with its scripts; the brackets around a single fraction fall away."""
+        group = self.group(flat)
+        end = self.k
+        piece = self.scripted(group.text, tall=True)
+        return group if self.k == end else piece
+
+    def group(self, flat: bool, call: bool = False) -> _Piece:
+        """Return a bracketed sequence between brackets that fit its height, which those of a call never lose."""
+        coefficient = self.k > 0 and self.tokens[self.k - 1].kind == "number"  # 2 (1/2) is not two and a half
+        opening, inner, closing = self.enclosed(flat)
+        round_brackets = opening == "(" and closing == ")"
+        kept = call or coefficient or self.at("^", "_", *SUPERSCRIPTS)
+        if inner.kind == "fraction" and round_brackets and not kept:
+            return inner
+        left, right = _LEFT[opening], _RIGHT[closing]
+        blank = " " if left.startswith("\\") else ""
+        if inner.tall:
+            left, right = rf"\left{left}", rf"\right{right}"
+        text = f"{left}{blank}{inner.text}{blank}{right}"
+        return _Piece(text, "group", True, inner.text if round_brackets else "")
+
+    def enclosed(self, flat: bool) -> tuple[str, _Piece, str]:
+        """Return the opening bracket that stands here, what it encloses, and the closing bracket."""
+        opening = self.take()
+        self.closers.append((")", "]") if opening.text in "([" else (BRACKETS[opening.text],))
+        inner = self.sequence(flat)
+        if not inner.text:
+            raise self.wrong(f"something after the {opening.text!r} at position {opening.place}")
+        interval = "," in inner.text  # [0, 1) closes with another bracket than it opens with
+        if not self.closes() or not (interval or self.at(BRACKETS[opening.text])):
+            raise self.wrong(f"{BRACKETS[opening.text]!r} for the {opening.text!r} at position {opening.place}")
+        self.closers.pop()
+        return opening.text, inner, self.take().text
+
+    def scripted(self, base: str, below: str = "", above: str = "", tall: bool = False) -> _Piece:
+        """Return a base with the scripts that follow it."""
+        while True:
+            if self.at("_"):
+                self.take()
+                if (token := self.peek()) and token.kind == "accent":  # gamma_hat
+                    base = rf"{ACCENTS[self.take().text]}{{{base}}}"
+                    continue
+                script = self.script(power=False)
+                below = f"{below}, {script}" if below else script
+            elif self.at("^"):
+                self.take()
+                script = self.script(power=True)
+                if above:  # a power of what has an index above: (d^0)^2
+                    base, below = f"({_assemble(base, below, above)})", ""
+                above = script
+            elif self.at(*SUPERSCRIPTS, attached=True):
+                above = f"{above} {SUPERSCRIPTS[self.take().text]}".strip()
+            elif not base[0].isdigit() and self.at_star():
+                self.take()
+                above = f"{above} *".strip()
+            else:
+                transposed = base == "U" and above in ("T", r"\prime")
+                return _Piece(_assemble(base, below, r"\top" if transposed else above), "simple", tall)
+
+    def at_star(self) -> bool:
+        """Whether the `*` here marks a conjugate, F*(z), or an optimum, w*, and is no product."""
+        if not self.at("*", attached=True):
+            return False
+        after = self.tokens[self.k + 1 : self.k + 2]
+        return not after or self.tokens[self.k].after > 0 or after[0].text in _AFTER_STAR
+
+    def script(self, power: bool) -> str:
+        """Return what stands in a script, without its braces; a power is without its brackets, too."""
+        if self.at("{", "("):
+            opening, inner, _ = self.enclosed(flat=True)
+            return inner.text if power or opening == "{" else f"({inner.text})"
+        token = self.take("a script")
+        if token.text in ("+", "-", "*"):
+            following = self.peek()
+            signed = token.text != "*" and following is not None and following.kind in ("number", "symbol")
+            return MARKS[token.text].replace(r"\cdot", "*") + (self.script(power) if signed and not token.after else "")
+        if token.kind == "number":
+            return token.text
+        if token.kind == "symbol":
+            return _assemble(*_symbol(token.text))
+        if token.kind == "function" and token.text in FUNCTIONS:
+            return FUNCTIONS[token.text]
+        if token.kind in ("word", "function") and set(token.text) <= _INDICES:
+            return " ".join(token.text)
+        if token.kind in ("word", "function", "accent"):
+            return rf"\text{{{token.text}}}"
+        self.k -= 1
+        raise self.wrong("a script")
+
+
+def _symbol(name: str) -> tuple[str, str, str]:
+    """Return a symbol and the digits below it; those of d0, the reference distribution, stand above in the papers."""
+    base = name.rstrip("0123456789")
+    digits = name.removeprefix(base)
+    letter = SYMBOLS.get(base, base if len(base) == 1 else rf"\text{{{base}}}")  # a word may stand for a number
+    return (letter, "", digits) if name == "d0" else (letter, digits, "")
+
+
+def _number(text: str) -> tuple[str, str, str]:
+    """Return a number, a power of ten with its exponent above."""
+    mantissa, _, exponent = text.partition("e")
+    if not exponent:
+        return text, "", ""
+    return "10" if mantissa == "1" else rf"{mantissa} \cdot 10", "", exponent.removeprefix("+")
+
+
+def _assemble(base: str, below: str, above: str) -> str:
+    """Return a base with what stands below and above it."""
+    return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
+
+
+def _bare(piece: _Piece) -> str:
+    """Return a piece without the round brackets that a fraction bar makes superfluous."""
+    return piece.inner if piece.kind == "group" and piece.inner else piece.text

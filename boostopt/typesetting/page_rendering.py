@@ -1,0 +1,182 @@
+"""A page as display mathematics and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import zip_longest
+
+from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.latex_translator import latex
+from boostopt.typesetting.prose_math import escaped, parts_of_prose, typeset_display, typeset_prose
+from boostopt.typesetting.symbols import symbol_table
+
+SUBJECT_TO = r"\text{s.t.}"
+WIDEST = 100
+"""Characters as typed, of the widest row of either problem, that fit a page of documentation beside each other."""
+
+
+def latex_side_by_side(page: PageText) -> str:
+    """Return the primal and the dual of a page side by side, for display math in LaTeX, MathJax and KaTeX.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated.
+    """
+    return _array(page.primal, page.dual)
+
+
+def latex_kkt(page: PageText) -> str:
+    """Return the KKT system of a page, one statement in a row, for display math in LaTeX, MathJax and KaTeX.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated.
+    """
+    return _rows(page.kkt)
+
+
+def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
+    """Return a page as Markdown with display math between double dollars.
+
+    Parameters
+    ----------
+    page
+        What the docstring says.
+    meanings
+        Meanings of symbols, as `symbol_table` takes them.
+
+    Returns
+    -------
+    Title, summary, primal and dual (below each other if they are too wide), KKT system, further blocks, symbols, prose
+    and sources.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated, or a symbol has no meaning.
+    """
+    parts = [
+        f"# {_escaped(page.title)}",
+        typeset_prose(page.summary[:1].upper() + page.summary[1:]),
+        "## Primal and dual",
+        *_primal_and_dual(page),
+    ]
+    for block in (page.kkt, *page.further):
+        parts += [
+            f"## {typeset_prose(block.name)}",
+            _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
+        ]
+    rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
+    parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
+    if page.prose:
+        # An indented paragraph is a display; where it cannot be translated Markdown shows it as it was typed.
+        parts += [
+            "## Remarks",
+            *((typeset_display(text) or text) if text[:1].isspace() else typeset_prose(text) for text in page.prose),
+        ]
+    parts += ["## Sources", typeset_prose(page.sources)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _primal_and_dual(page: PageText) -> list[str]:
+    """Return the two problems beside each other if they fit a page, else below each other, as Markdown."""
+    problems = (page.primal, page.dual)
+    if sum(max(map(len, problem.expressions)) for problem in problems) <= WIDEST:
+        return [_display(latex_side_by_side(page))]
+    return [part for problem in problems for part in (f"**{problem.name}**", _display(_array(problem)))]
+
+
+def _array(*problems: PrintedProblem) -> str:
+    """Return problems side by side under their names, a single one without, two columns each, a constraint in a row."""
+    # A name is set without width, lest it push the second column away.
+    names = [rf"\rlap{{\textbf{{{problem.name}}}}} & " for problem in problems] if len(problems) > 1 else [""]
+    sides = [[*filter(None, [name]), *_cells(problem)] for name, problem in zip(names, problems, strict=True)]
+    rows = [" & ".join(cells) for cells in zip_longest(*sides, fillvalue=" & ")]
+    columns = "l" * 2 * len(problems)
+    body = " \\\\[1ex]\n".join(rows)
+    return f"\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}"
+
+
+def _cells(problem: PrintedProblem) -> list[str]:
+    """Return a problem as rows of two cells."""
+    over = rf"_{{{', '.join(map(latex, problem.variables))}}}"
+    rows = [rf"\displaystyle\{problem.sense}{over} & {_cell(problem.objective, None)}"]
+    for k, (constraint, multiplier) in enumerate(problem.constraints):
+        rows.append(f"{SUBJECT_TO if k == 0 else ''} & {_cell(constraint, multiplier)}")
+    return rows
+
+
+def _cell(expression: str, multiplier: str | None) -> str:
+    """Return an expression, with its multiplier after a colon, and the distance to the next column."""
+    named = rf" \;:\; {latex(multiplier)}" if multiplier is not None else ""
+    return rf"\displaystyle {latex(expression)}{named} \qquad"
+
+
+def _rows(block: Statements) -> str:
+    """Return statements below each other."""
+    body = " \\\\[0.5ex]\n".join(f"& {latex(expression)}" for expression in block.expressions)
+    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _display(text: str) -> str:
+    """Return LaTeX as a display in Markdown."""
+    return f"$$\n{text}\n$$"
+
+
+def _escaped(text: str) -> str:
+    """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
+    pieces = re.split(r"(`+[^`]+`+)", text)
+    return "".join(piece if k % 2 else escaped(piece) for k, piece in enumerate(pieces))
+
+
+def latex_of_formulas(F: str | None, G: str | None) -> str | None:
+    """Return a program whose F or G are sums of one formula, for a notebook; None if neither is.
+
+    Parameters
+    ----------
+    F, G
+        The term of each example and of each edge as LaTeX, None for what is no such sum.
+    """
+    if F is None and G is None:
+        return None
+    lines = [r"\min_{d} \quad & F(d) + G(e), \quad e = U^{\top} d"]
+    if F is not None:
+        lines.append(rf"& F(d) = \sum_{{n}} \left( {F} \right), \quad 0 \le d_n \le u_n, \; \textstyle\sum_n d_n = 1")
+    if G is not None:
+        lines.append(rf"& G(e) = \sum_{{q}} \left( {G} \right)")
+    body = " \\\\[0.5ex]\n".join(lines)
+    return _display(f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}")
+
+
+def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
+    """Return primal and dual side by side, KKT system and table of symbols, for a notebook; None without problems.
+
+    Parameters
+    ----------
+    docstring
+        What a page says; where it states no `Primal` there is nothing to display.
+    meanings
+        What the page's parameters mean, by name.
+    """
+    if "\nPrimal" not in docstring:
+        return None
+    page = parse_page(docstring)
+    rows = [f"{latex(symbol)} & {_in_latex(meaning)}" for symbol, meaning in symbol_table(page, meanings)]
+    table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
+    kkt = f"\\textbf{{{page.kkt.name}}} \\\\[1ex]\n{latex_kkt(page)}"
+    body = " \\\\[3ex]\n".join((latex_side_by_side(page), kkt, table))
+    return _display(f"\\begin{{array}}{{l}}\n{body}\n\\end{{array}}")
+
+
+def _in_latex(prose: str) -> str:
+    """Return prose for math mode: words and code as text, formulas as they are."""
+    parts = parts_of_prose(prose)
+    return "".join(part.text if part.kind == "formula" else rf"\text{{{_in_text(part.text)}}}" for part in parts)
+
+
+def _in_text(words: str) -> str:
+    """Return plain words for LaTeX's text mode."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", words.replace("`", "")).replace("^", r"\^{}")

@@ -1,0 +1,297 @@
+"""Certificate files: the statement, the proof, the claims and the origin of the answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import platform
+from collections.abc import Mapping
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array
+from boostopt._utils.files import replace_file, save_arrays
+from boostopt._utils.validation import file_path, instance, refused
+from boostopt.certificates.certificate import Certificate
+from boostopt.errors import ProblemError
+from boostopt.programs.program import Program, of_program
+from boostopt.solving.solution import Solution
+from boostopt.verification.describing import described, described_edge
+from boostopt.verification.trusted_kernel.certificate_schema import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
+from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute, vector_digest
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, parse
+from boostopt.verification.trusted_kernel.number_types import Floats
+
+LONGEST_LIST = 50_000
+"""Numbers that stand in the text itself; more of them stand in a file of arrays beside it."""
+
+WIDENED = 4.0
+"""By how many times what is lost to rounding an end is moved outward, so that any machine proves it again."""
+
+WIDE = 1e-5
+"""By how much of its size an end may be weaker than the certificate's, before that counts as a fault."""
+
+ROUNDED = 16.0
+"""And by how many times the certificate's own bound of its rounding: the checker, which knows less, allows for more."""
+
+CONSTANT = 1e7
+"""Size of s where only an infinite one is best: a ball that touches the simplex in one point."""
+
+
+def save(
+    what: Solution | tuple[Program, Certificate],
+    path: str | PathLike[str],
+    made: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a certificate, so that others can verify it without boostopt's solvers.
+
+    The file states the formulation with its parameters, F and G by kind and numbers, the shape and the digest of the
+    margin matrix, the weights d and w that prove the interval, and the interval. It does not contain the matrix. The
+    file is verified before it is written. Its interval is that of the certificate, rounded outward.
+
+    Parameters
+    ----------
+    what
+        A solution, or a pair of a program and its certificate.
+    path
+        The file. Long vectors go into a second file with ".npz" added to the name. Both files are written under another
+        name first and then renamed.
+    made
+        Information about the origin of the answer, for readers of the file: names with texts and numbers. By default,
+        the information of the solution.
+
+    Raises
+    ------
+    ProblemError
+        F or G has no closed forms (a prototype), or the certificate does not hold.
+    DataError
+        The file cannot be written.
+    """
+    pair = (what.program, what.certificate) if isinstance(what, Solution) else what
+    expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
+    if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused("what", expected, what, advice)
+    program = instance("what", pair[0], Program, expected, advice)
+    certificate = of_program(program, instance("what", pair[1], Certificate, expected, advice))
+    statement, arrays = stated(program, certificate.w)
+    write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
+
+
+def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what a file says of a program, and the arrays: those of the statement, w, and the proof of its end."""
+    F, examples = program.regularizer, program.examples
+    record = program.parameters
+    parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    nus = (*(v for v in parameters.values() if isinstance(v, float) and v > 0), 1.0)
+    about_F = described(F, examples, nus)
+    arrays = dict(about_F.arrays)
+    if not np.array_equal(examples.c, np.ones(examples.N)):
+        arrays["c"] = examples.c
+    if not np.array_equal(examples.d0, examples.c / examples.c.sum()):
+        arrays["d0"] = examples.d0
+    arrays |= {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
+    statement = {
+        "kind": KIND,
+        "format": FORMAT,
+        "subject": "program",
+        "formulation": {
+            "name": program.formulation.name,
+            "parameters": {k: "array" if isinstance(v, np.ndarray) else v for k, v in parameters.items()},
+        },
+        "F": about_F.numbers,
+        "G": described_edge(program.edge_function),
+        "data": {
+            "N": program.margins.N,
+            "t": program.margins.t,
+            "U": program.margins.digest(),
+            "c": vector_digest(examples.c),
+            "d0": vector_digest(examples.d0),
+        },
+    }
+    return statement, {**arrays, "w": w}
+
+
+def with_claim(
+    statement: dict[str, Any],
+    arrays: dict[str, Array],
+    program: Program,
+    certificate: Certificate,
+    made: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the whole file: with the claim of a certificate, as far as the checker proves it, and what proves it."""
+    F, z = program.regularizer, -program.margins.margins(certificate.w)
+    if certificate.infeasible:
+        proof = {"beta": _level(F, z)}
+        claim: dict[str, Any] = {"outcome": "infeasible", "excess": 0.0}
+    else:
+        proof, of_proof = _proof(program, z)
+        arrays = arrays | of_proof | ({"d": certificate.d} if math.isfinite(certificate.upper) else {})
+        # An interval that says nothing, until it is known what is proved.
+        claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308 if "d" in arrays else "inf"}
+    document = {**statement, "claim": claim, "proof": proof, "made": dict(made)}
+    bounds = _proved(document, arrays, program)
+    if math.isinf(bounds.upper) and program.edge_function.domain(program.margins.t) is not None:
+        # Its d is on the bound of the edges, which exact arithmetic decided: the checker's floats cannot.
+        certificate = dataclasses.replace(certificate, upper=math.inf)
+    if certificate.infeasible:
+        claim["excess"] = _outward(min(certificate.excess, _outward(bounds.excess, bounds.lost[0], -1)), 0.0, -1)
+        sound = claim["excess"] > 0.0
+    else:
+        # What is proved is moved outward; a certificate that is weaker has that room for rounding already.
+        lower = _outward(min(certificate.lower, _outward(bounds.lower, bounds.lost[0], -1)), 0.0, -1)
+        upper = _outward(max(certificate.upper, _outward(bounds.upper, bounds.lost[1], 1)), 0.0, 1)
+        claim |= {"lower": lower, "upper": upper}
+        arrays = arrays if math.isfinite(upper) else {name: x for name, x in arrays.items() if name != "d"}
+        allowed = WIDE * (certificate.scale if math.isfinite(certificate.scale) else 1.0) + ROUNDED * certificate.slack
+        sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
+    if not sound:
+        raise ProblemError(
+            f"expected a certificate that its weights prove for this program; got {certificate!r}, but the weights "
+            f"prove [{bounds.lower!r}, {bounds.upper!r}]. Pass the program that was certified. If it is this one, "
+            "solve with a smaller tol. If that does not help, please report this bug."
+        )
+    return document, arrays
+
+
+def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write a file, with the file of arrays beside it where they are long; each whole at any moment."""
+    target = file_path("path", path)
+    if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
+        lists = {name: array.tolist() for name, array in arrays.items()}
+        _write(target, _readable(document_text({**document, "arrays": lists})))
+        return
+    packed = io.BytesIO()
+    plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
+    save_arrays(packed, plain)
+    content = packed.getvalue()
+    text = _readable(document_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
+    _write(target.with_name(target.name + BESIDE), content)
+    _write(target, text)
+
+
+def _readable(text: bytes) -> bytes:
+    """Return the text of a file, if it is not too long to be read again."""
+    if len(text) <= LARGEST_TEXT:
+        return text
+    raise ProblemError(
+        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(text):,}. Pass less in made, or "
+        "save a run with fewer hypotheses."
+    )
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    replace_file(target, lambda file: file.write(content))
+
+
+def document_text(about: dict[str, Any]) -> bytes:
+    """Return a document as JSON text."""
+    return json.dumps(plain(about), allow_nan=False, indent=1).encode()
+
+
+def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
+    """Return beta, and s where there is a norm, at which the conjugate of F is bounded."""
+    F = program.regularizer
+    about = described(F, program.examples).numbers
+    plain = about.get("base", about)["kind"] == "relative entropy"
+    if getattr(F, "single", False) and about["kind"] == "norm ball":
+        s = _constant(F, z)
+        at = F.base.conjugate_at(z - s)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        at = F.conjugate_at(z)
+        s = at.multipliers.get("s")
+    eta = float(about.get("base", about).get("eta", math.inf))
+    beta = float(np.asarray(at.multipliers.get("beta", 0.0)))
+    # The entropy is stated without the terms -d + d0, which move beta by 1 / eta.
+    return {"beta": beta - 1.0 / eta if plain else beta}, {} if s is None else {"s": np.asarray(s)}
+
+
+def _constant(F: Any, z: Array) -> Array:
+    """Return an s so large that the ball is nearly its tangent at the one point that it has in common."""
+    tangent = F.base.derivatives(F.center)
+    s = z - tangent
+    return np.where(F.center > 0, s - float(s.min()) + CONSTANT * max(1.0, float(np.abs(s).max())), 0.0)
+
+
+def _level(F: Any, z: Array) -> float:
+    """Return the beta at which beta + sum u [z - beta]_+ is the maximum over the domain of F."""
+    box = getattr(F, "base", F)
+    if not F.on_simplex:
+        return 0.0
+    order = np.argsort(-z)
+    room = (box.upper - box.lower)[order]
+    left = 1.0 - float(box.lower.sum())
+    last = int(np.searchsorted(np.cumsum(room), left))
+    return float(z[order[min(last, len(z) - 1)]])
+
+
+def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> ProvedBounds:
+    """Return what the checker proves of what is to be written."""
+    try:
+        with np.errstate(all="ignore"):
+            return recompute(read_back(document, arrays), program.margins.for_modelling(), Floats())
+    except SizeLimit as limit:
+        raise too_large(limit) from limit
+    except Rejected as rejected:
+        raise ProblemError(
+            f"expected a certificate that can be proved from its weights; {rejected}. Please report this bug."
+        ) from rejected
+
+
+def too_large(limit: SizeLimit) -> ProblemError:
+    """Return the error for a program or an answer that a file has no room for."""
+    return ProblemError(
+        f"a certificate file has limits on numbers and texts: {limit}. This certificate is too large for a file: keep "
+        "the program and its certificate in Python, or scale F."
+    )
+
+
+def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:
+    """Return what a reader has of what is to be written."""
+    return as_document(parse(document_text({**document, "arrays": {}})), arrays)
+
+
+def _outward(end: float, lost: float, direction: int) -> float:
+    """Return an end moved outward by what rounding may do elsewhere; the infinite one where nothing is known."""
+    moved = math.nextafter(end + direction * WIDENED * lost, direction * math.inf)
+    return direction * math.inf if math.isnan(moved) else moved
+
+
+def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how an answer came about."""
+    about: dict[str, Any] = {
+        "boostopt": import_module("boostopt").__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    if isinstance(what, Solution):
+        best = what.best
+        about |= {
+            "backend": what.backend,
+            "solver version": what.version,
+            "solver status": what.solver_status,
+            "options": {} if best is None else {name: repr(value)[:200] for name, value in best.options.items()},
+            "tol": what.tol,
+            "verdict": what.verdict.key,
+            "seconds": what.times["total"],
+        }
+    return about | dict(made or {})
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON knows it, infinities as texts."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,87 @@
+"""Writing certificates of runs of looks: what the run has found, proved by the checker before it is written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.validation import file_path
+from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.problem import aim_of
+from boostopt.errors import ProblemError, needed
+from boostopt.objectives.exact import SoftMarginAim
+from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.hypothesis_state import to_state
+from boostopt.verification.certificate_files import document_text, write
+from boostopt.verification.describing import class_in_words
+from boostopt.verification.formulation_consistency import stated_pair
+from boostopt.verification.histogram_certificate_files import SUBJECT, verified
+from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
+
+
+def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
+    """Save the certificate of a run of looks; the checker proves both ends before.
+
+    Raises
+    ------
+    OptionError
+        The oracle has other examples or another class.
+    ProblemError
+        The weights do not prove the ends of the run.
+    DataError
+        The file cannot be written.
+    """
+    target = file_path("path", path)
+    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, needed(oracle.rows, "rows")
+    page = stored.problem.page
+    reached, aim = stored.reached, needed(aim_of(stored.problem, oracle.total), "an aim of looks")
+    proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
+    room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
+    parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
+    document = {
+        "kind": KIND,
+        "format": FORMAT,
+        "subject": SUBJECT,
+        "formulation": {
+            "name": page.name,
+            "parameters": parameters,
+            **stated_pair(page, stored.problem.first.parameters, stored.problem.examples),
+        },
+        "nu": float(aim.nu) if isinstance(aim, SoftMarginAim) else None,
+        "data": {
+            "N": oracle.N,
+            "examples": int(oracle.total),
+            "oracle": class_in_words(oracle),
+            "digest": rows.digest(),
+            "hypotheses": [
+                {"split": list(split), "is": to_state(hypothesis)}
+                for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
+            ],
+        },
+        "w": W.tolist(),
+        "d": {
+            "w": proof.W.tolist(),
+            "origin": proof.window.origin,
+            "shift": proof.window.shift,
+            "table": proof.table.tolist(),
+        },
+        # Outward by a bit: the letters of a float may lie on either side of it.
+        "claim": {
+            "lower": math.nextafter(certificate.lower - room, -math.inf),
+            "upper": math.nextafter(certificate.upper + room, math.inf),
+            "what": certificate.what,
+        },
+        "made": dict(made),
+    }
+    try:
+        verified(parse(document_text({**document, "arrays": {}})), oracle, {}, page)
+    except Rejected as rejected:
+        raise ProblemError(
+            f"expected a run whose weights prove its ends; {rejected}. Please report this bug."
+        ) from rejected
+    write(target, document, {})

@@ -1,0 +1,1 @@
+"""The checker of certificate files, in exact arithmetic of its own."""

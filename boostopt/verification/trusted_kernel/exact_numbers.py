@@ -1,0 +1,202 @@
+"""Exact numbers for the same formulas: rationals for linear and quadratic programs, balls of any precision for others.
+
+In rationals nothing is lost at all. Where logarithms, exponentials or roots occur, every number is a ball of
+`PRECISION` bits that contains the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so
+is proved: no property of floating point, of NumPy or of a machine's linear algebra is relied on.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import sys
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import OptionError
+from boostopt.verification.trusted_kernel.certificate_schema import Document
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute
+from boostopt.verification.trusted_kernel.number_types import Numbers, dense
+
+PRECISION = 160
+"""Bits of a ball: three times those of a float, so that what is lost shows in no float."""
+
+ENTROPIES = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
+"""Words in the kinds of regularizers that need more than rationals."""
+
+
+class Irrational(Exception):
+    """A number has no rational value, or is known to lie in a range only: a ball holds it."""
+
+
+def prove(document: Document, rows: Any) -> ProvedBounds:
+    """Return the bounds of a document, in rationals where they suffice, in balls elsewhere.
+
+    Raises
+    ------
+    Rejected
+        The proof is bad, or exact arithmetic does not decide whether it is good.
+    OptionError
+        Balls are needed, and python-flint is not installed.
+    """
+    try:
+        return _proved(document, rows, exact_numbers(document))
+    except Irrational:
+        return _proved(document, rows, Arbs())
+
+
+def _proved(document: Document, rows: Any, A: Numbers) -> ProvedBounds:
+    """Return the bounds of a document in a number type."""
+    with A.working():
+        return recompute(document, rows, A)
+
+
+def exact_numbers(document: Document) -> Numbers:
+    """Return the number type in which the bounds of a document can be proved.
+
+    Raises
+    ------
+    OptionError
+        Balls are needed, and python-flint is not installed.
+    """
+    kinds = [document.F["kind"], document.F.get("base", document.F)["kind"]]
+    # Where there is no optimum only the domain of F counts, and that is a box.
+    if document.outcome != "infeasible" and any(word in kind for kind in kinds for word in ENTROPIES):
+        return Arbs()
+    return Rationals()
+
+
+class Exact(Numbers):
+    """Vectors are arrays of objects, on which NumPy's operators work entry by entry."""
+
+    exact = True
+
+    @abstractmethod
+    def number(self, x: float) -> Any:
+        """Return one float as a number, exactly."""
+
+    @abstractmethod
+    def down(self, x: Any) -> float:
+        """Return a float that is not above a number."""
+
+    def vector(self, x: np.ndarray) -> Any:
+        return self.stacked([self.number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
+
+    def stacked(self, numbers: Sequence[Any]) -> Any:
+        made = np.empty(len(numbers), dtype=object)
+        made[:] = numbers
+        return made
+
+    def choose(self, where: np.ndarray, these: Any, those: Any) -> Any:
+        return np.where(where, these, those)
+
+    def total(self, x: Any) -> Any:
+        return sum(x.tolist(), start=self.number(0.0))
+
+    def edges(self, U: Any, d: Any) -> Any:
+        columns = dense(U, slice(0, U.shape[0])).T
+        return self.stacked([self.total(self.vector(column) * d) for column in columns])
+
+    def margins(self, U: Any, w: Any) -> Any:
+        return self.stacked([self.total(self.vector(row) * w) for row in dense(U, slice(0, U.shape[0]))])
+
+    def residue(self, c: np.ndarray, nu: float, d0: np.ndarray) -> Any:
+        return self.vector(c) - self.vector(d0) * self.number(nu)
+
+    def low(self, x: Any) -> Any:
+        return np.array([self.down(value) for value in x.tolist()]) if isinstance(x, np.ndarray) else self.down(x)
+
+    def high(self, x: Any) -> Any:
+        return -self.low(-x)
+
+
+class Rationals(Exact):
+    """Exact rational numbers."""
+
+    def number(self, x: float) -> Any:
+        return Fraction(x)
+
+    def down(self, x: Any) -> float:
+        try:
+            near = float(x)
+        except OverflowError:
+            return -math.inf if x < 0 else sys.float_info.max
+        return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
+
+    def log(self, x: Any) -> Any:
+        raise Irrational("a logarithm has no rational value")
+
+    def exp(self, x: Any) -> Any:
+        raise Irrational("an exponential has no rational value")
+
+    def within(self, radius: np.ndarray) -> Any:
+        if radius.any():
+            raise Irrational("a number is known to lie in a range only")
+        return self.vector(radius)
+
+    def positive(self, x: Any) -> Any:
+        return self.stacked([max(value, Fraction(0)) for value in x.tolist()])
+
+    def largest(self, x: Any) -> Any:
+        return max(x.tolist())
+
+    def certain(self, x: Any) -> bool:
+        return x >= 0
+
+
+class Arbs(Exact):
+    """Balls of `PRECISION` bits.
+
+    Raises
+    ------
+    OptionError
+        python-flint is not installed.
+    """
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("flint") is None:
+            raise OptionError(
+                "exact proofs with logarithms, exponentials or roots need the ball arithmetic of python-flint; it is "
+                "not installed. Install it: pip install python-flint, or verify without exact."
+            )
+        import flint
+
+        self.flint: Any = flint
+
+    def working(self) -> AbstractContextManager[Any]:
+        return self.flint.ctx.workprec(PRECISION)
+
+    def number(self, x: float) -> Any:
+        return self.flint.arb(x)
+
+    def down(self, x: Any) -> float:
+        # The conversion rounds: one float further down is below the ball in any case.
+        low = float(x.lower())
+        return math.nextafter(low, -math.inf) if math.isfinite(low) else -math.inf
+
+    def log(self, x: Any) -> Any:
+        return self.stacked([value.log() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.log()
+
+    def exp(self, x: Any) -> Any:
+        return self.stacked([value.exp() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.exp()
+
+    def within(self, radius: np.ndarray) -> Any:
+        return self.stacked([self.flint.arb(0.0, value) for value in radius.tolist()])
+
+    def positive(self, x: Any) -> Any:
+        nothing = self.flint.arb(0.0)
+        return self.stacked([value.max(nothing) for value in x.tolist()])
+
+    def largest(self, x: Any) -> Any:
+        first, *others = x.tolist()
+        for value in others:
+            first = first.max(value)
+        return first
+
+    def certain(self, x: Any) -> bool:
+        return bool(x >= 0)

@@ -1,0 +1,144 @@
+"""The verdict on a certificate file: its claims compared with the proved interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_validation import as_array, compressed_rows
+from boostopt.errors import ProblemError
+from boostopt.verification.trusted_kernel.certificate_schema import Document
+from boostopt.verification.trusted_kernel.checker import Fractions, ProvedBounds
+from boostopt.verification.trusted_kernel.json_parsing import fail
+
+BOTH = "both ends"
+"""The words where both ends are claimed."""
+
+EXACT = 2**53
+"""Whole numbers up to it are float64 numbers."""
+
+NO_MORE = "; the certificate claims no more"
+"""The words that are added where they are not."""
+
+
+UNSTATED = "; the file does not state the F and G that its formulation means: only this value was checked"
+"""The words where the certificate of a class is older, or F and G have no closed forms."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The result of verifying a certificate file.
+
+    Attributes
+    ----------
+    accepted
+        Whether every claim of the file was proved again.
+    reason
+        The reason of the verdict, in words.
+    formulation
+        The formulation that the file names, with parameters; "" if this part could not be read.
+    parameters
+        The parameters by name.
+    outcome
+        "solved", "infeasible" or "".
+    lower, upper
+        The recomputed interval; nan if none was computed.
+    fractions
+        Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
+        that was not computed in rational arithmetic.
+    claimed
+        The interval that the file claims.
+    what
+        The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
+        "soft margin" or another value of the weights, as `ClassCertificate.what` has it; "" for a rejected file.
+    verdict
+        "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
+        it was recomputed in exact or ball arithmetic.
+    """
+
+    accepted: bool
+    reason: str
+    formulation: str = ""
+    parameters: Mapping[str, Any] | None = None
+    outcome: str = ""
+    lower: float = math.nan
+    upper: float = math.nan
+    fractions: Fractions = (None, None)
+    claimed: tuple[float, float] = (math.nan, math.nan)
+    verdict: str = "none"
+    what: str = ""
+
+    def __bool__(self) -> bool:
+        return self.accepted
+
+    def __str__(self) -> str:
+        return f"{'accepted' if self.accepted else 'rejected'}: {self.reason}"
+
+
+def claimed_ends(document: Document) -> str:
+    """Return in words which ends of an interval a file claims."""
+    lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
+    if lower and upper:
+        return BOTH
+    return "the lower end" if lower else "the upper end" if upper else "nothing"
+
+
+def compare(document: Document, bounds: ProvedBounds) -> None:
+    """Reject a claim of more than is proved."""
+    if document.outcome == "infeasible":
+        if not bounds.excess > 0.0:
+            fail(f"it claims that the program is infeasible; the proof misses this by {-bounds.excess:.3g}")
+        if not document.excess <= bounds.excess:
+            fail(f"it claims an excess of {document.excess!r}; the proved excess is {bounds.excess!r}")
+        return
+    if not bounds.lower <= bounds.upper:
+        fail(f"its ends contradict each other: the recomputed ends are {bounds.lower!r} and {bounds.upper!r}")
+    if not document.lower <= bounds.lower:
+        fail(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
+    if not bounds.upper <= document.upper:
+        fail(f"it claims that the optimum is at most {document.upper!r}; the proved bound is {bounds.upper!r}")
+
+
+def matrix(data: Any) -> Any:
+    """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
+    rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
+    sparse = scipy.sparse.issparse(rows)
+    rows = rows if sparse else as_array("the data", rows)
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
+        raise ProblemError(
+            "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
+            f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
+        )
+    whole = rows.dtype.kind in "iu"
+    rows = compressed_rows("U", rows) if sparse else rows
+    entries: Any = rows.data if sparse else rows
+    if not np.isfinite(entries).all():
+        raise ProblemError("the data must be finite; got nan or inf. Pass U, the margins y_n h_q(x_n).")
+    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= EXACT:
+        raise ProblemError(
+            f"whole numbers in the data must be below 2^53, because float64 does not hold all larger ones; got "
+            f"{entries.min()} to {entries.max()}. Pass U, the margins y_n h_q(x_n)."
+        )
+    return rows
+
+
+def verdict(document: Document, accepted: bool, reason: str, bounds: ProvedBounds | None, exact: bool) -> Verification:
+    """Return the verdict in full."""
+    return Verification(
+        accepted=accepted,
+        reason=reason,
+        formulation=document.name,
+        parameters=document.parameters,
+        outcome=document.outcome,
+        lower=math.nan if bounds is None else bounds.lower,
+        upper=math.nan if bounds is None else bounds.upper,
+        fractions=(None, None) if bounds is None else bounds.fractions,
+        claimed=(document.lower, document.upper),
+        verdict="none" if not accepted else "proved" if exact else "bounded",
+        what="value of the program" if accepted else "",
+    )

@@ -1,0 +1,274 @@
+"""`verify` accepts or rejects a certificate file and gives the reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import file_path, flag
+from boostopt.errors import OptionError, ProblemError
+from boostopt.programs.formulation import summing_to_one
+from boostopt.verification import histogram_certificate_files as looks
+from boostopt.verification.class_certificate_files import verified
+from boostopt.verification.histogram_certificate_files import SUBJECT as LOOKS
+from boostopt.verification.trusted_kernel.certificate_schema import Document, read, top_of
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, fail
+from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.verification_result import (
+    BOTH,
+    NO_MORE,
+    Verification,
+    claimed_ends,
+    compare,
+    matrix,
+    verdict,
+)
+
+
+def verify(
+    path: str | PathLike[str],
+    data: Any,
+    *,
+    c: Any = None,
+    d0: Any = None,
+    U: Any = None,
+    formulation: Any = None,
+    exact: bool = False,
+) -> Verification:
+    """Recompute every bound of a certificate file from the data, and say whether it holds.
+
+    `verify` does not trust the file and executes nothing in it. The bounds of a program are computed by
+    `boostopt.verification.trusted_kernel.checker`, with the other modules of the same package and `parsing`,
+    `expressions`, `differentiation`, `convexity`, `intervals`, `compilation` and `maximizers` of
+    `boostopt.functions.formulas`; those of a run of looks by `boostopt.verification.trusted_kernel.data_passes`. These
+    modules import NumPy, and nothing of a solver or of a run. What else you trust is the page of the formulation, which
+    says what F and G are;
+    and for a class its oracle.
+
+    Parameters
+    ----------
+    path
+        The file.
+    data
+        The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose F,
+        G, multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
+        pass its oracle, which gets one query. For a run of looks, pass an oracle with rows; such a file is always
+        proved in whole numbers.
+    c, d0
+        The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
+        the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
+    U
+        The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
+    formulation
+        The page of your own formulation. The formulations of boostopt are known by their names.
+    exact
+        Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic (entropies, norms,
+        formulas), which needs python-flint. The interval is then proved.
+
+    Returns
+    -------
+    The verdict. A file that cannot be read is also rejected.
+
+    Raises
+    ------
+    ProblemError
+        The data are not a matrix of finite numbers, or c or d0 is not a vector of numbers.
+    OptionError
+        python-flint is needed but not installed; or you asked for an exact proof of a class, or of a certificate that
+        holds by the bounded recomputation but that exact arithmetic does not decide.
+    """
+    exact = flag("exact", exact)
+    return CertificateFile.load(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A certificate file whose text has been read: once, whatever is asked of it.
+
+    Attributes
+    ----------
+    path
+        The file.
+    top
+        The object that the text states; empty if it states none.
+    fault
+        The reason in words if it states none, or "".
+    """
+
+    path: Path
+    top: Mapping[str, Any]
+    fault: str = ""
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> CertificateFile:
+        """Read the text of a file."""
+        source = file_path("path", path)
+        try:
+            return cls(source, top_of(source))
+        except Rejected as rejected:
+            return cls(source, {}, str(rejected))
+
+    def verify(
+        self, data: Any, *, c: Any = None, d0: Any = None, U: Any = None, formulation: Any = None, exact: bool = False
+    ) -> Verification:
+        """Return the verdict; see `verify`."""
+        if self.fault:
+            return Verification(False, self.fault)
+        try:
+            if self.top.get("subject") == LOOKS:
+                return looks.verified(self.top, data, _expected(c, d0), formulation)
+            document = read(self.path, self.top)
+        except Rejected as rejected:
+            return Verification(False, str(rejected))
+        try:
+            with np.errstate(all="ignore"):
+                return _verified(document, data, c, d0, U, formulation, exact)
+        except Rejected as rejected:
+            return verdict(document, False, str(rejected), None, exact)
+        except MemoryError:
+            return verdict(document, False, "to verify it needs more memory than there is", None, exact)
+
+    @property
+    def subject(self) -> str:
+        """The subject of the file, "program" or "class"; "" if it cannot be read."""
+        try:
+            return "class" if self.top.get("subject") == LOOKS else read(self.path, self.top).subject
+        except Rejected:
+            return ""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that the file states, in their order; () if it states none.
+
+        The verdict does not depend on these names. They only help to find the columns of a table.
+        """
+        about = self.top.get("made")
+        names: Any = about.get("features") if isinstance(about, Mapping) else None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return ()
+        return tuple(names)
+
+
+def subject(path: str | PathLike[str]) -> str:
+    """Return the subject of a certificate file, "program" or "class"; "" if the file cannot be read."""
+    return CertificateFile.load(path).subject
+
+
+def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
+    """Return the verdict on a file that could be read."""
+    from boostopt.verification.formulation_consistency import agree
+
+    expected = _expected(c, d0)
+    if document.subject == "class":
+        if exact:
+            raise OptionError(
+                "exact proofs need the certificate of a program; the upper end of a class comes from its oracle, in "
+                "floating point. Leave out exact=True."
+            )
+        _check_vectors(document, expected)
+        return verified(document, data, U, formulation)
+    program = data if hasattr(data, "examples") and hasattr(data, "margins") else None
+    rows = matrix(data if program is None else program.margins)
+    check_shape(document, rows)
+    plain = np.ones(document.N) if program is None else program.examples.c
+    c = plain if expected["c"] is None else expected["c"]
+    d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
+    _check_vectors(document, {"c": c, "d0": d0})
+    agree(document, formulation, program)
+    bounds = _proved(document, rows) if exact else recompute(document, rows, Floats())
+    compare(document, bounds)
+    what = f"proved in exact arithmetic{_computed(document)}" if exact else "recomputed from the data"
+    if document.outcome == "infeasible":
+        return verdict(document, True, f"the proof of infeasibility was {what}", bounds, exact)
+    ends = claimed_ends(document)
+    were = "were" if ends == BOTH else "was"
+    more = "" if ends == BOTH else NO_MORE
+    return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+
+
+def _proved(document: Document, rows: Any) -> ProvedBounds:
+    """Return the bounds in exact arithmetic.
+
+    Raises
+    ------
+    Rejected
+        The proof is bad.
+    OptionError
+        The proof is good by the bounded recomputation, but exact arithmetic does not decide it, or needs a package.
+    """
+    from boostopt.verification.trusted_kernel.exact_numbers import prove
+
+    try:
+        bounds = prove(document, rows)
+        if _is_decided(document, bounds):
+            return bounds
+        why = "an end is not finite there"
+    except Rejected as undecided:
+        why = str(undecided)
+    compare(document, recompute(document, rows, Floats()))
+    raise OptionError(
+        f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {why}. The proof holds "
+        "by the bounded recomputation: leave out exact=True."
+    )
+
+
+def _is_decided(document: Document, bounds: ProvedBounds) -> bool:
+    """Whether every end that a document claims is finite where it was proved."""
+    ends = ((document.lower, bounds.lower), (document.upper, bounds.upper))
+    return document.outcome == "infeasible" or not any(
+        math.isfinite(claimed) and not math.isfinite(proved) for claimed, proved in ends
+    )
+
+
+def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
+    """Return the caller's own multiplicities and reference distribution, None where there are none."""
+    return {
+        "c": None if c is None else _vector("c", c),
+        "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
+    }
+
+
+def _computed(document: Document) -> str:
+    """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
+    stated = {0.0, 1.0, 2.0, *(value for value in document.parameters.values() if isinstance(value, float))}
+    parts: list[Mapping[str, Any]] = [
+        document.F,
+        document.F.get("base", {}),
+        document.F.get("parameters", {}),
+        document.G,
+        document.G.get("parameters", {}),
+    ]
+    numbers = {name: value for part in parts for name, value in part.items() if isinstance(value, float)}
+    computed = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
+    computed += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]
+    return f", for {' and '.join(computed)}, computed from the parameters in floats" if computed else ""
+
+
+def _vector(name: str, values: Any) -> np.ndarray:
+    """Return the caller's own multiplicities or reference weights as floats."""
+    vector = as_array(name, values)
+    if vector.ndim != 1 or vector.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"{name} must be a vector of real numbers; got shape {vector.shape} of {vector.dtype}. Pass one number for "
+            "each example."
+        )
+    return vector.astype(np.float64)
+
+
+def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]) -> None:
+    """Reject a file that states other multiplicities or reference weights than the caller's."""
+    for name, values in expected.items():
+        # The sizes first: the file may state more examples than memory has room for.
+        if values is None:
+            continue
+        if len(values) != document.N or not np.array_equal(document.c if name == "c" else document.d0, values):
+            what = "multiplicities c" if name == "c" else "reference weights d0"
+            fail(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")
