@@ -195,6 +195,15 @@ def test_every_public_name_loads() -> None:
         boostopt.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_a_public_function_comes_before_a_submodule_of_its_name() -> None:
+    code = (
+        "import boostopt.pictures.bounds, boostopt.exporting.export, boostopt.verification.verify\n"
+        "from boostopt import exporting, pictures, verification\n"
+        "assert callable(pictures.bounds) and callable(exporting.export) and callable(verification.verify)"
+    )
+    assert "boostopt" in loaded_after(code)
+
+
 @pytest.mark.parametrize("stub", sorted(ROOT.rglob("*.pyi")), ids=lambda stub: str(stub.relative_to(ROOT)))
 def test_every_name_of_a_stub_loads(stub: Path) -> None:
     name = ".".join(("boostopt", *stub.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")

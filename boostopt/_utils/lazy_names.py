@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from lazy_loader import attach_stub
@@ -13,9 +15,23 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
     """Return `__getattr__`, `__dir__` and `__all__` of a module whose public names its stub lists.
 
     The stub lies beside the module, ends in .pyi and imports each name from its home; type checkers read it as well.
+    A public function comes before a submodule of the same name, whichever is loaded first.
     """
     this = sys.modules[module]
     load, _, public = attach_stub(str(this.__package__), str(this.__file__))
+    stub = Path(str(this.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    functions = {name for name in public if f"from .{name} import {name} as" in stub}
+
+    class Package(ModuleType):
+        """A package that keeps its public functions when a submodule of the same name is loaded."""
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set an attribute; the import system sets every submodule that it has loaded."""
+            if name not in functions or not isinstance(value, ModuleType):
+                super().__setattr__(name, value)
+
+    if functions:
+        this.__class__ = Package
 
     def load_public(name: str) -> Any:
         """Return a public name; AttributeError if the module has no such name."""
