@@ -82,34 +82,34 @@ lint: $(VENV)/.dev-$(STATED)
 
 types: $(VENV)/.dev-$(STATED)
 	$(BIN)/pyright
-	$(BIN)/python tests/check_types.py
+	$(BIN)/python tools/check_types.py
 
 bench: $(VENV)/.dev-$(STATED)
-	$(BIN)/python tests/benchmarks/run.py --json build/bench.json
+	$(BIN)/python benchmarks/run.py --json build/bench.json
 
 bench-quick: $(VENV)/.dev-$(STATED)
-	$(BIN)/python tests/benchmarks/run.py --quick
+	$(BIN)/python benchmarks/run.py --quick
 
 ida: $(VENV)/.dev-$(STATED)
 	@mkdir -p build
-	$(BIN)/python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
+	$(BIN)/python benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
 evidence: $(VENV)/.dev-$(STATED)
-	$(BIN)/python tests/benchmarks/evidence
+	$(BIN)/python benchmarks/evidence
 
 # All experiments at reduced size, or EVIDENCE=2/4: every fourth from the one of number 2.
 evidence-quick: EVIDENCE ?= 0/1
 evidence-quick: $(VENV)/.dev-$(STATED)
-	$(BIN)/python tests/benchmarks/evidence --quick --again --part $(EVIDENCE) --pages build/evidence-quick
+	$(BIN)/python benchmarks/evidence --quick --again --part $(EVIDENCE) --pages build/evidence-quick
 
 atlas: $(SOLVERS)/.made-$(STATED)
-	$(SOLVERS)/bin/python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
+	$(SOLVERS)/bin/python benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
 wheel: $(VENV)/.dev-$(STATED)
-	$(BIN)/python tests/check_wheel.py
+	$(BIN)/python tools/check_wheel.py
 
 dist: $(DIST)/.made-$(STATED)
-	$(DIST)/bin/python tests/check_dist.py
+	$(DIST)/bin/python tools/check_dist.py
 
 docs: $(VENV)/.docs-$(STATED)
 	$(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs

@@ -2,7 +2,7 @@
 
 Each description is a tree of pieces that are steep, flat, cancelling or nearly out of their domain. A point in a
 hundred digits has entries that sum to 1 exactly; so what a certificate says of exact weights can be held against the
-function. `tests/benchmarks/descriptions.py` draws many.
+function. `benchmarks/descriptions.py` draws many.
 """
 
 from __future__ import annotations

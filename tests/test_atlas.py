@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+
 from benchmarks import atlas
 from benchmarks.atlas_page import BEGIN, END, tables, written
 from benchmarks.atlas_solves import KINDS, MOST_BYTES, best_forms, form_of, read, solver_of, store
-
 from boostopt.errors import DataError
 from boostopt.instances.standard import standard_programs
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks import boosting
 from benchmarks.dissertation_printed import ROWS
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from benchmarks.evidence import dissertation_claims, dissertation_runs
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import PAPERS, claims_page
@@ -32,7 +33,6 @@ from benchmarks.evidence.proved import PROVED, Proved
 from benchmarks.evidence.recheck import differences, recheck
 from benchmarks.evidence.running import Work
 from benchmarks.evidence.store import Journal, keep, load
-
 from boostopt.errors import DataError
 
 KEPT = Path(__file__).parents[1] / "docs" / "evidence"
@@ -236,7 +236,7 @@ def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
 
 @pytest.mark.thorough
 def test_the_command_refuses_unknown_names() -> None:
-    command = [sys.executable, str(Path(__file__).parent / "benchmarks" / "evidence"), "--only", "figure_0"]
+    command = [sys.executable, str(Path(__file__).parents[1] / "benchmarks" / "evidence"), "--only", "figure_0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "got figure_0. There are D_" in done.stderr

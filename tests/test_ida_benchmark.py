@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from benchmarks import ida_data, ida_methods, ida_printed, ida_table, ida_work
 from benchmarks.ida_ledger import Ledger
-
 from boostopt.errors import DataError
 
-COMMAND = Path(__file__).parent / "benchmarks" / "ida.py"
+COMMAND = Path(__file__).parents[1] / "benchmarks" / "ida.py"
 DATA = Path(__file__).parents[2] / "shared" / "data" / "ida"
 PAGE = f"# Title\n\nBefore.\n\n{ida_table.BEGIN}\nold\n{ida_table.END}\n\nAfter.\n"
 TRAIN, ROUNDS, FOLDS, EPSILON = 40, 6, 2, 0.1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-WITHOUT = {"arguments", "benchmarks", "prototypes", "saved"}
+WITHOUT = {"arguments", "prototypes", "saved"}
 """Folders that hold no tests of their own, or those of a module that is no package."""
 
 

@@ -1,4 +1,4 @@
-"""Files that earlier versions wrote are read, verified and continued: `tests/saved/write.py` wrote them."""
+"""Files that earlier versions wrote are read, verified and continued: `tools/write_saved_files.py` wrote them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from certificate_files import taken
-from saved.write import BOOSTERS, N, examples, oracles
+from write_saved_files import BOOSTERS, N, examples, oracles
 
 from boostopt import boost, verify
 from boostopt.boosting.run.run import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-RATIOS = Path(__file__).parent / "benchmarks" / "ratios.py"
+RATIOS = Path(__file__).parents[1] / "benchmarks" / "ratios.py"
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asked import Asked
-from benchmarks import lp_backends
 from scipy.optimize import linprog
 
+from benchmarks import lp_backends
 from boostopt import boost, load_dataset
 from boostopt.boosting import Run
 from boostopt.oracles import DecisionStumps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from benchmarks.dissertation_printed import ERRORS, PARAMETERS, ROWS, SECONDS, SETS
 
 

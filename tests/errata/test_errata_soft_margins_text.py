@@ -6,8 +6,9 @@ import statistics
 
 import numpy as np
 import pytest
-from benchmarks import ida_printed
 from errata.test_errata_soft_margins import ata, example
+
+from benchmarks import ida_printed
 
 SETS = tuple(ida_printed.SETS)
 

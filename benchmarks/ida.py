@@ -1,6 +1,6 @@
 """The IDA sets: test errors and certified gaps of seven boosters over the same RBF networks, by one command.
 
-    python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
+    python benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
 You can stop the command and run it again at any time. It does not repeat the units in the file. It reads the sets from
 ../shared/data/ida, beside the repository, or from --data.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 # One thread a process, before NumPy is loaded: the cores are for the processes.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.ida_data import names, rows_of
 from benchmarks.ida_methods import Options
@@ -25,7 +25,7 @@ from benchmarks.ida_work import Work
 from boostopt._utils.environment import machine
 from boostopt.errors import BoostoptError
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "ida"
 PACKAGES = ("scipy", "scikit-learn", "highspy")
 
 

@@ -1,4 +1,4 @@
-"""Boosting by looks at many rows: python tests/benchmarks/looks.py [N epsilon ...].
+"""Boosting by looks at many rows: python benchmarks/looks.py [N epsilon ...].
 
 Made-up examples of 28 features, some of few values, some of heavy tails, seven that tell of the label; three of a
 hundred labels are wrong. Each run in a process of its own; seconds by the clock, and the most memory that the process

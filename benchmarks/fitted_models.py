@@ -34,7 +34,7 @@ from boostopt import ModelCertificate, boost, certify_model, get_formulation
 from boostopt._utils.formatting import interval
 from boostopt.oracles import DecisionStumps
 
-A9A = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "a9a.svm.xz"
+A9A = Path(__file__).parents[2] / "shared" / "data" / "libsvm" / "a9a.svm.xz"
 CLOCK = time.perf_counter
 LONG = 10.0
 """Seconds from which work is not repeated."""

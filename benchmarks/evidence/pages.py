@@ -24,10 +24,10 @@ PAGES = {
 ABOUT = """\
 What the papers print, run again: printed figures stand beside ours, with the command and what it took. All units of an
 experiment are stored in `docs/evidence`, and these pages are made from them; `make evidence` makes what is missing.
-`python tests/benchmarks/evidence --recheck .03` does three percent of them again, by chance, and compares. Seconds are
+`python benchmarks/evidence --recheck .03` does three percent of them again, by chance, and compares. Seconds are
 those of one core; where the dynamics are chaotic, or rounding ends a run, another processor comes to other numbers."""
 
-COMMAND = "python tests/benchmarks/evidence --only {name}"
+COMMAND = "python benchmarks/evidence --only {name}"
 
 
 def write_evidence(folder: Path, experiments: Sequence[Experiment], results: Mapping[str, Results]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """How the defaults of MarginBoostClassifier were chosen, and what they are worth beside other classifiers' defaults.
 
-    python tests/benchmarks/defaults.py --keep build/defaults.json --page docs/classifiers.md
+    python benchmarks/defaults.py --keep build/defaults.json --page docs/classifiers.md
 
 Candidates are nu, epsilon and a limit on the rounds. Of the sets in alphabetical order every second one chooses; the
 others only confirm. The IDA sets have their first published splits (seeded ones where none are published), the others
@@ -32,13 +32,13 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.ida_data import WHOLE, part_of, rows_of
 from boostopt import load_dataset
 from boostopt._utils.files import replace_file
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 NUS, EPSILONS, ROUNDS = (0.05, 0.1, 0.2, 0.3, 0.45), (0.01, 0.03, 0.1), 1000
 FEW_ROUNDS, AT_NU = (10, 20), 0.1
 """Smaller limits on the rounds, and the nu at which they are tried."""
@@ -55,7 +55,7 @@ AUTO = 'nu="auto", epsilon=0.03'
 """What stands beside the defaults, besides scikit-learn's classifiers."""
 
 BEGIN, END = "<!-- defaults: begin -->", "<!-- defaults: end -->"
-"""What the tables stand between on the page; tests/benchmarks/defaults.py writes them."""
+"""What the tables stand between on the page; benchmarks/defaults.py writes them."""
 
 Split = tuple[Any, Any, Any, Any]
 """Features and labels to learn from, features and labels to test on."""

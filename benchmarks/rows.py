@@ -1,4 +1,4 @@
-"""What the oracles of stumps take, made and asked: python tests/benchmarks/rows.py [N features].
+"""What the oracles of stumps take, made and asked: python benchmarks/rows.py [N features].
 
 Each in a process of its own; seconds of the processor, memory beyond the data.
 """

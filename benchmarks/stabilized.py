@@ -27,7 +27,7 @@ from boostopt import boost, load_dataset, path
 from boostopt.boosting import RegularizationPath, Run, Stabilization
 from boostopt.oracles import DecisionStumps
 
-IDA = Path(__file__).parents[3] / "shared" / "data" / "ida"
+IDA = Path(__file__).parents[2] / "shared" / "data" / "ida"
 SETS = ("heart", "image", "german", "diabetis", "waveform", "ringnorm")
 MOST_ROWS = 500
 """Rows of a set that are taken at most."""

@@ -1,4 +1,4 @@
-"""Hard formulas, as many as are asked for: python tests/benchmarks/hard_formulas.py COUNT SEED.
+"""Hard formulas, as many as are asked for: python benchmarks/hard_formulas.py COUNT SEED.
 
 Four certificates of each formula are held against 100 digits. What is false is printed at once. A hundred formulas take
 about 10 seconds of the processor.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from drawn_formulas import Outcome, run
 

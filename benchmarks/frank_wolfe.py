@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.boosting import FOLDER, examples, left_out
 from boostopt import boost, instances, load_dataset

@@ -1,4 +1,4 @@
-"""The papers' experiments: python tests/benchmarks/evidence [--only NAME,...] [--quick].
+"""The papers' experiments: python benchmarks/evidence [--only NAME,...] [--quick].
 
 It can be stopped and called again at any time: finished units are not done again. Those at reduced size are kept apart.
 With --recheck .03 three percent of what is kept are done again, compared, and nothing is stored.
@@ -13,8 +13,8 @@ from pathlib import Path
 
 # One thread a process, before NumPy is loaded: the cores are for the processes.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[0] = str(ROOT / "tests")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:1] = [str(ROOT), str(ROOT / "tests")]
 
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.dissertation_runs import FOLDER

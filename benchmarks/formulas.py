@@ -2,7 +2,7 @@
 
 The solves are interleaved and the medians compared: on a busy machine only the quotient says something.
 
-    python tests/benchmarks/formulas.py [--repeats 9]
+    python benchmarks/formulas.py [--repeats 9]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 import numpy as np
 from formula_twins import TWINS, formula_of

@@ -1,4 +1,4 @@
-"""What a look costs on a cluster besides its sums: python tests/benchmarks/scheduler.py [--workers 10 100 300 1000].
+"""What a look costs on a cluster besides its sums: python benchmarks/scheduler.py [--workers 10 100 300 1000].
 
 Workers have hardly any rows, and messages the sizes that they have with many: 28 features of 256 codes. They live
 together in a process of their own and are spoken to by sockets, as others are. Driver and scheduler share this one,

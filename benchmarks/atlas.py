@@ -1,6 +1,6 @@
 """The atlas: every open solver that is installed solves the standard set of programs in all forms, by one command.
 
-    python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
+    python benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
 You can stop the command and run it again at any time. It does not repeat the solves in the folder of --keep. If there
 is no such folder, it continues from the archive of --store. The set contains stumps of three IDA sets. The command
@@ -20,7 +20,7 @@ from pathlib import Path
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.atlas_page import LIMIT, written
 from benchmarks.atlas_solves import KINDS, file_of, store, unpack
@@ -30,7 +30,7 @@ from boostopt.errors import BoostoptError, SolverNotFound
 from boostopt.instances.standard import standard_programs
 from boostopt.programs.program import Program
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "ida"
 
 OWN = ("interior", "highs", "highs:ipm", "augmented_lagrangian", "sqp")
 SOLVERS = (*("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk"),)

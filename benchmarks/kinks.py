@@ -1,4 +1,4 @@
-"""Intervals of functions with kinks, and what they cost: python tests/benchmarks/kinks.py [N t tol].
+"""Intervals of functions with kinks, and what they cost: python benchmarks/kinks.py [N t tol].
 
 Prints for each function and solver the certified scaled gap, the seconds, and the share of them that one certificate
 takes.
@@ -11,7 +11,7 @@ import time
 import warnings
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parents[1])]
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from kinked import KINKED, kinked_program
 

@@ -15,7 +15,7 @@ from benchmarks.ida_work import Chosen, Work
 from benchmarks.pages import put_between
 from benchmarks.pages import row as table_row
 
-BEGIN, END = "<!-- made by tests/benchmarks/ida.py: begin -->", "<!-- made by tests/benchmarks/ida.py: end -->"
+BEGIN, END = "<!-- made by benchmarks/ida.py: begin -->", "<!-- made by benchmarks/ida.py: end -->"
 
 TITLES: Mapping[str, str] = {"stumps": "stumps (scikit-learn)"}
 CERTIFIED = ("AdaBoost", "AdaBoost_REG", "LP_REG", "QP_REG", "LPBoost", "SoftBoost", "ERLPBoost")

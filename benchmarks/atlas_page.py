@@ -28,7 +28,7 @@ from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.solve_record import Row
 from boostopt.instances.standard import OF_TWO
 
-BEGIN, END = "<!-- made by tests/benchmarks/atlas.py: begin -->", "<!-- made by tests/benchmarks/atlas.py: end -->"
+BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"
 LIMIT = 60.0
 GAPS = (1e-3, 1e-6, 1e-9)
 LARGEST = ("random_wide", "random_tall")

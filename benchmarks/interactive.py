@@ -1,7 +1,7 @@
 """How fast the interactive notebook follows a move of a control, by the clock and in seconds of the processor.
 
 Random moves of nu, eta and the gap, for each regularizer, after one that warms up. Run it on an idle machine:
-`python tests/benchmarks/interactive.py`.
+`python benchmarks/interactive.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "notebooks" / "interactive"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks" / "interactive"))
 
 import explore  # pyright: ignore[reportMissingImports]
 

@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.dissertation_printed import PARAMETERS, ROWS, SECONDS, SETS
 from boostopt import boost, load_dataset
 from boostopt.boosting import Run
 from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures
 
-FOLDER = Path(__file__).parents[3] / "shared" / "data" / "libsvm"
+FOLDER = Path(__file__).parents[2] / "shared" / "data" / "libsvm"
 A9A = FOLDER / "a9a.svm.xz", FOLDER / "a9a.t.svm.xz"
 """The training and the test file, which the dissertation puts together before it draws."""
 

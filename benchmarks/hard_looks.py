@@ -1,4 +1,4 @@
-"""Looks at problems that are hard for them: python tests/benchmarks/hard_looks.py.
+"""Looks at problems that are hard for them: python benchmarks/hard_looks.py.
 
 Twenty thousand rows: labels of little or no noise, few examples that count, classes of 2 and 98 per cent, features of
 two values, a feature that says all, labels by chance (whose best soft margin is near 0), all at two accuracies. Seconds

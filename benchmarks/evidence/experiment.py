@@ -13,7 +13,7 @@ from typing import Any
 from boostopt.errors import DataError
 from boostopt.programs.identity import plain
 
-SHARED = Path(__file__).parents[4] / "shared"
+SHARED = Path(__file__).parents[3] / "shared"
 """The folder beside the repository where data of the papers may be."""
 
 Parameters = Mapping[str, Any]

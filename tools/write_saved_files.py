@@ -2,7 +2,7 @@
 
 Run it once for a version whose files are to be kept, with the name of a new folder beside this file:
 
-    python tests/saved/write.py 0.1
+    python tools/write_saved_files.py 0.1
 
 The folder then holds the files, the data that they are about (`data.npz`), and what was true of them when they were
 written (`expected.json`). `tests/test_saved.py` looks at every such folder.
@@ -26,7 +26,8 @@ from boostopt.oracles import DecisionStumps, KernelColumns
 from boostopt.oracles.base import Oracle
 from boostopt.verification import save
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
 from drawn_programs import draw_program
 
 N = 40
@@ -149,7 +150,7 @@ def comparisons(folder: Path) -> None:
 
 def main(version: str) -> None:
     """Write the folder of a version."""
-    folder = Path(__file__).parent / version
+    folder = ROOT / "tests" / "saved" / version
     folder.mkdir()
     data = examples()
     matrices, certificates = programs(folder)

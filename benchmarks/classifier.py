@@ -20,7 +20,7 @@ import numpy as np
 
 from boostopt import load_dataset
 
-GERMAN = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "german.numer.svm.xz"
+GERMAN = Path(__file__).parents[2] / "shared" / "data" / "libsvm" / "german.numer.svm.xz"
 SECONDS = 60.0
 NUS, EPSILONS = (0.2, 0.3, 0.45, 0.6), (0.1, 0.03, 0.01)
 FOLDS, JOBS = 5, 2

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from boostopt import load_dataset
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 GERMAN, BANANA = SHARED / "libsvm" / "german.numer.svm.xz", SHARED / "ida" / "banana.npz"
 FOLDS = 5
 DEPTH, TREES = 4, 100

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks import boosting, busy, classifier, columns, masters
 from benchmarks.masters import Line
