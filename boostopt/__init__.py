@@ -12,12 +12,16 @@
 Names are loaded on first use, so that `import boostopt` loads no solver and no modelling layer.
 """
 
+from pathlib import Path
 from typing import Any
 
 from boostopt._utils.lazy_names import attach
 from boostopt.certificates.file_writers import register
 
 __version__ = "0.1.0"
+
+if not (Path(__file__).parent / "formulations").is_dir():  # in a checkout without links they lie beside this folder
+    __path__.append(str(Path(__file__).parent.parent))
 
 __getattr__, __dir__, __all__ = attach(__name__)
 

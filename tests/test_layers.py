@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import itertools
+import os
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -193,6 +195,22 @@ def test_every_public_name_loads() -> None:
         assert getattr(boostopt, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         boostopt.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.thorough
+def test_a_checkout_without_links_has_its_formulations(tmp_path: Path) -> None:
+    shutil.copytree(ROOT, tmp_path / "boostopt", ignore=shutil.ignore_patterns("formulations", "__pycache__"))
+    shutil.copytree(ROOT / "formulations", tmp_path / "formulations")
+    (tmp_path / "boostopt" / "formulations").write_text("../formulations")
+    done = subprocess.run(
+        [sys.executable, "-c", "import boostopt; print(boostopt.__file__, boostopt.get_formulation('lpboost'))"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [str(tmp_path / "boostopt" / "__init__.py"), "<formulation", "lpboost>"]
 
 
 def test_a_public_function_comes_before_a_submodule_of_its_name() -> None:
