@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from boostopt import DataError, OptionError, ProblemError, boost, list_formulati
 from boostopt.boosting import BoostOptions, Stabilization, path
 from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
@@ -57,7 +59,7 @@ def test_no_certificate_of_the_class_contradicts_linear_programming(
     asked = np.array(oracle.d[: run.rounds])
     left = int(np.count_nonzero((asked > of.c / nu * (1 + 1e-12)).any(axis=1)))
     assert outside(run) == left
-    assert ("which bound nothing" in run.reason) == (left > 0)
+    assert re.findall(r"(\d+) of (\d+) rounds", run.reason) == ([(str(left), str(run.rounds))] if left else [])
     if left < run.rounds:
         assert certificate.d is not None
         assert (certificate.d <= of.c / nu * (1 + 1e-12)).all()
@@ -113,7 +115,7 @@ def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
     adaboost_reg(stumps(), C=2.0, max_rounds=3, checkpoint=file)
     with pytest.raises(DataError, match="parameters"):
         adaboost_reg(stumps(), C=3.0, max_rounds=3, checkpoint=file)
-    with pytest.raises(DataError, match="AdaBoost_REG, not of MadaBoost"):
+    with pytest.raises(DataError, match=r"AdaBoost_REG.*MadaBoost"):
         madaboost(stumps(), max_rounds=3, checkpoint=file)
 
 
@@ -133,7 +135,7 @@ def test_the_direct_rule_ends_a_run_where_it_is_asked_for() -> None:
     of = drawn(0)
     optimum = of.optimum_of(of.U, 1.0)
     run = madaboost(of.oracle("best"), epsilon=0.2, max_rounds=500)
-    assert run.reason.startswith("direct: the soft margin is within epsilon = 0.2")
+    assert run.stop_reason is StopReason.DIRECT and "epsilon = 0.2" in run.reason
     assert run.class_certificate.gap <= 0.2 + 1e-9
     assert run.class_certificate.lower >= optimum - 0.2 - LP
     on = madaboost(of.oracle("best"), max_rounds=run.rounds + 3)
@@ -170,15 +172,15 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
     assert run.rounds == 5
     assert len(run.trace["soft_margin[nu=2]"]) == 5
     assert len(run.hypotheses) > 5  # two in a round, the better one with the step
-    with pytest.raises(OptionError, match="it cannot begin from another run"):
+    with pytest.raises(OptionError, match=r"MadaBoost.*\bstart\b.*checkpoint"):
         boost("madaboost", stumps(), max_rounds=5, start=run)
-    with pytest.raises(OptionError, match="stabilization needs a totally corrective run"):
+    with pytest.raises(OptionError, match=r"stabilization.*MadaBoost.*'reweighting'"):
         boost("madaboost", stumps(), max_rounds=5, stabilization=Stabilization(inner=0.5))
-    with pytest.raises(OptionError, match="a path needs runs that can begin from another run"):
+    with pytest.raises(OptionError, match=r"\bpath\b.*MadaBoost"):
         path("madaboost", stumps(), nu=[2.0, 3.0], max_rounds=5)
-    with pytest.raises(OptionError, match=r"update of MadaBoost is 'reweighting'; got update='total'"):
+    with pytest.raises(OptionError, match=r"MadaBoost.*'reweighting'.*update='total'"):
         boost("madaboost", stumps(), max_rounds=5, update="total")
-    with pytest.raises(OptionError, match="the update of lpboost is 'total'; got update='reweighting'"):
+    with pytest.raises(OptionError, match=r"lpboost.*'total'.*update='reweighting'"):
         boost("lpboost", stumps(), nu=3.0, update="reweighting")
 
 
@@ -218,7 +220,7 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
         before, d = w, now.d
     np.testing.assert_allclose(run.influence, sums / sum(steps), rtol=1e-9)
     assert c @ run.influence == pytest.approx(1.0)
-    with pytest.raises(OptionError, match="influence needs a run of AdaBoost_REG"):
+    with pytest.raises(OptionError, match=r"influence.*AdaBoost_REG.*MadaBoost"):
         _ = madaboost(stumps(), max_rounds=3).influence
 
 
@@ -238,7 +240,7 @@ def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
     rng = np.random.default_rng(0)
     oracle = DecisionStumps(rng.normal(size=(200, 1)), rng.choice([-1, 1], size=200))
     run = smoothboost(oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
-    assert run.reason.startswith("the guarantee is broken: every edge must be at least 0.8")
+    assert run.stop_reason is StopReason.GUARANTEE_BROKEN and " 0.8," in run.reason
     assert run.rounds <= run.most_rounds
 
 
@@ -252,11 +254,11 @@ def test_an_epsilon_ends_smoothboost_by_what_is_certified_and_not_by_what_is_tak
 def test_numbers_at_the_ends_of_their_domains_are_no_tracebacks() -> None:
     assert smoothboost(stumps(), kappa=0.1, gamma=1e-300, max_rounds=3).rounds == 3
     for kappa in (1e-300, 0.99999999999):
-        with pytest.raises(ProblemError, match=rf"kappa must lie in \[.*; got {kappa:g}"):
+        with pytest.raises(ProblemError, match=rf"\bkappa\b.*\[1e-6, 600\].*\b{kappa:g}\b"):
             brownboost(stumps(), kappa=kappa, max_rounds=2)
-    with pytest.raises(OptionError, match=r"c=None, kappa=None\. Pass one of them"):
+    with pytest.raises(OptionError, match=r"c=None.*kappa=None"):
         boost("brownboost", stumps(), max_rounds=2)
-    with pytest.raises(OptionError, match="already has its page and its parameters; got time"):
+    with pytest.raises(OptionError, match=r'BrownBoost.*\btime\b.*boost\("brownboost"'):
         brownboost(stumps(), time=2.0, max_rounds=2)
-    with pytest.raises(OptionError, match="run must be a run of a booster"):
+    with pytest.raises(OptionError, match=r"\brun\b.*booster.*lpboost"):
         outside(boost("lpboost", stumps(), nu=3.0, max_rounds=2))

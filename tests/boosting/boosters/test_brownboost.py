@@ -11,6 +11,7 @@ from scipy.special import erf, erfinv
 
 from boostopt import OptionError, ProblemError
 from boostopt.boosting.boosters import brownboost
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins
 
@@ -37,7 +38,7 @@ def test_the_mean_potential_stays_kappa_and_the_training_error_ends_below(seed: 
     assert (np.diff(left) <= 0).all()
     assert left[0] < c
     if left[-1] == 0.0:
-        assert "the time is up" in run.reason
+        assert run.stop_reason is StopReason.TIME_USED
         assert of.c[run.record.state.m <= 0].sum() / of.c.sum() <= kappa + 1e-9
 
 
@@ -68,13 +69,14 @@ def test_kappa_and_c_are_two_names_of_one_number() -> None:
     by_kappa = brownboost(of.oracle("best"), kappa=0.2, max_rounds=4)
     by_c = brownboost(of.oracle("best"), c=float(erfinv(0.8)) ** 2, max_rounds=4)
     np.testing.assert_allclose(by_kappa.w, by_c.w, rtol=1e-9)
-    for given in ({}, {"c": 1.0, "kappa": 0.1}):
+    given: dict[str, float]
+    for given, came in (({}, "c=None, kappa=None"), ({"c": 1.0, "kappa": 0.1}, r"c=1\.0, kappa=0\.1")):
         options: Any = {**given, "max_rounds": 2}
-        with pytest.raises(OptionError, match="exactly one of c and kappa"):
+        with pytest.raises(OptionError, match=came):
             brownboost(of.oracle("best"), **options)
-    with pytest.raises(ProblemError, match=r"kappa must lie in \(0, 1\); got 1\.5"):
+    with pytest.raises(ProblemError, match=r"\bkappa\b.*\(0, 1\).*\b1\.5\b"):
         brownboost(of.oracle("best"), kappa=1.5, max_rounds=2)
-    with pytest.raises(ProblemError, match="time must lie in"):
+    with pytest.raises(ProblemError, match=r"\btime\b.*\[1e-6, 600\].*\b10000\b"):
         brownboost(of.oracle("best"), c=1e4, max_rounds=2)
 
 
