@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from boostopt import OptionError, ProblemError, boost
+from boostopt.boosting.reasons import StopReason
 from boostopt.oracles import GivenMargins
 
 NAMES: list[tuple[str, dict[str, Any]]] = [("adaboost", {}), ("ata", {"phi": 0.4})]
@@ -24,10 +25,10 @@ def perfect_in_the_third_round() -> GivenMargins:
 def test_a_hypothesis_without_error_is_the_classifier_or_left_out_as_printed(name: str, given: dict[str, Any]) -> None:
     ours = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), **given)
     assert ours.w.tolist() == [0.0, 0.0, 1.0] and ours.rounds == 3
-    assert ours.reason == "the newest hypothesis alone has a margin of 1 on every example"
+    assert ours.stop_reason is StopReason.ONE_HYPOTHESIS
     printed = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **given)
     before = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **given)
-    assert printed.reason == "the newest hypothesis has a margin of 1 on every example, so it is left out"
+    assert printed.stop_reason is StopReason.OTHER and printed.reason.endswith("left out")
     assert printed.rounds == before.rounds == 2 and printed.w[2] == 0.0
     assert np.array_equal(printed.w[:2], before.w) and before.w.all()
 
@@ -39,7 +40,7 @@ def test_the_first_hypothesis_is_never_left_out(name: str, given: dict[str, Any]
     for _ in range(2):
         run = boost(name, oracle, max_rounds=9, rules=(), keep_faultless=False, checkpoint=path, **given)
         assert run.w.tolist() == [1.0] and run.rounds == 1
-        assert run.reason.endswith("; it is the first one, and is not left out")
+        assert "the first" in run.reason
 
 
 def of_error(error: float) -> GivenMargins:
@@ -57,7 +58,7 @@ def test_ata_ends_where_the_error_is_not_below_phi_less_delta(phi: float, Delta:
             step = run.record.state.total
             assert step == pytest.approx(0.5 * math.log(phi * (1 - error) / (error * (1 - phi))), rel=1e-5)
         else:
-            assert run.reason.startswith("the newest hypothesis has no larger edge than its target")
+            assert "its target" in run.reason
             assert run.w.tolist() == [1.0]  # the largest soft margin over what there is
 
 
@@ -67,7 +68,7 @@ def test_ata_makes_no_round_whose_step_is_next_to_nothing() -> None:
     run = boost("ata", GivenMargins(U), phi=0.3, max_rounds=3000, rules=(), history=True)
     steps = np.array([np.abs(run.at(k).w).sum() for k in range(1, run.rounds + 1)])
     assert run.rounds < 3000 and (np.diff(steps, prepend=0.0) > 1e-9).all()
-    assert "than its target 0.4 by more than 2e-09, but" in run.reason
+    assert "target 0.4 " in run.reason and " 2e-09," in run.reason
 
 
 def test_other_values_of_these_options_are_refused() -> None:
@@ -75,5 +76,5 @@ def test_other_values_of_these_options_are_refused() -> None:
         boost("ata", of_error(0.2), phi=0.3, Delta=1.0, max_rounds=1)
     with pytest.raises(ProblemError, match="keep_faultless"):
         boost("adaboost", of_error(0.2), keep_faultless="no", max_rounds=1)
-    with pytest.raises(OptionError, match=r"unknown keyword 'Delta' of boost.*of adaboost keep_faultless"):
+    with pytest.raises(OptionError, match=r"'Delta'.*\badaboost\b.*keep_faultless"):
         boost("adaboost", of_error(0.2), Delta=0.1, max_rounds=1)

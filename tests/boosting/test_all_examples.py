@@ -101,7 +101,7 @@ def test_a_formulation_of_ones_own_is_boosted_on_rows_elsewhere(page: ERLPBoost)
 
 
 def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
-    with pytest.raises(ProblemError, match=r"priced .*needs_all_examples"):
+    with pytest.raises(ProblemError, match=r"\bpriced\b.*needs_all_examples"):
         boostopt.boost(Priced(), Far(), nu=12.0, epsilon=0.2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import scipy.sparse
 from asked import Asked
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
@@ -110,15 +112,15 @@ def sound(run: Run) -> None:
 # Lying oracles
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("too large", [0.5, 1.2, -0.5], r"values in \[-1, 1\]; got values from -0.5 to 1.2"),
-    ("too small", [0.5, -1.2, -0.5], r"values in \[-1, 1\]; got values from -1.2 to 0.5"),
+    ("too large", [0.5, 1.2, -0.5], r"\[-1, 1\].*-0\.5\b.*\b1\.2\b"),
+    ("too small", [0.5, -1.2, -0.5], r"\[-1, 1\].*-1\.2\b.*\b0\.5\b"),
     ("nan", [0.5, math.nan, -0.5], "not finite"),
     ("inf", [0.5, math.inf, -0.5], "not finite"),
-    ("too short", [0.5, 0.2], r"3 real numbers, one for each example; got shape \(2,\)"),
-    ("too long", [0.5, 0.2, 0.1, 0.1], r"got shape \(4,\)"),
-    ("a matrix", [[0.5, 0.2, 0.1]], r"got shape \(1, 3\)"),
-    ("complex", [0.5j, 0.2, 0.1], "of complex128"),
-    ("none", None, "at least one column; got none"),
+    ("too short", [0.5, 0.2], r"\b3\b.*\(2,\)"),
+    ("too long", [0.5, 0.2, 0.1, 0.1], r"\b3\b.*\(4,\)"),
+    ("a matrix", [[0.5, 0.2, 0.1]], r"\b3\b.*\(1, 3\)"),
+    ("complex", [0.5j, 0.2, 0.1], "complex128"),
+    ("none", None, r"column.*\bnone\b"),
 ]
 
 
@@ -135,7 +137,7 @@ def test_a_wrong_later_column_ends_the_run_and_loses_nothing(formulation: str, w
     oracle = Scripted(3, lambda call, d: wrong if call == 2 else right(call, d))
     with pytest.warns(RuntimeWarning, match=says):
         run = boost(formulation, oracle, nu=1, epsilon=1e-6)
-    assert run.rounds == 2 and run.reason.startswith("failed in round 3: ProblemError: ")
+    assert run.rounds == 2 and run.stop_reason is StopReason.FAILED_IN_ROUND and " 3: ProblemError: " in run.reason
     sound(run)
 
 
@@ -146,7 +148,7 @@ def test_rounding_beyond_one_is_no_error() -> None:
 
 @pytest.mark.parametrize("largest", [0.1, -math.inf, math.inf, math.nan])
 def test_a_bound_of_the_class_below_an_edge_of_it_is_an_error(largest: float) -> None:
-    with pytest.raises(ProblemError, match="an upper bound on the edges of its class, or None; got"):
+    with pytest.raises(ProblemError, match=rf"\blargest\b.*\bNone\b.* {largest} .*\b0\.5\b"):
         boost("lpboost", Scripted(3, lambda call, d: [0.5, 0.5, 0.5], largest), nu=1)
 
 
@@ -192,7 +194,7 @@ def test_a_foreign_failure_is_said_and_loses_nothing() -> None:
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
 def test_a_guarantee_broken_by_the_first_answer_is_a_stated_stop(formulation: str) -> None:
     run = boost(formulation, Scripted(3, lambda call, d: [0.1, 0.1, -0.1]), nu=1, guarantee=0.5)
-    assert "the guarantee is broken: every edge must be at least 0.5" in run.reason
+    assert run.stop_reason is StopReason.GUARANTEE_BROKEN and " 0.5," in run.reason
     assert run.rounds == 1
     sound(run)
 
@@ -204,15 +206,14 @@ def test_a_guarantee_broken_later_is_a_stated_stop() -> None:
 
     run = boost("lpboost", Scripted(9, script), nu=3, guarantee=0.5, epsilon=1e-9)
     assert run.rounds == 2
-    assert (
-        run.reason == "the guarantee is broken: every edge must be at least 0.5, but the oracle returned the edge 0.2"
-    )
+    assert run.stop_reason is StopReason.GUARANTEE_BROKEN
+    assert re.findall(r"\d\.\d+", run.reason) == ["0.5", "0.2"]
     sound(run)
 
 
 @pytest.mark.parametrize("guarantee", [-1.5, 2.0, math.nan])
 def test_a_guarantee_is_an_edge(guarantee: float) -> None:
-    with pytest.raises(OptionError, match=r"guarantee must be an edge, a number in \[-1, 1\]"):
+    with pytest.raises(OptionError, match=rf"\bguarantee\b.*\[-1, 1\].* {guarantee}\."):
         boost("lpboost", GivenMargins(np.ones((2, 1))), nu=1, guarantee=guarantee)
 
 
@@ -226,26 +227,27 @@ def given() -> GivenMargins:
 @pytest.mark.parametrize("epsilon", [0.0, -0.1, math.nan, math.inf])
 @pytest.mark.parametrize("name", ["lpboost", "corrective_erlpboost", "adaboost", "softboost"])
 def test_epsilon_is_positive(name: str, epsilon: float) -> None:
-    with pytest.raises(OptionError, match="epsilon must be a positive number; got"):
+    says = f"epsilon must be a positive number; got {epsilon}. Pass the accuracy of the soft margin, such as 0.01."
+    with pytest.raises(OptionError, match=f"^{re.escape(says)}$"):
         boost(name, given(), epsilon=epsilon)
 
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"update": "sideways"}, "unknown update 'sideways'.*Known"),
-    ({"update": "projection"}, "the update of lpboost is"),
-    ({"update": "step"}, "strongly convex"),
-    ({"rules": ["never"]}, "unknown stopping rule 'never'"),
-    ({"rules": ["regularized"]}, "the rule 'regularized' cannot hold for lpboost"),
-    ({"final_weights": "mean"}, "unknown final_weights 'mean'"),
-    ({"max_rounds": 0}, "max_rounds must be"),
-    ({"time_limit": 0.0}, "time_limit must be"),
-    ({"time_limit": math.nan}, "time_limit must be"),
-    ({"columns_per_round": 0}, 'columns_per_round must be "auto", or a whole number of at least 1; got 0'),
-    ({"columns_per_round": True}, 'columns_per_round must be "auto", or a whole number of at least 1; got True'),
-    ({"checkpoint_rounds": 0}, "checkpoint_rounds must be"),
-    ({"checkpoint_seconds": 0.0}, "checkpoint_seconds must be"),
-    ({"two_sided": True}, "closed under negation"),
-    ({"nus": [2.0, 99.0]}, "nu"),
+    ({"update": "sideways"}, r"\bupdate\b.*'sideways'.*\btotal\b"),
+    ({"update": "projection"}, "lpboost.*'total'.*update='projection'"),
+    ({"update": "step"}, "update='step'.*lpboost.*convex"),
+    ({"rules": ["never"]}, r"rule.*'never'.*\bdirect\b"),
+    ({"rules": ["regularized"]}, "rule.*'regularized'.*lpboost"),
+    ({"final_weights": "mean"}, "final_weights.*'mean'"),
+    ({"max_rounds": 0}, r"\bmax_rounds\b.*\b0\b"),
+    ({"time_limit": 0.0}, r"\btime_limit\b.*\b0\.0\b"),
+    ({"time_limit": math.nan}, r"\btime_limit\b.*\bnan\b"),
+    ({"columns_per_round": 0}, r'\bcolumns_per_round\b.*"auto".*\b0\b'),
+    ({"columns_per_round": True}, r'\bcolumns_per_round\b.*"auto".*\bTrue\b'),
+    ({"checkpoint_rounds": 0}, r"\bcheckpoint_rounds\b.*\b0\b"),
+    ({"checkpoint_seconds": 0.0}, r"\bcheckpoint_seconds\b.*\b0\.0\b"),
+    ({"two_sided": True}, r"\breflexive=True\b.*\btwo_sided\b"),
+    ({"nus": [2.0, 99.0]}, r"\bnus?\b.*\b99\b"),
 ]
 
 
@@ -257,9 +259,7 @@ def test_an_option_that_means_nothing_is_an_error(options: dict[str, Any], says:
 
 
 def test_a_page_that_states_one_update_is_not_boosted() -> None:
-    with pytest.raises(
-        OptionError, match="boosting needs a program over all hypotheses; adaboost_reg states one update"
-    ):
+    with pytest.raises(OptionError, match=r'adaboost_reg.*boost\("adaboost_reg"'):
         boost(get_formulation("adaboost_reg"), given())
 
 
@@ -282,7 +282,7 @@ def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
     ],
 )
 def test_what_is_set_anew_in_every_round_is_not_given(name: str, options: dict[str, Any], parameter: str) -> None:
-    with pytest.raises(OptionError, match=f"{name} sets {parameter} in every round"):
+    with pytest.raises(OptionError, match=rf"^{name}\b.*\b{parameter}=0\.1\b"):
         boost(name, given(), max_rounds=5, **options)
 
 
@@ -295,14 +295,14 @@ def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> N
 
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
 def test_what_nothing_need_ever_stop_wants_a_limit(name: str) -> None:
-    with pytest.raises(OptionError, match=r"needs a limit, because it may never stop.*Pass max_rounds or time_limit"):
+    with pytest.raises(OptionError, match=rf"^{name}\b.*\bmax_rounds\b.*\btime_limit\b"):
         boost(name, given())
     assert boost(name, given(), time_limit=0.2).reason
 
 
 def test_a_limit_of_time_that_has_passed_leaves_a_round() -> None:
     run = boost("lpboost", given(), nu=2, time_limit=1e-9)
-    assert run.rounds == 1 and run.reason == "the time limit"
+    assert run.rounds == 1 and run.reason == StopReason.TIME_LIMIT
     sound(run)
 
 
@@ -321,7 +321,7 @@ def test_explicit_nan_in_a_sparse_matrix_is_found() -> None:
     X.data[1] = np.nan
     for form in (X, X.tocsc(), X.tocoo()):
         for oracle in (Asked, RawFeatures):
-            with pytest.raises(ProblemError, match=r"finite; got nan at row 1, feature 0"):
+            with pytest.raises(ProblemError, match=r"^X\b.* nan .*\b1, .*\b0\b"):
                 oracle(form, [1, -1, 1])
 
 

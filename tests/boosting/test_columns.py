@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def test_a_number_stays() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, "x", "", "Auto", 1.5, 2.0, True, None, [1]])
 def test_other_values_are_refused(value: object) -> None:
-    with pytest.raises(OptionError, match=r'^columns_per_round must be "auto", or a whole number of at least 1; got '):
+    with pytest.raises(OptionError, match=rf'^columns_per_round .*"auto".* {re.escape(repr(value))}\.'):
         read_columns(value)
 
 

@@ -148,7 +148,7 @@ def test_a_run_without_examples_is_refused(tmp_path: Path) -> None:
         name = about["c"]["array"]
         arrays[name] = arrays[name][:0]
 
-    with pytest.raises(DataError, match="expected a whole run"):
+    with pytest.raises(DataError, match=r"edited\.npz.*\bc\b.*\(0,\)"):
         Run.load(edit_of(tmp_path, empty))
 
 
@@ -158,27 +158,31 @@ def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column
         name = about["trace"][column]["array"]
         arrays[name] = np.full(len(arrays[name]), 1j if column == "backend" else "x")
 
-    with pytest.raises(DataError, match=f"{column} of the trace has the shape"):
+    came = "complex128" if column == "backend" else "<U1"
+    with pytest.raises(DataError, match=rf"\b{column}\b.* {came} .*\(1,\)"):
         Run.load(edit_of(tmp_path, replaced))
 
 
-@pytest.mark.parametrize("part, words", [("sizes", "a wrong size"), ("at", "exceed"), ("counts", "match their counts")])
-def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, words: str) -> None:
+@pytest.mark.parametrize("part, said", [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])
+def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, said: str) -> None:
     def grown(about: Any, arrays: dict[str, np.ndarray]) -> None:
         name = about["history"]["rounds"]["w"][part]["array"]
         arrays[name] = arrays[name] + 100
 
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, match=said):
         Run.load(edit_of(tmp_path, grown))
 
 
-@pytest.mark.parametrize("name, value", [("majority", 0), ("reason", None), ("oracle", 1), ("guarantee", "x")])
-def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any) -> None:
-    with pytest.raises(DataError, match="expected a whole run"):
+@pytest.mark.parametrize(
+    "name, value, said",
+    [("majority", 0, "majority"), ("reason", None, "texts"), ("oracle", 1, "texts"), ("guarantee", "x", "numbers")],
+)
+def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, said: str) -> None:
+    with pytest.raises(DataError, match=rf"edited\.npz.*\b{said}\b"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
 
 
 @pytest.mark.parametrize("value", [float("inf"), [0.5], "x"], ids=str)
 def test_a_start_that_is_none_is_refused(tmp_path: Path, value: Any) -> None:
-    with pytest.raises(DataError, match="the start has a wrong size, or is not finite"):
+    with pytest.raises(DataError, match=r"edited\.npz.*\bstart\b.*finite"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about["start"].update(d=value)))
