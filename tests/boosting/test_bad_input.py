@@ -177,10 +177,10 @@ def test_two_columns_for_ever_end(name: str, options: dict[str, Any]) -> None:
 def test_a_foreign_failure_is_said_and_loses_nothing() -> None:
     def script(call: int, d: np.ndarray) -> np.ndarray:
         if call == 3:
-            raise ZeroDivisionError("a fit went wrong")
+            raise ZeroDivisionError("no fit")
         return right(call, d)
 
-    with pytest.warns(RuntimeWarning, match="ZeroDivisionError: a fit went wrong"):
+    with pytest.warns(RuntimeWarning, match=r"\b4\b.*ZeroDivisionError: no fit"):
         run = boost("lpboost", Scripted(9, script), nu=1, epsilon=1e-6)
     assert run.rounds == 3
     sound(run)

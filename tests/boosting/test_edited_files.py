@@ -163,7 +163,7 @@ def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column
         Run.load(edit_of(tmp_path, replaced))
 
 
-@pytest.mark.parametrize("part, said", [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])
+@pytest.mark.parametrize(("part", "said"), [("sizes", "a round .*size"), ("at", "exceed"), ("counts", "counts")])
 def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, said: str) -> None:
     def grown(about: Any, arrays: dict[str, np.ndarray]) -> None:
         name = about["history"]["rounds"]["w"][part]["array"]
@@ -174,7 +174,7 @@ def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, 
 
 
 @pytest.mark.parametrize(
-    "name, value, said",
+    ("name", "value", "said"),
     [("majority", 0, "majority"), ("reason", None, "texts"), ("oracle", 1, "texts"), ("guarantee", "x", "numbers")],
 )
 def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, said: str) -> None:

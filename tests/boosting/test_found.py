@@ -146,7 +146,7 @@ def test_the_bound_on_rounds_is_at_least_one() -> None:
 @pytest.mark.parametrize(
     ("values", "came"),
     [(["a"], r"\['a'\]"), ([1j], r"\[1j\]"), ([[1], [2, 3]], "unequal"), ([True], r"\[True\]")],
-    ids=["a text", "a complex number", "rows of two lengths", "a truth value"],
+    ids=["a text", "a complex number", "unequal rows", "a truth value"],
 )
 def test_values_of_a_path_are_numbers(values: Any, came: str) -> None:
     with pytest.raises(OptionError, match=rf"^nu\b.*{came}"):

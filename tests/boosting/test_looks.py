@@ -36,7 +36,9 @@ from boostopt.boosting.histogram_newton.solver import Looking, whole
 from boostopt.boosting.histogram_newton.solver_state import Glance, below
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.histogram_newton.solver_state import Glance, below
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.histogram_newton.selection import counted, going_on
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, needed
@@ -261,18 +263,19 @@ def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
         assert other.class_certificate.upper == high and list(other.hypotheses) == list(run.hypotheses)
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert verify(tmp_path / "proof.json", oracle).accepted
-    assert "LookedRun" not in repr(run) and "certified" in repr(run) and "over the class" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "LookedRun" not in repr(run) and "certified" in repr(run)
+    assert str(run.class_certificate) in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = binned(0)
     rows = list[Any]()
     one = looked(oracle, epsilon=1e-4, max_rounds=3, progress=rows.append)
-    assert one.rounds == 3 and one.reason == "the limit on rounds" and len(rows) == 3
+    assert one.rounds == 3 and one.reason == StopReason.ROUND_LIMIT and len(rows) == 3
     (low, high), (lower, upper) = ranges(one), proved(one, oracle)
     assert low <= lower and upper <= high
     late = looked(oracle, epsilon=1e-4, time_limit=1e-9)
-    assert late.reason == "the time limit" and late.rounds == 1
+    assert late.reason == StopReason.TIME_LIMIT and late.rounds == 1
     shown = Looking._looked  # pyright: ignore[reportPrivateUsage]
 
     def interrupting(self: Looking, *how: Any) -> Any:
@@ -285,7 +288,7 @@ def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Looking, "_looked", interrupting)
     stopped = looked(oracle, epsilon=1e-4)
-    assert stopped.reason == "interrupted by the user" and stopped.rounds == 2
+    assert stopped.reason == StopReason.INTERRUPTED and stopped.rounds == 2
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,7 +354,7 @@ def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypa
     monkeypatch.setattr(looked_module, "LARGEST", 0)
     coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
     (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
-    assert coarse.reason == "converged: whole numbers give no better weights" and low <= lower and upper <= high
+    assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
     assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
     limited = going_on(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
     assert limited.max_rounds == 7 and 0 < needed(limited.time_limit, "seconds") < 1000.0 and limited.start is coarse
@@ -479,7 +482,7 @@ def test_a_page_that_tells_examples_apart_is_done_in_floating_point() -> None:
     )
     run = boost(page, oracle, nu=60.0, eta=300.0, epsilon=0.05, update="newton", max_rounds=30)
     assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
-    with pytest.raises(ProblemError, match=r"nu must .* got 5000"):
+    with pytest.raises(ProblemError, match=r"^nu\b.*\b403\b.*\b5000\b"):
         boost("erlpboost", oracle, nu=5000.0, update="newton")
 
 
@@ -561,7 +564,7 @@ def test_every_round_is_kept_as_w_alone() -> None:
     assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
     with pytest.raises(OptionError, match="1 to"):
         run.at(run.rounds + 1)
-    with pytest.raises(OptionError, match="did not store them"):
+    with pytest.raises(OptionError, match=r"\bhistory=True\b"):
         looked(oracle, history=False).at(1)
 
 
@@ -650,16 +653,17 @@ def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch
     def failing(self: RowsHere, *how: Any) -> Any:
         count[0] += 1
         if count[0] == time:
-            raise OSError("the disk is gone")
+            raise OSError("gone")
         return edges(self, *how)
 
     monkeypatch.setattr(RowsHere, "edges", failing)
     if time <= 2:  # the first one is of no weights yet
-        with pytest.raises(OSError, match="the disk is gone"):
+        with pytest.raises(OSError, match=r"^gone$"):
             looked(oracle)
         return
-    with pytest.warns(RuntimeWarning, match="the run failed after 2 looks .* The run ends with the looks before"):
+    with pytest.warns(RuntimeWarning, match=r"\b2\b.*OSError: gone"):
         run = looked(oracle)
-    assert run.reason == "failed after 2 looks at all rows: OSError: the disk is gone" and run.rounds == 2
+    assert run.stop_reason is StopReason.FAILED_AFTER_PASSES and run.rounds == 2
+    assert run.reason.endswith("OSError: gone")
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
     assert lower - Fraction(2, 2**14) < Fraction(low) <= lower and float(upper) == pytest.approx(high, abs=1e-15)

@@ -116,7 +116,7 @@ def test_a_run_is_stored_and_goes_on_and_its_ends_are_told_anew(tmp_path: Path) 
     loaded = Run.load(tmp_path / "whole.npz")
     told = loaded.verify_class(oracle)
     assert (told.lower, told.upper) == ends(run) == ends(loaded)
-    with pytest.raises(OptionError, match="must have the examples"):
+    with pytest.raises(OptionError, match=r"\boracle\b.*\b300\b"):
         loaded.verify_class(binned(3))
 
 
@@ -129,13 +129,13 @@ def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
     low, high = ends(run)  # the bins of the checker are finer, and it counts the rounding of what it has computed
     assert low <= verification.lower <= low + 1e-5 and high - 1e-9 <= verification.upper <= high
     document = json.loads(path.read_text())
-    for end, by, said in (("lower", 1e-9, "claims too much: at least"), ("upper", -1e-9, "claims too much: at most")):
+    for end, by, said in (("lower", 1e-9, "at least"), ("upper", -1e-9, "at most")):
         claim = {**document["claim"], end: getattr(verification, end) + by}
         path.write_text(json.dumps({**document, "claim": claim}))
         assert said in verify(path, oracle).reason
     for nu in (1.0, 30.0):
         path.write_text(json.dumps({**document, "nu": nu}))
-        assert "another soft margin" in verify(path, oracle).reason
+        assert f"nu = {nu:g}" in verify(path, oracle).reason
     table = [2**20 + 1] * len(document["d"]["table"])
     path.write_text(json.dumps({**document, "d": {**document["d"], "table": table}}))
     assert "between 0 and c" in verify(path, oracle).reason

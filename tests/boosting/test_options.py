@@ -36,23 +36,18 @@ def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
 def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
     several = path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(max_rounds=5))
     assert max(several.rounds) <= 5
-    with pytest.raises(OptionError, match="checkpoint must be that of a single run; got it for a path of 2"):
+    with pytest.raises(OptionError, match=r"^checkpoint\b.*\b2\b"):
         path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(checkpoint="run.npz"))
 
 
 def test_options_are_read_when_they_are_made_and_do_not_change() -> None:
-    with (
-        typechecker.unchecked(),
-        pytest.raises(
-            OptionError, match=r'columns_per_round must be "auto", or a whole number of at least 1; got 1\.5'
-        ),
-    ):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r'^columns_per_round\b.*"auto".*\b1\.5\b'):
         BoostOptions(columns_per_round=1.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(FrozenInstanceError):
         BoostOptions().max_rounds = 3  # pyright: ignore[reportAttributeAccessIssue]
     with typechecker.unchecked(), pytest.raises(OptionError) as refused:
         boost("lpboost", ORACLE, nu=6, options=Schedule())  # pyright: ignore[reportArgumentType]
-    assert re.search(r"options must be a BoostOptions; got Schedule", str(refused.value))
+    assert re.search(r"^options\b.*\bBoostOptions\b.*\bSchedule\(", str(refused.value))
 
 
 def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -> None:
@@ -62,22 +57,19 @@ def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -
 
 
 def test_a_rule_of_ones_own_ends_a_run() -> None:
-    few = Rule("few", "there are {epsilon} of epsilon and three hypotheses", lambda view: len(view.state.w) >= 3)
+    few = Rule("few", "three at {epsilon}", lambda view: len(view.state.w) >= 3)
     run = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=few)
-    assert run.reason == "few: there are 1e-09 of epsilon and three hypotheses"
+    assert run.reason == f"few: {few.says.format(epsilon=1e-9)}"
     assert len(run.w) == 3
     either = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=[few, "direct"])
     assert either.reason == run.reason
 
 
 def test_a_rule_of_ones_own_that_cannot_hold_is_refused() -> None:
-    never = Rule("never", "it never holds", lambda view: False, lambda problem: "it is never so")
-    with pytest.raises(OptionError, match="the rule 'never' cannot hold for lpboost: it is never so"):
+    never = Rule("never", "it never holds", lambda view: False, lambda problem: "hopeless")
+    with pytest.raises(OptionError, match=r"'never'.*\blpboost\b.*\bhopeless\b"):
         boost("lpboost", ORACLE, nu=6, rules=[never])
-    with (
-        typechecker.unchecked(),
-        pytest.raises(OptionError, match="rules must be a rule, the name of one, or a list of them; got"),
-    ):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"^rules\b.*\[3\].*\bRule\("):
         boost("lpboost", ORACLE, nu=6, rules=[3])  # pyright: ignore[reportArgumentType]
 
 
@@ -85,6 +77,6 @@ def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
-    for wrong, says in ((X[:, :2], "the 4 features that were learned from"), (X * np.nan, "X must be finite")):
-        with pytest.raises(OptionError, match=f"test must hold features in the form of the oracle: .*{says}"):
+    for wrong, came in ((X[:, :2], r"\b4\b.*\(60, 2\)"), (X * np.nan, r"\bnan\b")):
+        with pytest.raises(OptionError, match=rf"^test\b.*\bX\b.*{came}"):
             boost("erlpboost", Asked(X, y), nu=6, epsilon=0.1, test=(wrong, y))

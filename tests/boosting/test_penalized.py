@@ -136,9 +136,7 @@ def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_muc
 def test_where_there_is_no_optimum_the_class_certificate_says_so() -> None:
     run = boost("cvar+signed_l1", DecisionStumps(*data()), epsilon=1e-3, alpha=0.5, l1=0.02)
     assert run.certificate.infeasible
-    assert str(run.class_certificate).startswith(
-        "the program is infeasible: no weights of the examples have such edges"
-    )
+    assert "infeasible" in str(run.class_certificate)
 
 
 @pytest.mark.thorough

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 
 import numpy as np
 import pytest
@@ -191,28 +190,22 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
     positions = unfolded_triangle(trajectory[1:])
     assert abs(positions[-1] - positions[-4]) < 1e-14
     assert abs(positions[-1] - positions[-3]) > 0.3
-    with pytest.raises(
-        ProblemError, match=re.escape("the largest weight must be 1/2, as it is after a round; got an error")
-    ):
+    with pytest.raises(ProblemError, match=r"\b1/2\b.*\b0\.1\b"):
         unfolded_triangle(trajectory)
 
 
 @pytest.mark.parametrize(
-    ("M", "d", "j", "message"),
+    ("M", "d", "j", "said"),
     [
-        ([[1.0, 0.5], [1, 1]], [0.5, 0.5], 0, "the reduced map needs margins of -1 and 1; got 0.5 at (0, 1)"),
-        ([[1.0], [-1]], [0.5, 0.6], 0, "d must be non-negative with sum 1; got the sum 1.1"),
-        ([[1.0], [-1]], [0.5, 0.5], 1, "a hypothesis must be one of 0, ..., 0; got 1"),
-        (
-            [[1.0], [-1]],
-            [1.0, 0.0],
-            0,
-            "hypothesis 0 must be right on some examples with weight and wrong on others; its edge",
-        ),
+        ([[1.0, 0.5], [1, 1]], [0.5, 0.5], 0, r"margins.*-1 and 1\b.*\b0\.5\b.*\(0, 1\)"),
+        ([[1.0], [-1]], [0.5, 0.6], 0, r"^d\b.*\b1\.1\b"),
+        ([[1.0], [-1]], [0.5, 0.5], 1, r"hypothesis\b.*\b0, \.\.\., 0\b.*\b1\b"),
+        ([[1.0], [-1]], [1.0, 0.0], 0, r"^hypothesis 0\b.*\bedge\b"),
     ],
+    ids=["margins", "sum", "hypothesis", "edge"],
 )
-def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, message: str) -> None:
-    with pytest.raises(ProblemError, match=re.escape(message)):
+def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, said: str) -> None:
+    with pytest.raises(ProblemError, match=said):
         reduced_map(np.array(M), np.array(d), j)
 
 

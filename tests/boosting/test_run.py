@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, OptionError, ProblemError, boost
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
 from boostopt.oracles.base import Oracle
@@ -128,9 +130,9 @@ def test_foreign_estimators_come_back_with_their_columns_only(oracle: Oracle, tm
     again = Run.load(tmp_path / "run.npz")
     same_run(again, run)
     assert again.certificate.overlaps(run.certificate)
-    assert not again.class_certificate.exact and "no upper bound" in str(again.class_certificate)
+    assert not again.class_certificate.exact and "heuristic" in str(again.class_certificate)
     assert not again.verify_class(oracle).exact
-    with pytest.raises(ProblemError, match="classifiers are not saved"):
+    with pytest.raises(ProblemError, match=r"^(DecisionTreeClassifier|LogisticRegression)\b.*\bfile\b"):
         again.decision_function(features())
     # In one process a copy can predict.
     copy = pickle.loads(pickle.dumps(run))
@@ -157,7 +159,7 @@ def test_a_run_can_be_pickled() -> None:
 def test_a_run_cannot_be_saved_where_there_is_no_folder(tmp_path: Path) -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=2)
     for place in (tmp_path / "none" / "run.npz", tmp_path):
-        with pytest.raises(DataError, match="cannot be written"):
+        with pytest.raises(DataError, match=rf"^{re.escape(str(place))} .*written"):
             run.save(place)
     assert list(tmp_path.iterdir()) == []
 
@@ -187,8 +189,7 @@ def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_a
     run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(saved)
     recorded = again.class_certificate
     assert not run.class_certificate.recorded and recorded.recorded
-    assert "this was recorded at the fit: boostopt.verify of a certificate file" in str(recorded)
-    assert "was computed when" not in str(run.class_certificate)
+    assert "boostopt.verify" in str(recorded) and "boostopt.verify" not in str(run.class_certificate)
     assert recorded.upper == run.class_certificate.upper
     for proved in (again.verify_class(stumps()), run.verify_class(stumps())):
         assert not proved.recorded and proved.exact
@@ -216,7 +217,7 @@ def test_a_bound_that_the_hypotheses_contradict_is_refused(saved: Path) -> None:
     def lower_it(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         about["bounds"]["upper"] -= 0.5
 
-    with pytest.raises(DataError, match="its hypotheses contradict the bound of the class"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))};.*\bcontradict\b.*\bbound\b"):
         Run.load(forged(saved, lower_it))
 
 
@@ -250,29 +251,29 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "value"),
+    ("part", "value", "said"),
     [
-        (("state", "round"), None),
-        (("state", "value"), "high"),
-        (("given", "nu"), 1000),
-        (("final", "weights"), "best"),
-        (("hypotheses",), []),
-        (("trace",), {}),
-        (("history",), None),
-        (("bounds", "upper"), -1.0),
-        (("formulation",), "no such one"),
-        (("update",), "sideways"),
-        (("epsilon",), -1.0),
+        (("state", "round"), None, "numbers"),
+        (("state", "value"), "high", "numbers"),
+        (("given", "nu"), 1000, "1000"),
+        (("final", "weights"), "best", "final"),
+        (("hypotheses",), [], "hypotheses"),
+        (("trace",), {}, "'round'"),
+        (("history",), None, "NoneType"),
+        (("bounds", "upper"), -1.0, "contradict"),
+        (("formulation",), "unheard", "'unheard'"),
+        (("update",), "sideways", "'sideways'"),
+        (("epsilon",), -1.0, "epsilon"),
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, saved: Path) -> None:
+def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, said: str, saved: Path) -> None:
     def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         for name in part[:-1]:
             about = about[name]
         about[part[-1]] = value
 
-    with pytest.raises(DataError, match=r"(?s)expected a whole run in .*Make the run again"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*{said}"):
         Run.load(forged(saved, change))
 
 
@@ -281,14 +282,14 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Pat
     def not_finite(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"][name]["array"]][0] = np.nan
 
-    with pytest.raises(DataError, match="weights are not finite"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*weights.*finite"):
         Run.load(forged(saved, not_finite))
 
     def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         where = about["state"][name]["array"]
         arrays[where] = np.ones(N + 1)
 
-    with pytest.raises(DataError, match="expected a whole run in"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*weights.*size"):
         Run.load(forged(saved, too_short))
 
 
@@ -326,7 +327,7 @@ for path in sys.argv[1:]:
         Run.load(path)
         print("read")
     except DataError as why:
-        print("refused" if "expected a whole run in" in str(why) and "Make the run again" in str(why) else why)
+        print("refused" if path in str(why) else why)
 """
 
 
@@ -334,16 +335,16 @@ def test_margins_of_other_weights_are_refused(saved: Path) -> None:
     def raised(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"]["m"]["array"]] += 0.1
 
-    with pytest.raises(DataError, match="the margins belong to other weights"):
+    with pytest.raises(DataError, match=rf"{re.escape(str(saved))}; .*margins.*other"):
         Run.load(forged(saved, raised))
 
 
 def test_only_the_oracle_of_the_run_verifies_it() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=4)
-    with pytest.raises(OptionError, match="the oracle must have the examples and the class of the run"):
+    with pytest.raises(OptionError, match=r"\boracle\b.*\bdigest\b"):
         run.verify_class(Asked(features(), -labels()))
     no_margin = boost("svm", stumps(), C=1.0, max_rounds=4)
-    with pytest.raises(OptionError, match="a certificate over the class needs a soft margin"):
+    with pytest.raises(OptionError, match=r"\bsvm\b.*\brun\.certificate\b"):
         no_margin.verify_class(stumps())
 
 
@@ -388,9 +389,9 @@ def test_a_round_is_the_run_that_was_stopped_there(name: str, options: dict[str,
 def test_rounds_that_are_not_there() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=3)
     for k in (0, 4, -1):
-        with pytest.raises(OptionError, match=f"k must be the number of a round, 1 to 3; got {k}"):
+        with pytest.raises(OptionError, match=rf"^k\b.*\b1 to 3\b.* {k}\."):
             run.at(k)
-    with pytest.raises(OptionError, match=r"did not store them.*Pass history=True"):
+    with pytest.raises(OptionError, match=r"\bhistory=True\b"):
         boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)
 
 
@@ -501,7 +502,7 @@ def test_the_trace_is_a_table() -> None:
     assert len(trace) == 5 and len(trace[1:3]) == 2 and trace[2].round == 3
     assert trace.to_dict()["backend"] == ["highs"] * 5
     assert "5 rounds" in repr(trace) and "<table" in html(trace)
-    with pytest.raises(OptionError, match=r"the trace has the columns round, .*; got 'loss'"):
+    with pytest.raises(OptionError, match=r"\btrace\b.*\bround\b.*\bupper\b.*'loss'"):
         trace["loss"]
 
 
@@ -620,5 +621,6 @@ def test_a_run_shows_itself() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=4)
     assert repr(run).startswith("Run(lpboost: 4 rounds, 4 hypotheses, ")
     page = html(run)
-    assert "the limit on rounds" in page and "the best soft margin over decision stumps" in page
+    assert StopReason.ROUND_LIMIT in page
+    assert run.class_certificate.what in page and str(stumps()) in page
     assert str(run.class_certificate) in repr(run.class_certificate)

@@ -114,7 +114,7 @@ def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: P
     run = boost("lpboost", stumps(60), nu=6, max_rounds=10, stabilization=Stabilization(idle=0.1))
     broken = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
     save(broken, tmp_path / "run.npz", (run.w, run.final_weights))
-    with pytest.raises(DataError, match="an active hypothesis is unknown"):
+    with pytest.raises(DataError, match=r"run\.npz.*\bactive\b"):
         Run.load(tmp_path / "run.npz")
 
 
@@ -136,17 +136,18 @@ def test_a_row_is_a_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "said"),
     [
-        ({"inner": -0.1}, "shares"),
-        ({"inner": 0.6, "previous": 0.4}, "less than 1"),
-        ({"inner": math.nan}, "inner must be a finite number; got nan"),
-        ({"idle": 0.0}, "positive multiple"),
-        ({"idle": math.nan}, "positive multiple"),
+        ({"inner": -0.1}, r"^inner\b.*\bprevious\b.*-0\.1\b"),
+        ({"inner": 0.6, "previous": 0.4}, r"^inner\b.*\bprevious\b.*\b0\.6\b.*\b0\.4\b"),
+        ({"inner": math.nan}, r"^inner\b.*\bnan\b"),
+        ({"idle": 0.0}, r"^idle\b.*\b0\.0\b"),
+        ({"idle": math.nan}, r"^idle\b.*\bnan\b"),
     ],
+    ids=["inner below 0", "a sum of 1", "inner nan", "idle 0", "idle nan"],
 )
-def test_what_is_out_of_range_is_refused(options: Any, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_what_is_out_of_range_is_refused(options: Any, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
         Stabilization(**options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, drawn
 
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.oracles import GivenMargins
 
@@ -110,7 +111,7 @@ def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_run_over_other_examples_is_refused() -> None:
-    with pytest.raises(OptionError, match="the same examples and class"):
+    with pytest.raises(OptionError, match=r"^start\b.*\bdigest\b"):
         boost("erlpboost", stumps(60), nu=9, start=boost("erlpboost", stumps(60, seed=4), nu=9))
 
 
@@ -141,7 +142,7 @@ def test_weights_of_a_path_are_of_one_list_of_hypotheses() -> None:
         assert not row[len(run.w) :].any()
     assert along.active.tolist() == [np.count_nonzero(run.w) for run in along.runs]
     assert along.rounds.tolist() == [run.rounds for run in along.runs]
-    assert "3 values of eta from 10 to 200" in repr(along)
+    assert re.search(r"\b3\b.*\beta\b.*\b10\b.*\b200\b", repr(along))
     assert "eta" in along._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
@@ -164,24 +165,25 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
     along = path("erlpboost", stumps(60), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, each=note, progress=interrupt)
     assert reached == [20.0, 10.0]
     assert along.values.tolist() == [20.0, 10.0]
-    assert along.runs[1].reason == "interrupted by the user"
+    assert along.runs[1].reason == StopReason.INTERRUPTED
     assert along.runs[1].class_certificate.exact
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "said"),
     [
-        ({}, r"several values of one parameter of erlpboost \(nu, eta\); got none"),
-        ({"nu": 5.0, "epsilon": [0.1, 0.2]}, r"got nu of shape \(\)"),
-        ({"nu": 5.0}, r"nu of shape \(\)"),
-        ({"nu": [5.0], "eta": [1.0]}, "Pass a list for one"),
-        ({"nu": []}, "at least one value"),
-        ({"nu": [5.0, 6.0], "start": None}, "start must be that of a single run"),
-        ({"nu": [5.0, 6.0], "checkpoint": "here"}, "checkpoint must be that of a single run"),
+        ({}, r"\berlpboost\b.*\beta\b.*\bnone\b"),
+        ({"nu": 5.0, "epsilon": [0.1, 0.2]}, r"\berlpboost\b.*\beta\b.*\bnu\b.*\(\)"),
+        ({"nu": 5.0}, r"\berlpboost\b.*\beta\b.*\bnu\b.*\(\)"),
+        ({"nu": [5.0], "eta": [1.0]}, r"\berlpboost\b.*\bnu\b.*\(1,\).*\beta\b.*\(1,\)"),
+        ({"nu": []}, r"^a path .*\bnu;"),
+        ({"nu": [5.0, 6.0], "start": None}, r"^start\b.*\b2\b"),
+        ({"nu": [5.0, 6.0], "checkpoint": "here"}, r"^checkpoint\b.*\b2\b"),
     ],
+    ids=["nothing", "number, list", "a number", "two lists", "empty", "start", "checkpoint"],
 )
-def test_what_is_no_path_is_refused(options: Any, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
+def test_what_is_no_path_is_refused(options: Any, said: str) -> None:
+    with pytest.raises(OptionError, match=said):
         path("erlpboost", stumps(60), **options)
 
 

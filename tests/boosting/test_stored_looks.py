@@ -138,7 +138,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     replace(stored, oracle=left).save(path)
     with pytest.raises(OptionError, match="the ends"):
         Run.load(path).verify_class(BinnedStumps(X, y))
-    with pytest.raises(DataError, match="has other examples"):
+    with pytest.raises(DataError, match="other examples"):
         boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
 
 
@@ -147,7 +147,7 @@ def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) ->
     X, y = examples(1)
     boosted(X, y, checkpoint=tmp_path / "run.npz")
     before, start = (tmp_path / "run.npz").read_bytes(), boosted(*examples(2), page="lpboost")
-    with pytest.raises(DataError, match="Continue a run of looks by looks"):
+    with pytest.raises(DataError, match=f"'{LOOKS}'"):
         boosted(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
     assert (tmp_path / "run.npz").read_bytes() == before
 
@@ -190,13 +190,14 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"y": -1}, "it has other examples"),
-        ({"nu": 100.0}, "with the parameters"),
-        ({"page": "binary_erlpboost"}, "it is a run of erlpboost, not of binary_erlpboost"),
-        ({"update": "total"}, "Continue a run of looks by looks"),
-        ({"rows": 399}, "with the number of examples 399; it is of a run with 400"),
-        ({"columns": 4}, "with the class .* 4 features"),
+        ({"y": -1}, "other examples"),
+        ({"nu": 100.0}, r"'nu': 100\.0\b.*'nu': 80\.0\b"),
+        ({"page": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
+        ({"update": "total"}, f"'{LOOKS}'"),
+        ({"rows": 399}, r"\b399\b.*\b400\b"),
+        ({"columns": 4}, r"\b4 features\b.*\b5 features\b"),
     ],
+    ids=["y", "nu", "page", "update", "rows", "columns"],
 )
 def test_a_checkpoint_of_another_run_is_refused_and_stays(change: dict[str, Any], said: str, tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "run.npz", examples(1)
@@ -276,9 +277,9 @@ def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) 
     assert (anew.lower, anew.upper, anew.recorded) == (its.lower, its.upper, False)
     assert anew.d is not None and its.d is not None and np.array_equal(anew.d, its.d)
     for ask in (lambda: loaded.d, lambda: loaded.certificate, lambda: loaded.class_certificate.d):
-        with pytest.raises(ProblemError, match="stored without its rows"):
+        with pytest.raises(ProblemError, match=r"\brows\b.*\bverify_class\b"):
             ask()
-    with pytest.raises(OptionError, match="must have the examples and the class of the run"):
+    with pytest.raises(OptionError, match=r"\boracle\b.*\b400\b.*\bfeature\b"):
         loaded.verify_class(BinnedStumps(*examples(5), bins=65_536))
     loaded.save(tmp_path / "again.npz")
     again = Run.load(tmp_path / "again.npz")
@@ -300,42 +301,45 @@ def raised(table: np.ndarray) -> np.ndarray:
     return np.where(np.cumsum(table > 0) <= np.count_nonzero(table) // 2, 0, table)
 
 
+FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
+    ("lower", lambda old: ["1", "2"], r"\b0\.5\b|interval"),
+    ("proof upper", lambda old: ["1", "1"], "and 1, but"),
+    ("proof total", lambda old: 2 * old, "the ends"),
+    ("proof table", raised, "the ends|simplex"),
+    ("proof table", lambda old: old * 0, "simplex"),
+    ("proof table", lambda old: old[1:], "other buckets"),
+    ("proof shift", lambda old: 99, "window"),
+    ("W", lambda old: old // 2, r"2\^30"),
+    ("W", lambda old: old[::-1].copy(), "the ends"),
+    ("W", lambda old: old * 3, r"range|above 2\^30"),
+    ("splits", lambda old: old + np.array([0, 9999, 0]), r"class.*\bcontain\b.*\bfeature\b"),
+    ("splits", lambda old: old[1:], "splits"),
+    ("glances", lambda old: old[:-1], r"weights.*\blooks\b"),
+    ("epsilon", lambda old: "x", r"\bepsilon\b.*'x'"),
+    ("W", lambda old: old + 2**62, "whole numbers"),
+    ("lower", lambda old: ["1", "0"], "fraction"),
+    ("lower", lambda old: ["-3", "1"], "interval"),
+    ("proof upper", lambda old: ["1", "-1"], "fraction"),
+    ("proof upper", lambda old: ["2", "1"], "interval"),
+    ("sum", lambda old: -1.0, r"\bsum\b.*positive"),
+    ("sum", lambda old: 0.0, r"\bsum\b.*positive"),
+    ("stand W", lambda old: old * 0 + 1, r"2\^30 or 0"),
+    ("stand W", lambda old: old + 2**62, "whole numbers"),
+    ("stand total", lambda old: -1.0, "cannot belong"),
+    ("stand level", lambda old: "a", "a count"),
+    ("stand count", lambda old: True, "a count"),
+    ("stand gamma", lambda old: float("nan"), "cannot belong"),
+    ("stand least", lambda old: None, r"values.*\bnumbers\b"),
+    ("glances", lambda old: [[*old[0][:2], -1, *old[0][3:]], *old[1:]], "a count"),
+    ("glances", lambda old: [["x", *old[0][1:]], *old[1:]], "a count"),
+    ("c", lambda old: old * 0 + 1, r"\bnu\b.*\b80\b"),
+]
+"""A part of a stored run, what becomes of it, and the fact that the refusal names."""
+
+
 @pytest.mark.every(4)
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("lower", lambda old: ["1", "2"], "the ends 0.5|the ends are not an interval"),
-        ("proof upper", lambda old: ["1", "1"], "and 1, but"),
-        ("proof total", lambda old: 2 * old, "the ends"),
-        ("proof table", raised, "the ends|capped simplex"),
-        ("proof table", lambda old: old * 0, "capped simplex"),
-        ("proof table", lambda old: old[1:], "the weights belong to other buckets"),
-        ("proof shift", lambda old: 99, "the window lies outside the margins"),
-        ("W", lambda old: old // 2, "the weights do not sum to 2"),
-        ("W", lambda old: old[::-1].copy(), "the ends"),
-        ("W", lambda old: old * 3, "the weights are not whole numbers|sum of the weights is above"),
-        ("splits", lambda old: old + np.array([0, 9999, 0]), "the class does not contain"),
-        ("splits", lambda old: old[1:], "do not belong together"),
-        ("glances", lambda old: old[:-1], "another number of looks"),
-        ("epsilon", lambda old: "x", "part of it cannot be read"),
-        ("W", lambda old: old + 2**62, "the weights are not whole numbers"),
-        ("lower", lambda old: ["1", "0"], "an end is not a fraction"),
-        ("lower", lambda old: ["-3", "1"], "the ends are not an interval"),
-        ("proof upper", lambda old: ["1", "-1"], "an end is not a fraction"),
-        ("proof upper", lambda old: ["2", "1"], "the ends are not an interval"),
-        ("sum", lambda old: -1.0, "the sum of the weights is not positive"),
-        ("sum", lambda old: 0.0, "the sum of the weights is not positive"),
-        ("stand W", lambda old: old * 0 + 1, "do not sum to 2"),
-        ("stand W", lambda old: old + 2**62, "the weights are not whole numbers"),
-        ("stand total", lambda old: -1.0, "some numbers cannot belong to a run"),
-        ("stand level", lambda old: "a", "a count is not a whole number"),
-        ("stand count", lambda old: True, "a count is not a whole number"),
-        ("stand gamma", lambda old: float("nan"), "some numbers cannot belong to a run"),
-        ("stand least", lambda old: None, "some values must be numbers and are not"),
-        ("glances", lambda old: [[*old[0][:2], -1, *old[0][3:]], *old[1:]], "a count is not a whole number"),
-        ("glances", lambda old: [["x", *old[0][1:]], *old[1:]], "a count is not a whole number"),
-        ("c", lambda old: old * 0 + 1, "nu"),
-    ],
+    ("name", "value", "said"), FORGED, ids=[f"{name}-{number}" for number, (name, *_) in enumerate(FORGED)]
 )
 def test_nothing_in_a_stored_run_is_believed(name: str, value: Any, said: str, tmp_path: Path) -> None:
     path, _, oracle = stored(tmp_path)
@@ -354,5 +358,5 @@ def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
     assert StoredLooks.load(tmp_path / "run.npz").reached.ends.W is None
-    with pytest.raises(DataError, match="a run without a look"):
+    with pytest.raises(DataError, match="without a look"):
         Run.load(tmp_path / "run.npz")

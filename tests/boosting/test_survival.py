@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,8 @@ from noisy_stumps import examples
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost
-from boostopt.boosting.run import run_file as saving
+from boostopt.boosting import saving
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
@@ -335,7 +337,7 @@ def interrupt_at(number: int, times: int = 1) -> Callable[[Row], None]:
 def test_an_interrupt_ends_the_round_and_returns_what_there_is(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     run = boost(name, stumps(), nu=10, progress=interrupt_at(4), checkpoint=path)
-    assert run.reason == "interrupted by the user" and run.rounds == 4
+    assert run.reason == StopReason.INTERRUPTED and run.rounds == 4
     certificate = run.class_certificate
     best = boost("lpboost", stumps(), nu=10, epsilon=1e-6).class_certificate
     assert certificate.lower <= best.upper and best.lower <= certificate.upper < 1.0
@@ -357,7 +359,7 @@ def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
 def test_who_ignores_interrupts_goes_on() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     run = boost("lpboost", stumps(), nu=10, progress=interrupt_at(4, 2), max_rounds=6)
-    assert (run.rounds, run.reason) == (6, "the limit on rounds")
+    assert (run.rounds, run.reason) == (6, StopReason.ROUND_LIMIT)
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
@@ -392,7 +394,7 @@ def test_ctrl_c_in_another_process(interrupts: int) -> None:
         said, wrong = process.communicate(timeout=60)
     if interrupts == 1:
         assert process.returncode == 0, wrong
-        assert said.startswith("3 interrupted by the user\nthe best soft margin over decision stumps on 6 features")
+        assert said.startswith(f"3 {StopReason.INTERRUPTED}\n") and str(stumps()) in said
     else:
         # Let alone, it would have gone on to the end of the round, and ended as after one.
         assert process.returncode != 0 and wrong.rstrip().endswith("KeyboardInterrupt")
@@ -427,18 +429,18 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
 
 @pytest.mark.thorough
 def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
-    assert "examples and class" in refused(made, oracle=stumps(21))
+    assert "the examples" in refused(made, oracle=stumps(21))
     X, y = examples(20)
-    assert "examples and class" in refused(made, oracle=Asked(X, -y))
-    assert "examples and class" in refused(made, oracle=Asked(X, y, c=np.arange(1.0, 21.0)))
-    assert "examples and class" in refused(made, oracle=Asked(X[:, :5], y))
+    assert "the examples" in refused(made, oracle=Asked(X, -y))
+    assert "the examples" in refused(made, oracle=Asked(X, y, c=np.arange(1.0, 21.0)))
+    assert "the examples" in refused(made, oracle=Asked(X[:, :5], y))
     assert "parameters" in refused(made, nu=5)
     assert "parameters" in refused(made, eta=7.0)
     assert "parameters" in refused(made, epsilon=0.1)
     assert "parameters" in refused(made, two_sided=True)
     assert "guarantee" in refused(made, guarantee=0.01)
     assert "nus" in refused(made, nus=[2.0])
-    assert "erlpboost, not of binary_erlpboost" in refused(made, "binary_erlpboost")
+    assert "binary_erlpboost" in refused(made, "binary_erlpboost")
 
 
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:
@@ -451,7 +453,7 @@ def test_a_checkpoint_of_another_update_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     boost("corrective_erlpboost", small(), nu=4, max_rounds=3, checkpoint=path)
     message = refused(path, "corrective_erlpboost", update="line_search")
-    assert "the update line_search; it is of a run with step" in message
+    assert re.search(r"\bupdate\b.*\bline_search\b.*\bstep\b", message)
 
 
 @pytest.mark.parametrize(
@@ -465,7 +467,7 @@ def test_a_file_of_another_version_is_refused(
         patch.setattr(saving, name, value)
         boost("erlpboost", small(), nu=4, max_rounds=3, checkpoint=path)
     assert repr(value) in refused(path)
-    with pytest.raises(DataError, match="with the version of boostopt that wrote it"):
+    with pytest.raises(DataError, match=re.escape(repr(value))):
         Run.load(path)
 
 
@@ -473,7 +475,7 @@ def test_a_truncated_file_is_refused(made: Path) -> None:
     whole = made.read_bytes()
     for size in (0, 1, 100, len(whole) // 2, len(whole) - 100, len(whole) - 1):
         made.write_bytes(whole[:size])
-        assert f"{made} was not changed" in refused(made)
+        assert str(made) in (message := refused(made)) and "damaged" in message
 
 
 @pytest.mark.thorough
@@ -507,13 +509,13 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     refused(path)
     np.savez(path, X=np.zeros(3))
     refused(path)
-    with pytest.raises(DataError, match="there is no file"):
+    with pytest.raises(DataError, match=r"'\S*none\.npz'"):
         Run.load(tmp_path / "none.npz")
 
 
 def test_a_place_that_cannot_be_written_to_is_said_before_the_first_round(tmp_path: Path) -> None:
     for place in (tmp_path / "no folder" / "run.npz", tmp_path):
-        with pytest.raises(DataError, match="expected the path of a file in a writable folder"):
+        with pytest.raises(DataError, match=f"writable.*{re.escape(repr(str(place)))}"):
             boost("lpboost", small(), nu=4, checkpoint=place, progress=lambda row: pytest.fail("a round was made"))
 
 
@@ -525,11 +527,11 @@ def test_a_run_is_not_lost_with_the_folder_of_its_checkpoint(tmp_path: Path) -> 
         if row.round == 2:
             shutil.rmtree(folder)
 
-    with pytest.warns(RuntimeWarning, match="the checkpoint of round 3 was not written: .* cannot be written"):
+    with pytest.warns(RuntimeWarning, match=r"\bcheckpoint\b.*\b3\b.*run\.npz.*written"):
         run = boost(
             "lpboost", small(), nu=4, max_rounds=3, checkpoint=folder / "run.npz", checkpoint_rounds=3, progress=show
         )
-    assert run.rounds == 3 and run.reason == "the limit on rounds"
+    assert run.rounds == 3 and run.reason == StopReason.ROUND_LIMIT
 
 
 # When checkpoints are due

@@ -398,4 +398,4 @@ def test_a_search_below_a_bound_of_the_edges_ends_at_margins_not_at_values() -> 
 @pytest.mark.parametrize("rule", ["boundary", "infeasible"])
 def test_rules_about_distributions_speak_of_edges(rule: str, by: float) -> None:
     run = boost(shifted(by), GivenMargins(ALL_RIGHT), update="step", rules=rule, max_rounds=40, epsilon=0.05)
-    assert run.reason.startswith(f"{rule}: no distribution has all edges below 0.3 - 0.05")
+    assert run.reason.startswith(f"{rule}: ") and " 0.3 - 0.05" in run.reason

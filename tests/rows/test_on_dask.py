@@ -141,27 +141,25 @@ def test_a_client_is_needed() -> None:
         "except ValueError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("rows on a cluster need a Dask client; there is none. Make one")
+    assert "distributed.Client()" in done.stdout
 
 
 def test_dask_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "boostopt.rows.dask_rows")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(
-        OptionError, match=r"rows on a cluster need Dask: .*distributed.* pip install 'boostopt\[dask\]'"
-    ):
+    with pytest.raises(OptionError, match=r"\bdistributed\b.*'boostopt\[dask\]'"):
         BinnedStumps(array(), Y)
 
 
 def test_a_client_must_have_workers_and_stay() -> None:
     with cluster_of(0) as (client, cluster):
-        with pytest.raises(ProblemError, match=r"it has none yet. Call client.wait_for_workers"):
+        with pytest.raises(ProblemError, match=r"client\.wait_for_workers\(1\)"):
             BinnedStumps(array(), Y)
         cluster.scale(1)
         client.wait_for_workers(1, timeout=30)
         rows = on_dask(array(), Y).rows
         client.close()
-        with pytest.raises(ProblemError, match="that is running; got one that is closed"):
+        with pytest.raises(ProblemError, match=r"\bclient\b.*\bclosed\b"):
             rows.scores([Split(0, 3, 1)], np.array([ONE]))
 
 
@@ -474,11 +472,12 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
     with (
         failing(processes, kernel, 5, vanish),
-        pytest.warns(RuntimeWarning, match="The run ends with the looks before"),
+        pytest.warns(RuntimeWarning, match="FileNotFoundError"),
     ):
         run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
-    assert run.reason.startswith(f"failed after {run.rounds} looks at all rows: DataError: rows on a cluster must be ")
-    assert re.search(rf"FileNotFoundError: .*'{tmp_path}/\d.{kind}'. Bring back what is missing", run.reason)
+    assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
+    said = rf"\b{run.rounds}\b.*DataError: .*FileNotFoundError: .*'{tmp_path}/\d\.{kind}'"
+    assert re.search(said, run.reason)
     holds(run)
     with pytest.raises(DataError, match=f"FileNotFoundError: .*{kind}"):
         _ = run.class_certificate.d
@@ -488,7 +487,7 @@ def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: A
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(*from_files("npy", tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
-    with failing(processes, "counts", 1, vanish), pytest.raises(DataError, match=rf"{tmp_path}/\d.npy'. Bring back"):
+    with failing(processes, "counts", 1, vanish), pytest.raises(DataError, match=rf"'{tmp_path}/\d\.npy'"):
         boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
 
 
@@ -517,7 +516,7 @@ def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) 
         oracle = on_dask(*from_files("npy", tmp_path))
         with failing(client, "sums", 4, (tmp_path / "fatal").touch), pytest.warns(RuntimeWarning, match="more memory"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
-    assert "DataError: rows on a cluster must be there for each look; got KilledWorker: " in run.reason
+    assert re.search(r"DataError: .*\bKilledWorker: ", run.reason)
     holds(run)
 
 
@@ -533,9 +532,9 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
             return asked(self, name, *how)
 
         monkeypatch.setattr(RowsOnDask, "_asked", closing)
-        with pytest.warns(RuntimeWarning, match="The run ends with the looks before"):
+        with pytest.warns(RuntimeWarning, match=r"\blooks\b.*DataError: "):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
-    assert run.reason.startswith("failed after ")
+    assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
     holds(run)
 
 
@@ -563,32 +562,32 @@ def bad() -> dict[str, tuple[Callable[[], Any], str]]:
     spoiled[777, 3] = np.inf
     unknown = array()[array()[:, 0] > -9.0]
     return {
-        "chunks": (lambda: BinnedStumps(unknown, Y), "chunks of known sizes"),
-        "length": (lambda: BinnedStumps(array(), Y[:-1]), r"got \(1000, 5\) and \(999,\)"),
-        "unknown y": (lambda: BinnedStumps(array(), unknown[:, 0]), r"got \(1000, 5\) and \(nan,\)"),
-        "no y": (lambda: BinnedStumps(array(), None), r"got \(1000, 5\) and None"),
-        "no label": (lambda: BinnedStumps(features, None), "must be a series of the data frame X.*got None"),
-        "no column": (lambda: BinnedStumps(features, "label"), "got 'label'. X has the columns x0, x1"),
-        "array beside a frame": (lambda: BinnedStumps(features, Y), "got ndarray of shape"),
+        "chunks": (lambda: BinnedStumps(unknown, Y), r"X\b.*\(nan, 5\).*X\.compute_chunk_sizes"),
+        "length": (lambda: BinnedStumps(array(), Y[:-1]), r"\by\b.*\(1000, 5\).*\(999,\)"),
+        "unknown y": (lambda: BinnedStumps(array(), unknown[:, 0]), r"\by\b.*\(1000, 5\).*\(nan,\)"),
+        "no y": (lambda: BinnedStumps(array(), None), r"\by\b.*\(1000, 5\).*\bNone\b"),
+        "no label": (lambda: BinnedStumps(features, None), r"^y\b.*\bX\b.*\bNone\b.*x0, x1"),
+        "no column": (lambda: BinnedStumps(features, "label"), r"^y\b.*\bX\b.*'label'.*x0, x1"),
+        "array beside a frame": (lambda: BinnedStumps(features, Y), r"^y\b.*\bX\b.*\bndarray\b.*x0, x1"),
         "series beside an array": (lambda: BinnedStumps(array(), table["label"]), "to_dask_array"),
-        "another frame": (lambda: BinnedStumps(features, other["label"]), "y must hold -1 and 1"),
-        "one axis": (lambda: BinnedStumps(array()[:, 0], Y), "X must have shape"),
-        "a bag": (lambda: BinnedStumps(array().to_delayed()[0, 0], Y), "X must be a dask.array or a dask.dataframe"),
-        "a series": (lambda: BinnedStumps(table["x0"], table["label"]), "dask.dataframe; got Series"),
-        "one class": (lambda: BinnedStumps(array(), np.ones(N)), "1000 such examples of one class"),
-        "labels": (lambda: BinnedStumps(array(), X[:, 0]), "y must hold -1 and 1, or 0 and 1"),
+        "another frame": (lambda: BinnedStumps(features, other["label"]), r"\by\b.*-1 and 1\b"),
+        "one axis": (lambda: BinnedStumps(array()[:, 0], Y), r"\bX\b.*\(1000,\)"),
+        "a bag": (lambda: BinnedStumps(array().to_delayed()[0, 0], Y), r"\bX\b.*dask\.array.*dask\.dataframe.*Delayed"),
+        "a series": (lambda: BinnedStumps(table["x0"], table["label"]), r"\bX\b.*dask\.dataframe.*\bSeries\b"),
+        "one class": (lambda: BinnedStumps(array(), np.ones(N)), r"classes.*\b1000\b"),
+        "labels": (lambda: BinnedStumps(array(), X[:, 0]), r"\by\b.*-1 and 1\b.*\b0 and 1\b"),
         "labels of two kinds": (
             lambda: BinnedStumps(
                 array((500, 5)), from_array(np.where(np.arange(N) < 500, Y, (Y + 1) // 2), chunks=500)
             ),
-            "y must hold -1 and 1, or 0 and 1; got -1, 0, 1",
+            r"\by\b.*-1, 0, 1\b",
         ),
-        "infinity": (lambda: BinnedStumps(from_array(spoiled, chunks=60), Y), "got inf at row 777, feature 3"),
-        "text": (lambda: BinnedStumps(array().astype(str), Y), "X must be an array of numbers"),
-        "shares": (lambda: BinnedStumps(array(), Y, c=C + 0.5), "whole numbers from 0 to 1048576.*got "),
-        "copies": (lambda: BinnedStumps(array(), Y, c=np.where(C, 1, 2**20 + 1)), "got 1048577"),
-        "negative copies": (lambda: BinnedStumps(array(), Y, c=C - 1), "got -1"),
-        "constant": (lambda: BinnedStumps(array()[:, 4:], Y), "a feature must vary; got 1"),
+        "infinity": (lambda: BinnedStumps(from_array(spoiled, chunks=60), Y), r"\bX\b.*\binf\b.*\b777\b.*\b3\b"),
+        "text": (lambda: BinnedStumps(array().astype(str), Y), r"\bX\b.*\barray\b.*\bnumbers\b"),
+        "shares": (lambda: BinnedStumps(array(), Y, c=C + 0.5), r"\bc\b.*\b1048576\b.*\d\.5\b"),
+        "copies": (lambda: BinnedStumps(array(), Y, c=np.where(C, 1, 2**20 + 1)), r"\bc\b.*\b1048577\b"),
+        "negative copies": (lambda: BinnedStumps(array(), Y, c=C - 1), r"\bc\b.*\b1048576\b.*-1\b"),
+        "constant": (lambda: BinnedStumps(array()[:, 4:], Y), r"feature\b.*\b1\b"),
     }
 
 
@@ -601,7 +600,8 @@ def test_what_is_wrong_is_said(case: str, client: Any) -> None:
 
 def test_sums_that_could_be_rounded_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binning, "MOST_EXAMPLES", N - 1)
-    with pytest.raises(ProblemError, match=f"expected at most {N - 1} examples, with multiplicity; got {N}"):
+    said = rf"^expected at most {N - 1} examples, with multiplicity; got {N}\. Take a part of them\.$"
+    with pytest.raises(ProblemError, match=said):
         BinnedStumps(array(), Y)
 
 
@@ -610,15 +610,16 @@ class Mine(BinnedStumps):
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "message"),
+    ("make", "error", "said"),
     [
-        (lambda: BinnedStumps(array(), Y, codes="codes.npy"), OptionError, "got codes='codes.npy'. Leave it out"),
-        (lambda: BinnedStumps(array(), Y, bins=1), OptionError, "bins must be a whole number of bins"),
-        (lambda: Mine(array(), Y), ProblemError, "got Mine, which is another class"),
+        (lambda: BinnedStumps(array(), Y, codes="codes.npy"), OptionError, r"codes='codes\.npy'"),
+        (lambda: BinnedStumps(array(), Y, bins=1), OptionError, r"^bins\b.*\b1\b"),
+        (lambda: Mine(array(), Y), ProblemError, r"\bBinnedStumps\b.*\bMine\b"),
     ],
+    ids=["codes", "bins", "class"],
 )
-def test_options_are_refused(make: Callable[[], Any], error: type[Exception], message: str, client: Any) -> None:
-    with pytest.raises(error, match=message):
+def test_options_are_refused(make: Callable[[], Any], error: type[Exception], said: str, client: Any) -> None:
+    with pytest.raises(error, match=said):
         make()
 
 
@@ -633,7 +634,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
         lambda: oracle.digest,
         lambda: oracle.coded,
     ):
-        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
+        with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
             question()
     assert oracle.only_looks and not BinnedStumps(X, Y).only_looks
     oracle.check_features(X)
@@ -650,9 +651,9 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     assert (run.majority, run.rounds, run.most_rounds) == (twin.majority, twin.rounds, twin.most_rounds)
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
-    with pytest.raises(ProblemError, match="support looks only"):
+    with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
         boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
-    with pytest.raises(ProblemError, match="nu must lie in"):
+    with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
         boost(page, there, nu=2.0 * N)
     with_constants = there.rows.with_constants(X.shape[1])
     W, constant = np.array([2**30]), with_constants.split(with_constants.thresholds - 1, 1)
@@ -705,5 +706,5 @@ def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
         anew = loaded.verify_class(oracle)
         assert (anew.lower, anew.upper) == (whole.class_certificate.lower, whole.class_certificate.upper)
         assert verify(tmp_path / "proof.json", oracle).verdict == "proved"
-    with pytest.raises(OptionError, match="the examples and the class of the run"):
+    with pytest.raises(OptionError, match=r"\boracle\b.*\b1000\b"):
         loaded.verify_class(on_dask(array(), -Y, bins=20))

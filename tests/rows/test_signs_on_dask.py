@@ -148,13 +148,13 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(make: Calla
         lambda: oracle.digest,
         lambda: boost("lpboost", oracle, nu=0.3 * N, update="total"),
     ):
-        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
+        with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
             question()
 
 
 def test_labels_are_not_known_of_margins_alone(client: Any) -> None:
     assert GivenMargins(array()).y is None
-    with pytest.raises(ProblemError, match="got a request for labels"):
+    with pytest.raises(ProblemError, match=r"\blooks\b.*\blabels\b"):
         _ = RawFeatures(array(H), Y).y
 
 
@@ -176,32 +176,36 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a share": (
         lambda: GivenMargins(array(spoiled(0.5))),
         ProblemError,
-        r"on a cluster U must hold -1 and 1 alone.*got 0.5 in column 7. Pass signs, or .*U.compute\(\)",
+        r"\bU\b.*\b0\.5\b.*\b7\b.*U\.compute\(\)",
     ),
     "no vote": (
         lambda: GivenMargins(frame(spoiled(0.0)).drop(columns=["copies", "label"])),
         ProblemError,
-        "U must hold -1 and 1 alone.*got 0 in column 7",
+        r"\bU\b.*-1 and 1\b.*\b0\b.*\b7\b",
     ),
-    "a label": (lambda: RawFeatures(array(spoiled(2.0)), Y), ProblemError, "X must hold -1 and 1 alone.*got 2 in colu"),
-    "no number": (lambda: GivenMargins(array(spoiled(np.nan))), ProblemError, "got nan at row .*, feature 7"),
-    "chunks": (lambda: GivenMargins(array()[array()[:, 0] > 0]), ProblemError, "U must have chunks of known sizes"),
-    "one axis": (lambda: GivenMargins(array()[:, 0]), ProblemError, "U must have shape"),
+    "a label": (lambda: RawFeatures(array(spoiled(2.0)), Y), ProblemError, r"\bX\b.*-1 and 1\b.*\b2\b.*\b7\b"),
+    "no number": (lambda: GivenMargins(array(spoiled(np.nan))), ProblemError, r"\bnan\b.*\b7\b"),
+    "chunks": (
+        lambda: GivenMargins(array()[array()[:, 0] > 0]),
+        ProblemError,
+        r"\bU\b.*\(nan, 12\).*U\.compute_chunk_sizes",
+    ),
+    "one axis": (lambda: GivenMargins(array()[:, 0]), ProblemError, r"\bU\b.*\(600,\)"),
     "a series": (
         lambda: GivenMargins(frame()["h0"]),
         ProblemError,
-        "U must be a dask.array or a dask.dataframe; got S",
+        r"\bU\b.*dask\.dataframe.*\bSeries\b",
     ),
-    "copies": (lambda: GivenMargins(array(), c=C + 0.5), ProblemError, "whole numbers from 0 to 1048576"),
-    "lengths": (lambda: GivenMargins(array(), c=C[:9]), ProblemError, r"got \(600, 12\) and \(9,\)"),
-    "no column": (lambda: GivenMargins(frame(), c="many"), ProblemError, "series of the data frame U, or the name"),
-    "nobody": (lambda: GivenMargins(array(), c=0 * C), ProblemError, "at least one example must count; got none"),
-    "one class": (lambda: RawFeatures(array(H), np.ones(N)), ProblemError, "600 such examples of one class"),
-    "choice": (lambda: GivenMargins(array(), "random"), OptionError, "choose says how the oracle answers.*'random'"),
-    "order": (lambda: GivenMargins(array(), [0, 1]), OptionError, r"choose says how the oracle answers.*got \[0, 1\]"),
-    "guarantee": (lambda: GivenMargins(array(), guarantee=0.1), OptionError, "guarantee says how .*Leave it out"),
-    "a class": (lambda: Mine(array()), ProblemError, "GivenMargins itself takes rows on a cluster; got Mine"),
-    "its class": (lambda: Ours(array(H), Y), ProblemError, "RawFeatures itself takes rows on a cluster; got Ours"),
+    "copies": (lambda: GivenMargins(array(), c=C + 0.5), ProblemError, r"\bc\b.*\b1048576\b.*\d\.5\b"),
+    "lengths": (lambda: GivenMargins(array(), c=C[:9]), ProblemError, r"\bc\b.*\(600, 12\).*\(9,\)"),
+    "no column": (lambda: GivenMargins(frame(), c="many"), ProblemError, r"^c\b.*\bU\b.*'many'"),
+    "nobody": (lambda: GivenMargins(array(), c=0 * C), ProblemError, r"example.*\bcount\b.*\bnone\b"),
+    "one class": (lambda: RawFeatures(array(H), np.ones(N)), ProblemError, r"classes.*\b600\b"),
+    "choice": (lambda: GivenMargins(array(), "random"), OptionError, r"^choose\b.*'random'"),
+    "order": (lambda: GivenMargins(array(), [0, 1]), OptionError, r"^choose\b.*\[0, 1\]"),
+    "guarantee": (lambda: GivenMargins(array(), guarantee=0.1), OptionError, r"^guarantee\b.*\b0\.1\b"),
+    "a class": (lambda: Mine(array()), ProblemError, r"\bGivenMargins\b.*\bMine\b"),
+    "its class": (lambda: Ours(array(H), Y), ProblemError, r"\bRawFeatures\b.*\bOurs\b"),
 }
 
 
