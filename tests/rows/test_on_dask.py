@@ -532,7 +532,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
             return asked(self, name, *how)
 
         monkeypatch.setattr(RowsOnDask, "_asked", closing)
-        with pytest.warns(RuntimeWarning, match=r"\blooks\b.*DataError: "):
+        with pytest.warns(RuntimeWarning, match=r"\blooks\b.*(DataError|ProblemError): "):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
     holds(run)
