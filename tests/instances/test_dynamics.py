@@ -182,18 +182,16 @@ def test_the_maximum_margin_is_that_of_the_linear_program_and_w_is_unique(proble
 
 
 @pytest.mark.parametrize(
-    ("m", "message"),
-    [
-        (2, "m must be a whole number of at least 3; got 2. Take 3 or more: with 2 all edges are 0"),
-        (51, "m must be at most 50; got 51. Take a smaller one"),
-    ],
+    ("m", "limit"),
+    [(2, 3), (51, 50)],
 )
-def test_bad_sizes_are_refused(m: int, message: str) -> None:
-    with pytest.raises(ProblemError, match=re.escape(message)):
+def test_bad_sizes_are_refused(m: int, limit: int) -> None:
+    with pytest.raises(ProblemError, match=rf"^m\b.*\b{limit}\b.* {m}\b"):
         cycle_mxm(m)
 
 
 def test_the_manifold_is_not_said_to_be_in_a_figure() -> None:
     """The paper has the 4 x 5 matrix in section 3; the figures 2(a), 2(b), 2(c) are about the 3 x 3 matrix."""
-    assert manifold_4x5().sources == ("Rudin, Daubechies, Schapire 2004, section 3, the 4 x 5 case",)
+    (source,) = manifold_4x5().sources
+    assert re.search(r"Rudin\b.*\b2004\b.*\bsection 3\b", source) and "figure" not in source
     assert "figure 2" not in (manifold_4x5.__doc__ or "")

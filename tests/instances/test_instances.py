@@ -122,8 +122,7 @@ def test_what_is_no_count_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize("value", ["1", None, 0, 1, -0.5, float("nan"), float("inf"), [0.5]])
 def test_what_is_no_number_in_between_is_refused(value: object) -> None:
-    message = f"delta must lie strictly between 0 and 1; got {value!r}. Try 0.5."
-    with pytest.raises(ProblemError, match=re.escape(message)):
+    with pytest.raises(ProblemError, match=rf"^delta\b.* 0\b.* 1\b.* {re.escape(repr(value))}.* 0\.5\.$"):
         checked_between("delta", value, 0, 1, "Try 0.5.")
 
 
@@ -133,5 +132,5 @@ def test_what_is_right_is_taken() -> None:
     rng = np.random.default_rng(2)
     assert checked_generator(rng) is rng
     assert checked_generator(2).random() == rng.random()
-    with pytest.raises(ProblemError, match=re.escape("got None. Pass a seed or a numpy Generator.")):
+    with pytest.raises(ProblemError, match=r"^random_state\b.*\bNone\b"):
         checked_generator(None)

@@ -93,17 +93,17 @@ def test_the_soft_margin_with_outliers_reaches_half_of_gamma_and_exceeds_it_with
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "name", "limit", "came"),
     [
-        (lambda: long_servedio(0.0), "gamma must lie strictly between 0 and 0.1666666667; got 0.0. Try 0.1."),
-        (lambda: long_servedio(1 / 6), "gamma must lie strictly between 0 and 0.1666666667; got 0.16"),
-        (lambda: long_servedio(0.1, 0.5), 'noise must lie strictly between 0 and 0.5; got 0.5. Or pass "none" or'),
-        (lambda: outliers(11), "N must be at least 2 bad (1 + gamma) / gamma = 12; got 11. Take more examples."),
-        (lambda: outliers(30, 0), "bad must be a whole number of at least 1; got 0. Take one or more"),
-        (lambda: outliers(30, 1, 1.0), "gamma must lie strictly between 0 and 1; got 1.0. Try 0.2."),
+        (lambda: long_servedio(0.0), "gamma", "0.1666666667", "0.0"),
+        (lambda: long_servedio(1 / 6), "gamma", "0.1666666667", "0.16666666666666666"),
+        (lambda: long_servedio(0.1, 0.5), "noise", "0.5", "0.5"),
+        (lambda: outliers(11), "N", "12", "11"),
+        (lambda: outliers(30, 0), "bad", "1", "0"),
+        (lambda: outliers(30, 1, 1.0), "gamma", "1", "1.0"),
     ],
 )
-def test_bad_arguments_are_refused(make: object, message: str) -> None:
+def test_bad_arguments_are_refused(make: object, name: str, limit: str, came: str) -> None:
     assert callable(make)
-    with pytest.raises(ProblemError, match=re.escape(message)):
+    with pytest.raises(ProblemError, match=rf"^{name}\b.*\b{re.escape(limit)}\b.* {re.escape(came)}\b"):
         make()

@@ -189,29 +189,23 @@ def test_any_matrix_can_be_spoilt_however_well_it_separates(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "name", "limit", "came"),
     [
-        (lambda: pivot(0, 3), "N must be a whole number of at least 1; got 0. Ask for one example"),
-        (lambda: pivot(3, 0), "t must be a whole number of at least 1; got 0. Ask for one hypothesis"),
-        (lambda: pivot(3, 3, -1), "random_state must be a whole number of at least 0; got -1. Pass a seed"),
-        (lambda: iteration_lower_bound(7), "N must be even; got 7. Take 8"),
-        (lambda: iteration_lower_bound(2), "N must be a whole number of at least 4; got 2. Take 4"),
-        (lambda: iteration_lower_bound(8, repeat=0), "repeat must be a whole number of at least 1; got 0."),
-        (
-            lambda: iteration_lower_bound(8, 2 / 17),
-            "delta must lie strictly between 0 and 0.1176470588; got 0.11764705882352941. Take a smaller one",
-        ),
-        (lambda: iteration_lower_bound(8, 0.0), "delta must lie strictly between 0 and 0.1176470588; got 0.0."),
-        (lambda: iteration_lower_bound(8, float("nan")), "delta must lie strictly between 0 and 0.1176470588; got nan"),
-        (
-            lambda: bad_example_and_hypothesis(delta=1 / 11),
-            "delta must lie strictly between 0 and 0.09090909091; got 0.09090909090909091. Try 1/16.",
-        ),
-        (lambda: bad_example_and_hypothesis([[1.0]], 0.34), "between 0 and 0.3333333333; got 0.34. Try 1/16."),
-        (lambda: bad_example_and_hypothesis([[2.0]]), "U must have entries in [-1, 1]; got max |U| = 2"),
+        (lambda: pivot(0, 3), "N", "1", "0"),
+        (lambda: pivot(3, 0), "t", "1", "0"),
+        (lambda: pivot(3, 3, -1), "random_state", "0", "-1"),
+        (lambda: iteration_lower_bound(7), "N", "even", "7"),
+        (lambda: iteration_lower_bound(2), "N", "4", "2"),
+        (lambda: iteration_lower_bound(8, repeat=0), "repeat", "1", "0"),
+        (lambda: iteration_lower_bound(8, 2 / 17), "delta", "0.1176470588", "0.11764705882352941"),
+        (lambda: iteration_lower_bound(8, 0.0), "delta", "0.1176470588", "0.0"),
+        (lambda: iteration_lower_bound(8, float("nan")), "delta", "0.1176470588", "nan"),
+        (lambda: bad_example_and_hypothesis(delta=1 / 11), "delta", "0.09090909091", "0.09090909090909091"),
+        (lambda: bad_example_and_hypothesis([[1.0]], 0.34), "delta", "0.3333333333", "0.34"),
+        (lambda: bad_example_and_hypothesis([[2.0]]), "U", "1", "2"),
     ],
 )
-def test_bad_arguments_are_refused(make: object, message: str) -> None:
+def test_bad_arguments_are_refused(make: object, name: str, limit: str, came: str) -> None:
     assert callable(make)
-    with pytest.raises(ProblemError, match=re.escape(message)):
+    with pytest.raises(ProblemError, match=rf"^{name}\b.*\b{re.escape(limit)}\b.* {re.escape(came)}\b"):
         make()
