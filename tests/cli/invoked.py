@@ -19,12 +19,12 @@ def run(*arguments: object) -> Any:
     return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
-def refused(message: str, *arguments: object) -> None:
-    """Bad input: status 2, the message on the standard error, nothing on the standard output."""
+def refused(facts: str, *arguments: object) -> None:
+    """Bad input: status 2, an error with these facts on the standard error, nothing on the standard output."""
     result = run(*arguments)
     assert result.exit_code == 2, result.stdout
     assert result.stdout == ""
-    assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
+    assert re.search(rf"^error: .*?(?:{facts})", result.stderr, re.MULTILINE), result.stderr
 
 
 def document(*arguments: object, status: int = 0) -> dict[str, Any]:

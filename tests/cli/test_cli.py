@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commands import refused, run
+from invoked import refused, run
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
 
 import boostopt.cli.commands.compare
@@ -140,21 +140,21 @@ def test_a_comparison_that_reaches_the_tolerance_exits_with_0_and_prints_a_table
     result = run("compare", "lpboost", "--data", data, *REFERENCE)
     assert result.exit_code == 0
     assert result.stdout.startswith("lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01")
-    assert "Certified to an absolute gap of 1e-08: cvxpy:highs." in result.stdout
+    assert "1e-08: cvxpy:highs." in result.stdout
 
 
 def test_a_comparison_that_does_not_reach_it_exits_with_1_and_prints_the_same(data: Path) -> None:
     # Rounding alone makes every interval wider than this.
     result = run("compare", "lpboost", "--data", data, *REFERENCE, "--tol", "1e-16")
     assert result.exit_code == 1
-    assert "Not as narrow as an absolute gap of 1e-16: cvxpy:highs." in result.stdout
+    assert "1e-16: cvxpy:highs." in result.stdout
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
 def test_where_no_backend_is_able_it_exits_with_1_and_says_why(data: Path, form: list[str]) -> None:
     result = run("compare", "erlpboost", "--data", data, *REFERENCE, *form)
     assert result.exit_code == 1
-    assert "HIGHS does not take exponential cones, which the program needs" in result.stdout
+    assert re.search(r"HIGHS\b.*\bexponential\b", result.stdout)
     assert "error" not in result.stderr
 
 
@@ -166,10 +166,12 @@ def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
         return replace(good, rows=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
 
     monkeypatch.setattr(boostopt.cli.commands.compare, "compare", broken)
-    result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
+    command = ("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
+    result = run(*command)
     assert result.exit_code == 1
-    assert "Certified to" not in result.stdout
-    assert "The intervals contradict each other." in result.stdout
+    assert "1e-08: " not in result.stdout
+    assert "contradict" in result.stdout
+    assert json.loads(run(*command, "--json").stdout)["overlap"] is False
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
@@ -213,8 +215,7 @@ def test_all_installed_backends_are_compared_by_default(data: Path) -> None:
 
 
 def test_json_and_csv_exclude_each_other(data: Path) -> None:
-    expected = r"--json and --csv exclude each other; choose one\."
-    refused(expected, "compare", "lpboost", "--data", data, *REFERENCE, "--json", "--csv")
+    refused(r"--json\b.*--csv\b", "compare", "lpboost", "--data", data, *REFERENCE, "--json", "--csv")
 
 
 # compare: what is solved
@@ -234,26 +235,22 @@ def test_nu_with_a_point_is_a_fraction_and_without_one_a_count(nu: str, count: f
 
 @pytest.mark.parametrize("nu", ["2.5", "0.0", "-0.5", "nan", "inf", "1.0000001"])
 def test_a_fraction_outside_0_and_1_is_an_error_that_tells_it_from_a_count(nu: str) -> None:
-    expected = rf"--nu with a decimal point is a fraction of the examples in \(0, 1\]; got {re.escape(nu)}\. Omit the "
-    refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
+    refused(rf"--nu\b.*\(0, 1\].* {re.escape(nu)}\b.*--set nu=", "compare", *BREAST_CANCER, "--nu", nu)
 
 
 @pytest.mark.parametrize("nu", ["abc", "", "1/2", "0,1", "10%"])
 def test_a_nu_that_is_no_number_is_an_error(nu: str) -> None:
-    refused(re.escape(f"--nu must be a number; got {nu!r}."), "compare", *BREAST_CANCER, "--nu", nu)
+    refused(rf"--nu\b.*\bnumber\b.* {re.escape(repr(nu))}", "compare", *BREAST_CANCER, "--nu", nu)
 
 
 @pytest.mark.parametrize("nu, got", [("0", "0"), ("-5", "-5"), ("570", "570")])
 def test_a_count_outside_its_domain_is_an_error_with_the_number_of_examples(nu: str, got: str) -> None:
-    refused(rf"nu must lie in .* = \[1, 569\]; got {got}\.", "compare", *BREAST_CANCER, "--nu", nu)
+    refused(rf"\bnu\b.*\[1, 569\].* {got}\.", "compare", *BREAST_CANCER, "--nu", nu)
 
 
 @pytest.mark.parametrize("nu, count", [("0.001", "0.569"), ("0.00175", "0.99575"), ("1e-4", "0.0569")])
 def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(nu: str, count: str) -> None:
-    expected = re.escape(
-        "--nu with a decimal point is a fraction of the sum of c (one for each example by default), 569; "
-        f"{nu} of it is {count}, and nu must be at least 1. The smallest fraction is 0.001758."
-    )
+    expected = rf"--nu\b.* 569\b.* {re.escape(nu)}\b.* {re.escape(count)}\b.* 1\b.* 0\.001758\.$"
     refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
     assert document(*BREAST_CANCER, "--nu", "0.001758")["parameters"]["nu"] == pytest.approx(0.001758 * 569)
 
@@ -261,8 +258,8 @@ def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(
 @pytest.mark.parametrize(
     "formulation, remedy",
     [
-        ("lpboost", "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)."),
-        ("svm", "--set C=NUMBER."),
+        ("lpboost", r"--nu 0\.1\b.*--nu 50\b"),
+        ("svm", "--set C=NUMBER"),
     ],
 )
 @pytest.mark.parametrize("command", ["compare", "boost", "export", "certify", "path", "fit"])
@@ -281,9 +278,9 @@ def test_a_parameter_that_is_needed_and_missing_is_an_error_that_names_its_optio
         return  # --nu has a default there
     if command == "path":
         # A path needs values to go along, so that no parameter of a support vector machine is missing.
-        formulation, remedy, name = "erlpboost", "--nu 0.1 (a fraction of the examples) or --nu 50", "nu"
+        formulation, remedy, name = "erlpboost", r"--nu 0\.1\b.*--nu 50\b", "nu"
     named = ["--formulation", formulation] if command == "fit" else [formulation]
-    expected = rf"{formulation} needs {name}, .* got none\. Pass {re.escape(remedy)}"
+    expected = rf"\b{formulation}\b.*\b{name}\b.*\bnone\b.*{remedy}"
     refused(expected, command, *named, *more.get(command, []), "--data", "breast_cancer")
 
 
@@ -317,7 +314,7 @@ def test_columns_hypotheses_and_seed_choose_the_stumps(hypotheses: str) -> None:
         program = get_formulation("lpboost").bind(data.margin_matrix(10, seed, hypotheses), nu=50)
         assert found["hypotheses"] == 10
         assert found["digest"] == program.margins.digest()
-    refused("hypotheses must be one of boosted, random", "compare", *BREAST_CANCER, "--hypotheses", "any")
+    refused(r"\bhypotheses\b.*\bboosted, random\b.*'any'", "compare", *BREAST_CANCER, "--hypotheses", "any")
 
 
 @pytest.mark.thorough
@@ -332,7 +329,7 @@ def test_label_and_positive_reach_the_data(tmp_path: Path) -> None:
     found = document(*arguments, "--positive", "z")
     assert (found["examples"], found["hypotheses"]) == (3, 2)
     assert found["lower"] == pytest.approx(1.0)  # z is where a is above 2.5
-    refused(".* must have exactly two classes; it has 3", "compare", *arguments)
+    refused(r"data\.csv\b.* 3\b.*\(x, y, z\).*--positive", "compare", *arguments)
 
 
 def test_weights_in_a_column_are_multiplicities(tmp_path: Path) -> None:
@@ -340,7 +337,7 @@ def test_weights_in_a_column_are_multiplicities(tmp_path: Path) -> None:
     arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 2, "--backends", "cvxpy:highs")
     assert document(*arguments, "--weights", "times")["examples_with_multiplicity"] == 6.5
     assert document(*arguments)["examples_with_multiplicity"] == 3
-    refused(".* has no such column: unknown column 'time'", "compare", *arguments, "--weights", "time")
+    refused(r"data\.csv\b.*'time'.*'times'.*--weights", "compare", *arguments, "--weights", "time")
     save(tmp_path / "answer.npz", w=np.ones(2))
     given = ("certify", "lpboost", tmp_path / "answer.npz", *arguments[1:-2], "--weights", "times", "--json")
     assert json.loads(run(*given).stdout)["examples_with_multiplicity"] == 6.5
@@ -350,12 +347,12 @@ def test_arrays_that_nothing_reads_are_named_in_a_warning(tmp_path: Path) -> Non
     save(tmp_path / "data.npz", U=REFERENCE_U, C=np.ones(6), weights=np.ones(6))
     result = run("compare", "lpboost", "--data", tmp_path / "data.npz", *REFERENCE)
     assert result.exit_code == 0
-    warning = f"warning: {tmp_path / 'data.npz'} holds arrays that are not read: C, weights.\n"
-    assert result.stderr.startswith(warning)
+    warning = rf"warning: {re.escape(str(tmp_path / 'data.npz'))} .*: C, weights\.\n"
+    assert re.match(warning, result.stderr)
     assert "warning" not in result.stdout
     save(tmp_path / "answer.npz", w=np.ones(3), W=np.ones(3))
     result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", tmp_path / "data.npz", *REFERENCE[:2])
-    assert result.stderr == warning + f"warning: {tmp_path / 'answer.npz'} holds arrays that are not read: W.\n"
+    assert re.fullmatch(rf"{warning}warning: {re.escape(str(tmp_path / 'answer.npz'))} .*: W\.\n", result.stderr)
 
 
 def test_of_a_file_that_holds_data_and_answer_both_are_read(tmp_path: Path) -> None:
@@ -365,7 +362,8 @@ def test_of_a_file_that_holds_data_and_answer_both_are_read(tmp_path: Path) -> N
     result = run(*arguments)
     assert (result.exit_code, result.stderr) == (0, "")
     save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w, psi=np.ones(6))
-    assert run(*arguments).stderr == f"warning: {tmp_path / 'both.npz'} holds arrays that are not read: psi.\n"
+    warning = rf"warning: {re.escape(str(tmp_path / 'both.npz'))} .*: psi\.\n"
+    assert re.fullmatch(warning, run(*arguments).stderr)
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
@@ -380,32 +378,92 @@ def test_a_formulation_of_ones_own_comes_by_its_path(tmp_path: Path, data: Path,
 # Bad input
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            "compare lpboost --data breast_cancr --nu 1",
+            "expected a file or one of breast_cancer, digits, iris, wine; there is no file 'breast_cancr'. "
+            "Did you mean 'breast_cancer'?",
+        ),
+        (
+            "boost lpboost --data wine --positive 1",
+            "lpboost needs nu, the least number of examples that share the weight: each gets at most c / nu, "
+            "in [1, sum of c]; got none. Pass --nu 0.1 (a fraction of the examples) or --nu 50 (a number of them).",
+        ),
+        (
+            "path lpboost --data wine --positive 1 --nu 2.5",
+            "--nu with a decimal point is a fraction of the examples in (0, 1]; got 2.5. "
+            "Omit the point to give a number of examples; use --set nu=... for a number that is not whole.",
+        ),
+        (
+            "compare lpboost --data wine --positive 1 --nu 0.001",
+            "--nu with a decimal point is a fraction of the sum of c (one for each example by default), 178; "
+            "0.001 of it is 0.178, and nu must be at least 1. The smallest fraction is 0.005618.",
+        ),
+        (
+            "compare lpboost --data wine --positive 1 --nu 5 --tol 0",
+            "tol must lie in (0, 1); got 0.0. It is the gap over max(1, |lower|, |upper|): pass a number such as 1e-8.",
+        ),
+        (
+            "compare lpboost --data wine --positive 1 --nu 5 --eta 1",
+            "unknown parameter of lpboost 'eta'. Known: epsilon, nu, two_sided.",
+        ),
+        (
+            "boost lpboost --data wine --positive 1 --nu 5 --option max_depth=2",
+            "unknown option of stump 'max_depth'. Known: none. It is an option of tree: pass --oracle tree.",
+        ),
+        (
+            "compare lpboost --data wine --nu 5 --report r.txt",
+            "--report writes HTML, so its file ends in .html or .htm; got 'r.txt'. Name such a file.",
+        ),
+        (
+            "fit --data wine --out no/m.npz",
+            "expected the path of a file in a writable folder; got 'no/m.npz'. Make the folder, "
+            "or choose another place.",
+        ),
+        (
+            "fit --data blank.csv --out m.npz",
+            "blank.csv, line 3: every column but 'label' must be finite; got nan in column 'a'. "
+            "It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out.",
+        ),
+    ],
+    ids=["data", "missing", "fraction", "smallest", "tol", "parameter", "option", "ending", "folder", "line"],
+)
+def test_an_error_says_what_was_expected_what_came_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("blank.csv").write_text("a,label\n1,x\nnan,y\n")
+    result = run(*arguments.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1] == f"error: {message}"
+
+
 @pytest.mark.parametrize("command", [["compare"], ["certify"]])
 def test_an_unknown_formulation_is_an_error_with_the_near_names(data: Path, command: list[str]) -> None:
     answer = [data] if command == ["certify"] else []
-    expected = r"unknown formulation 'lpbost'\. Did you mean 'lpboost' or 'erlpboost' or .*\? Known: .*, lpboost, "
-    refused(expected, *command, "lpbost", *answer, "--data", data)
+    refused(r"'lpbost'.*'lpboost'.*'erlpboost'.*, lpboost, ", *command, "lpbost", *answer, "--data", data)
 
 
 def test_a_page_that_is_not_there_is_an_error(tmp_path: Path, data: Path) -> None:
     page = tmp_path / "no.py"
-    expected = re.escape(f"expected the file of a formulation; there is no file {page}. Check the path.")
-    refused(expected, "compare", page, "--data", data, *REFERENCE)
+    refused(rf"\bformulation\b.*\bno file {re.escape(str(page))}\.", "compare", page, "--data", data, *REFERENCE)
 
 
 def test_a_page_that_states_nothing_is_an_error(tmp_path: Path, data: Path) -> None:
     (tmp_path / "empty.py").write_text("")
-    expected = "a page must define exactly one formulation; .*empty.py has none"
+    expected = r"\bone formulation\b.*empty\.py\b.*\bnone\b"
     refused(expected, "compare", tmp_path / "empty.py", "--data", data, *REFERENCE)
 
 
 @pytest.mark.parametrize(
     "backends, expected",
     [
-        ("cvxpy:hihgs", r"unknown backend 'cvxpy:hihgs'\. Did you mean 'cvxpy:highs'"),
-        ("cvxpy:highs,clarabel", r"unknown backend 'clarabel'\. Did you mean 'cvxpy:clarabel'"),
-        ("cvxpy:highs,cvxpy:highs", "expected one or more different backends; got cvxpy:highs, cvxpy:highs"),
-        (",", "expected one or more different backends; got none"),
+        ("cvxpy:hihgs", r"'cvxpy:hihgs'.*'cvxpy:highs'"),
+        ("cvxpy:highs,clarabel", r"'clarabel'.*'cvxpy:clarabel'"),
+        ("cvxpy:highs,cvxpy:highs", r"\bbackends\b.* cvxpy:highs, cvxpy:highs\."),
+        (",", r"\bbackends\b.*\bnone\b"),
     ],
 )
 def test_backends_that_are_none_are_an_error(data: Path, backends: str, expected: str) -> None:
@@ -415,9 +473,9 @@ def test_backends_that_are_none_are_an_error(data: Path, backends: str, expected
 @pytest.mark.parametrize(
     "source, expected",
     [
-        ("breast_cancr", r"expected a file or one of .* no file 'breast_cancr'.*Did you mean 'breast_cancer'\?"),
-        ("no/such.csv", r"expected a file or one of .*there is no file 'no/such\.csv'\. Check the path"),
-        ("iris", "iris must have exactly two classes; it has 3 .*Set one against the others with --positive"),
+        ("breast_cancr", r"\bno file 'breast_cancr'.*'breast_cancer'"),
+        ("no/such.csv", r"\bbreast_cancer\b.*\bno file 'no/such\.csv'"),
+        ("iris", r"\biris\b.* 3 .*\bsetosa\b.*--positive"),
     ],
 )
 def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
@@ -427,13 +485,13 @@ def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "arrays, expected",
     [
-        ({"U": 2 * REFERENCE_U}, r"U must have entries in \[-1, 1\]; got max \|U\| = 2 at"),
-        ({"U": REFERENCE_U[0]}, r".*U must have shape \(N, t\) and not be empty; got \(3,\)"),
-        ({"U": REFERENCE_U, "c": np.float64(1)}, r".*c must be one number for each example, shape \(6,\); got \(\)"),
-        ({"U": REFERENCE_U, "c": np.array(["a"] * 6)}, r".*c must be one number for each example, .* of <U1"),
-        ({"U": REFERENCE_U, "c": np.zeros(6)}, "the multiplicities c must be positive; got 0"),
-        ({"U": REFERENCE_U, "c": np.full(6, np.nan)}, "c must be finite; got nan"),
-        ({"U": REFERENCE_U, "d0": REFERENCE_D0}, "lpboost has no reference distribution d0"),
+        ({"U": 2 * REFERENCE_U}, r"\bU\b.*\[-1, 1\].* 2 at \(0, 0\)"),
+        ({"U": REFERENCE_U[0]}, r"\bU\b.*\(N, t\).*\(3,\)"),
+        ({"U": REFERENCE_U, "c": np.float64(1)}, r"\bc\b.*\(6,\).*\(\)"),
+        ({"U": REFERENCE_U, "c": np.array(["a"] * 6)}, r"\bc\b.*\(6,\).*<U1"),
+        ({"U": REFERENCE_U, "c": np.zeros(6)}, r"\bc\b.*\bpositive\b.* 0 at 0\b"),
+        ({"U": REFERENCE_U, "c": np.full(6, np.nan)}, r"\bc\b.*\bfinite\b.* nan at 0\b"),
+        ({"U": REFERENCE_U, "d0": REFERENCE_D0}, r"\blpboost\b.*\bd0\b.*\bc\b"),
     ],
 )
 @pytest.mark.parametrize("nu", ["0.5", "2"])
@@ -447,23 +505,23 @@ def test_arrays_that_describe_no_problem_are_an_error(
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (["--random-state", "-1"], "--random-state must be a seed, a whole number of at least 0; got -1"),
-        (["--tol", "0"], r"tol must lie in \(0, 1\); got 0\.0"),
-        (["--tol", "1"], r"tol must lie in \(0, 1\); got 1\.0"),
-        (["--tol", "nan"], r"tol must lie in \(0, 1\); got nan"),
-        (["--time-limit", "0"], "--time-limit must be a positive number of seconds or None; got 0"),
-        (["--time-limit", "nan"], "--time-limit must be a positive number of seconds or None; got nan"),
-        (["--epsilon", "0"], r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
-        (["--eta", "1"], r"unknown parameter of lpboost 'eta'\. Known: epsilon, nu"),
-        (["--set", "epsilonn=1"], r"unknown parameter of lpboost 'epsilonn'\. Did you mean 'epsilon'\?"),
-        (["--set", "epsilon"], "--set takes name=value with a number, true or false; got 'epsilon'"),
-        (["--set", "epsilon=x"], "--set takes name=value with a number, true or false; got 'epsilon=x'"),
-        (["--set", "=1"], "unknown parameter of lpboost ''"),
+        (["--random-state", "-1"], r"--random-state\b.*\b0\b.* -1\b"),
+        (["--tol", "0"], r"\btol\b.*\(0, 1\).* 0\.0\b"),
+        (["--tol", "1"], r"\btol\b.*\(0, 1\).* 1\.0\b"),
+        (["--tol", "nan"], r"\btol\b.*\(0, 1\).* nan\b"),
+        (["--time-limit", "0"], r"--time-limit\b.*\bpositive\b.* 0\.0\b"),
+        (["--time-limit", "nan"], r"--time-limit\b.*\bpositive\b.* nan\b"),
+        (["--epsilon", "0"], r"\bepsilon\b.*\[1e-100, 1e\+100\].* 0\b"),
+        (["--eta", "1"], r"\blpboost\b.*'eta'.*\bepsilon, nu\b"),
+        (["--set", "epsilonn=1"], r"\blpboost\b.*'epsilonn'.*'epsilon'"),
+        (["--set", "epsilon"], r"--set\b.*\bname=value\b.*'epsilon'"),
+        (["--set", "epsilon=x"], r"--set\b.*\bname=value\b.*'epsilon=x'"),
+        (["--set", "=1"], r"\blpboost\b.*''.*\bepsilon, nu\b"),
         # Names of the arguments of `bind`, which are no parameters of a formulation.
-        (["--set", "c=1"], "unknown parameter of lpboost 'c'"),
-        (["--set", "d0=1"], "unknown parameter of lpboost 'd0'"),
-        (["--set", "U=1"], "unknown parameter of lpboost 'U'"),
-        (["--set", "self=1"], "unknown parameter of lpboost 'self'"),
+        (["--set", "c=1"], r"\blpboost\b.*'c'.*\bepsilon, nu\b"),
+        (["--set", "d0=1"], r"\blpboost\b.*'d0'.*\bepsilon, nu\b"),
+        (["--set", "U=1"], r"\blpboost\b.*'U'.*\bepsilon, nu\b"),
+        (["--set", "self=1"], r"\blpboost\b.*'self'.*\bepsilon, nu\b"),
     ],
 )
 def test_options_out_of_range_are_an_error(options: list[str], expected: str) -> None:
@@ -472,53 +530,43 @@ def test_options_out_of_range_are_an_error(options: list[str], expected: str) ->
 
 @pytest.mark.parametrize("eta", ["0", "-1", "nan", "inf"])
 def test_an_eta_that_is_not_positive_is_an_error(data: Path, eta: str) -> None:
-    refused(
-        r"eta must lie in \[1e-100, 1e\+100\]; got", "compare", "erlpboost", "--data", data, "--nu", "2", "--eta", eta
-    )
+    expected = rf"\beta\b.*\[1e-100, 1e\+100\].* {eta}\b"
+    refused(expected, "compare", "erlpboost", "--data", data, "--nu", "2", "--eta", eta)
 
 
 def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> None:
-    refused(r"tol must lie in \(0, 1\); got 0\.0", "compare", "erlpboost", "--data", data, *REFERENCE, "--tol", "0")
+    refused(r"\btol\b.*\(0, 1\).* 0\.0\b", "compare", "erlpboost", "--data", data, *REFERENCE, "--tol", "0")
 
 
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        (["compare", "lpboost", "--daat", "x"], "No such option: --daat"),
-        (["compare", "lpboost"], "Missing option '--data'"),
-        (["compare", "--data", "x"], "Missing argument"),
-        (
-            ["compare", "lpboost", "--data", "x", "--columns", "many"],
-            "'--columns': expected a whole number; got 'many'.",
-        ),
-        (["compare", "lpboost", "--data", "x", "--columns", "0"], "'--columns': expected a whole number of at least 1"),
-        (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
-        (
-            ["boost", "lpboost", "--data", "x", "--columns-per-round", "0"],
-            "'--columns-per-round': expected auto, or a whole number of at least 1; got '0'.",
-        ),
-        (
-            ["boost", "lpboost", "--data", "x", "--columns-per-round", "many"],
-            "'--columns-per-round': expected auto, or a whole number of at least 1; got 'many'.",
-        ),
-        (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number, or how solvers"),
-        (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
-        (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], "expected a whole number; got '1.5'."),
-        (["certify", "lpboost", "--data", "x"], "Missing argument"),
-        (["comprae"], "No such command 'comprae'"),
+        (["compare", "lpboost", "--daat", "x"], "--daat"),
+        (["compare", "lpboost"], "'--data'.*'--all'"),
+        (["compare", "--data", "x"], r"'formulation'\."),
+        (["compare", "lpboost", "--data", "x", "--columns", "many"], "'--columns'.*'many'"),
+        (["compare", "lpboost", "--data", "x", "--columns", "0"], r"'--columns'.* 1\b.* 0\."),
+        (["compare", "lpboost", "--data", "x", "--columns", "-2"], r"'--columns'.* 1\b.* -2\."),
+        (["boost", "lpboost", "--data", "x", "--columns-per-round", "0"], r"-per-round'.*\bauto\b.* 1\b.*'0'"),
+        (["boost", "lpboost", "--data", "x", "--columns-per-round", "many"], r"-per-round'.*\bauto\b.* 1\b.*'many'"),
+        (["compare", "lpboost", "--data", "x", "--tol", "small"], r"'--tol'.*\bdefault\b.*'small'"),
+        (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta'.*'abc'"),
+        (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], r"'--max-rounds'.*'1\.5'"),
+        (["certify", "lpboost", "--data", "x"], r"'answer'\."),
+        (["comprae"], "'comprae'.*'compare'"),
     ],
 )
 def test_a_call_that_cannot_be_read_exits_with_2(arguments: list[str], expected: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
-    assert expected in result.stderr
+    assert re.search(rf"^error: .*{expected}", result.stderr, re.MULTILINE | re.IGNORECASE)
 
 
 @pytest.mark.parametrize("command", ["compare", "boost", "path", "certify", "verify", "export", "fit", "predict"])
 def test_the_help_names_the_data_sets_and_its_example_is_that_of_the_page(command: str) -> None:
     text = run(command, "--help").stdout
-    assert "breast_cancer, digits, iris, wine, or a file" in " ".join(text.split())
+    assert re.search(r"\bbreast_cancer,\s+digits,\s+iris,\s+wine\b", text)
     (example,) = re.findall(r"Example: (.*?)\n\n", text.replace("\\\n", ""), re.DOTALL)
     page = Path(__file__).parents[2] / "docs" / "commands.md"
     shown = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
@@ -547,15 +595,14 @@ def test_a_folder_that_is_not_there_is_an_error_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("boostopt.cli.option_groups.load_dataset", None)
-    expected = rf"expected the path of a file in a writable folder; got '{arguments[-1]}'\. Make the folder"
-    refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
+    refused(rf"\bfolder\b.*'{re.escape(arguments[-1])}'", *arguments, "--data", "breast_cancer", "--nu", "5")
 
 
 def test_a_name_with_a_comma_is_dropped_by_an_option_of_its_own(tmp_path: Path) -> None:
     rows = [f"P{n},{n % 7},{n},{'ab'[n % 2]}" for n in range(30)]
     (tmp_path / "data.csv").write_text('id,age,"blood pressure, systolic",label\n' + "\n".join(rows) + "\n")
     arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 5, "--backends", "cvxpy:highs")
-    refused(".* in column 'id'", "compare", *arguments, "--drop", "blood pressure, systolic")
+    refused(r"data\.csv\b.*'P0'.*'id'", "compare", *arguments, "--drop", "blood pressure, systolic")
     result = run("compare", *arguments, "--drop", "id", "--drop", "blood pressure, systolic")
     assert result.exit_code == 0, result.stderr
 
@@ -650,14 +697,14 @@ def test_garbage_is_certified_to_be_garbage(tmp_path: Path, data: Path, answer: 
 @pytest.mark.parametrize(
     "answer, expected",
     [
-        ({"d": np.ones(5)}, r"d must be 6 real numbers, shape \(N,\); got shape \(5,\)"),
-        ({"w": np.ones((3, 1))}, r"w must be 3 real numbers, shape \(t,\); got shape \(3, 1\)"),
-        ({"w": np.float64(1.0)}, r"w must be 3 real numbers, shape \(t,\); got shape \(\)"),
-        ({"w": np.array(["a", "b", "c"])}, "w must be 3 real numbers, .* of <U1"),
-        ({"w": 1j * np.ones(3)}, "w must be 3 real numbers, .* of complex128"),
-        ({"v": np.ones(3)}, ".*must hold d, w or both; it holds v"),
-        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r".*d must be finite; got nan at \(0\), 6 such entries"),
-        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r".*w must be finite; got -inf at \(1\), 1 such"),
+        ({"d": np.ones(5)}, r"\bd\b.* 6\b.*\(N,\).*\(5,\)"),
+        ({"w": np.ones((3, 1))}, r"\bw\b.* 3\b.*\(t,\).*\(3, 1\)"),
+        ({"w": np.float64(1.0)}, r"\bw\b.* 3\b.*\(t,\).*\(\)"),
+        ({"w": np.array(["a", "b", "c"])}, r"\bw\b.* 3\b.*\(t,\).*<U1"),
+        ({"w": 1j * np.ones(3)}, r"\bw\b.* 3\b.*\(t,\).*\bcomplex128"),
+        ({"v": np.ones(3)}, r"answer\.npz\b.*\bd, w\b.* v\."),
+        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r"answer\.npz\b.*\bd\b.* nan at \(0\), 6\b"),
+        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r"answer\.npz\b.*\bw\b.* -inf at \(1\), 1\b"),
     ],
 )
 def test_an_answer_to_another_question_is_an_error(
@@ -670,14 +717,14 @@ def test_an_answer_to_another_question_is_an_error(
 def test_an_answer_that_cannot_be_read_is_an_error(tmp_path: Path, data: Path) -> None:
     (tmp_path / "answer.npz").write_bytes(b"garbage")
     arguments = ("--data", data, *REFERENCE[:2])
-    refused(".*answer.npz is not an npz file", "certify", "lpboost", tmp_path / "answer.npz", *arguments)
-    refused("expected the file of an answer; there is no file", "certify", "lpboost", tmp_path / "no.csv", *arguments)
+    refused(r"answer\.npz\b.*\btruncated\b", "certify", "lpboost", tmp_path / "answer.npz", *arguments)
+    refused(r"\banswer\b.*\bno file\b.*no\.csv'", "certify", "lpboost", tmp_path / "no.csv", *arguments)
 
 
 @pytest.mark.parametrize("tol", ["0", "1", "-1", "nan"])
 def test_a_tolerance_out_of_range_is_an_error_for_certify_too(tmp_path: Path, data: Path, tol: str) -> None:
     save(tmp_path / "answer.npz", w=np.ones(3))
-    expected = rf"tol must lie in \(0, 1\); got {float(tol)}"
+    expected = rf"\btol\b.*\(0, 1\).* {re.escape(str(float(tol)))}\b"
     refused(expected, "certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2], "--tol", tol)
 
 
@@ -689,7 +736,7 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     at = lines.index("lpboost  nu, [epsilon], [two_sided]")
-    assert lines[at + 1] == "    The largest soft margin of a convex combination of hypotheses."
+    assert lines[at + 1] == f"    {sentence(get_formulation('lpboost'))}"
     for name in ("erlpboost", "lpboost"):
         (block,) = [
             block
@@ -699,7 +746,7 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
         words = " ".join(block.split())
         able = [backend for backend in list_backends() if get_backend(backend).takes(_smallest(name))]
         assert f" solved by {', '.join(able)} " in words
-        assert ("HIGHS does not take exponential cones, which the program needs." in words) == (name == "erlpboost")
+        assert (re.search(r"HIGHS\b[^.]*\bexponential\b", words) is not None) == (name == "erlpboost")
 
 
 def test_a_sentence_stands_for_every_formulation_and_booster() -> None:
@@ -732,9 +779,9 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     assert not any("…" in line or "│" in line for line in lines)
     words = " ".join(" ".join(lines).split())
     solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
-    assert " erlpboost nu, [epsilon], [eta], [two_sided] LPBoost with a relative entropy, so that " in words
-    assert f" unnormalized_erlpboost solved by {solvers} " in words
-    assert "HIGHS does not take exponential cones, which the program needs." in words
+    assert f" erlpboost nu, [epsilon], [eta], [two_sided] {sentence(get_formulation('erlpboost'))} " in words
+    assert re.search(rf" unnormalized_erlpboost [a-z ]+ {re.escape(solvers)} ", words)
+    assert re.search(r"HIGHS\b[^.]*\bexponential\b", words)
 
 
 def _smallest(name: str) -> Program:
@@ -827,48 +874,44 @@ def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
     result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
     assert result.returncode == 0
     assert json.loads(result.stdout)["reached"] is True
-    chosen = "breast_cancer: benign counts as 1, malignant as -1; --positive chooses another.\n"
-    assert result.stderr.startswith(f"{chosen}cvxpy:highs ...\ncvxpy:highs: bounded, gap ")
+    chosen = r"breast_cancer: benign\b.* 1\b.*\bmalignant\b.* -1\b.*--positive\b.*\n"
+    assert re.match(rf"{chosen}cvxpy:highs \.\.\.\ncvxpy:highs: bounded, gap ", result.stderr)
 
 
 @pytest.mark.thorough
 def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
     result = started("compare", "erlpboost", *BREAST_CANCER[1:], "--nu", "0.1")
     assert result.returncode == 1
-    assert "No backend named can take this program." in result.stdout
+    assert re.search(r"^cvxpy:highs: .*HIGHS\b.*\bexponential\b", result.stdout, re.MULTILINE)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, beginning",
     [
-        (
-            ["compare", "lpboost", "--data", "breast_cancr", "--nu", "0.1"],
-            "error: expected a file or one of breast_cancer, digits, iris, wine; there is no file 'breast_cancr'. ",
-        ),
+        (["compare", "lpboost", "--data", "breast_cancr", "--nu", "0.1"], "error: .*'breast_cancr'"),
         (["list", "--jsn"], "Usage: "),
     ],
 )
-def test_as_a_process_it_exits_with_2_for_bad_input_and_shows_no_traceback(arguments: list[str], message: str) -> None:
+def test_as_a_process_it_exits_with_2_for_bad_input_and_shows_no_traceback(
+    arguments: list[str], beginning: str
+) -> None:
     result = started(*arguments)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr.startswith(message)
+    assert re.match(beginning, result.stderr)
     assert "Traceback" not in result.stderr
 
 
 def test_a_parameter_given_twice_is_an_error(data: Path) -> None:
-    refused(
-        r"nu is given twice, by --nu and by --set; choose one\.",
-        "compare", "lpboost", "--data", data, "--nu", "3", "--set", "nu=2",
-    )  # fmt: skip
+    refused(r"\bnu\b.*--nu\b.*--set\b", "compare", "lpboost", "--data", data, "--nu", "3", "--set", "nu=2")
 
 
 def test_progress_says_that_a_backend_is_not_run_and_the_result_why(data: Path) -> None:
     result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
     assert result.exit_code == 1
-    assert result.stderr == "cvxpy:highs ...\ncvxpy:highs: not run\n"
-    assert "cvxpy:highs: not run. HIGHS does not take" in result.stdout
+    assert re.fullmatch(r"cvxpy:highs \.\.\.\ncvxpy:highs: not run\n", result.stderr)
+    assert re.search(r"^cvxpy:highs: not run\. HIGHS\b", result.stdout, re.MULTILINE)
 
 
 @pytest.mark.thorough
@@ -887,7 +930,7 @@ def test_forms_are_rows_of_their_own(data: Path) -> None:
     rows = json.loads(result.stdout)["rows"]
     assert [row["backend"] for row in rows] == ["cvxpy:highs:primal", "cvxpy:highs:dual", "cvxpy:highs"]
     assert [row["form"] for row in rows] == ["primal", "dual", "primal"]
-    refused(r"unknown form 'duel'\.", "compare", "lpboost", "--data", data, *REFERENCE, "--forms", "duel")
+    refused("'duel'.*'dual'", "compare", "lpboost", "--data", data, *REFERENCE, "--forms", "duel")
 
 
 @pytest.mark.thorough
@@ -907,7 +950,7 @@ def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path
     again = run(*command, "--profiles", "1e-3,1e-6")
     assert again.exit_code == 0
     assert file.stat().st_size == size
-    assert "Fastest of the backends that reach a certified gap of 1e-06 on all programs: cvxpy:highs." in again.stdout
+    assert re.search(r"^Fastest\b.* 1e-06\b.*: cvxpy:highs\.", again.stdout, re.MULTILINE)
     rows = list(csv.DictReader(io.StringIO(run(*command, "--profiles", "all", "--csv").stdout)))
     assert [row["tol"] for row in rows] == [tol for tol in ("0.001", "1e-06", "1e-09") for _ in range(2)]
 
@@ -915,23 +958,20 @@ def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path
 def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path) -> None:
     result = run("compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "1", "--profiles", "1e-3,1e-16")
     assert result.exit_code == 1
-    assert "cvxpy:highs: failed at 1e-16. certified gap " in result.stdout
+    assert re.search(r"^cvxpy:highs: failed\b.* 1e-16\b.* gap \d\.\de-\d\d\b", result.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options, expected",
     [
-        (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
-        (
-            ["--profiles", "fine"],
-            r"--profiles takes gaps, or names of default, low, mid, high, separated by commas",
-        ),
-        (["--repeats", "0"], r"repeats must be a whole number of at least 1; got 0\."),
-        (["--resume", "/"], r"expected the path of a file|/ cannot be written: it is a directory"),
+        (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol\b.*--profiles\b"),
+        (["--profiles", "fine"], r"--profiles\b.*\bdefault\b.*\bhigh\b.*'fine'"),
+        (["--repeats", "0"], r"\brepeats\b.* 1\b.* 0\."),
+        (["--resume", "/"], r"\bfolder\b.*'/'|/ .*\bdirectory\b"),
     ],
 )
-def test_options_of_a_benchmark_are_checked(data: Path, options: list[str], message: str) -> None:
-    refused(message, "compare", "lpboost", "--data", data, *REFERENCE, *options)
+def test_options_of_a_benchmark_are_checked(data: Path, options: list[str], expected: str) -> None:
+    refused(expected, "compare", "lpboost", "--data", data, *REFERENCE, *options)
 
 
 def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -969,25 +1009,26 @@ def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> 
     np.savez(named, X=np.array([[0.0], [1.0], [2.0]]), y=np.array([-1, 1, 1]))
     for command in ("boost", "compare"):
         for data in (margins, named, "breast_cancer"):
-            expected = "expected a CSV or parquet file for labels in a column; got .*. Leave out --label"
+            expected = rf"\bCSV\b.*'{re.escape(str(data))}'.*--label"
             refused(expected, command, "lpboost", "--data", data, "--nu", "1", "--label", "class")
-    refused("expected a CSV or parquet file for labels", "fit", "--data", named, "--out", "m.npz", "--label", "class")
+    refused(r"\bCSV\b.*Xy\.npz'.*--label", "fit", "--data", named, "--out", "m.npz", "--label", "class")
     result = run("boost", "lpboost", "--data", margins, "--nu", "1", "--epsilon", "0.1", "--positive", "1")
-    assert result.exit_code == 0 and "holds U, which has no classes: --positive has no effect." in result.stderr
+    assert result.exit_code == 0
+    assert re.search(r"^warning: .*U\.npz .*--positive\b", result.stderr, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("command", "endings"),
     [
-        (("compare", "lpboost", "--data", "none.npz", "--report", "r.txt"), "--report writes HTML, .* .html or .htm"),
-        (("report", "none.json", "-o", "r.pdf"), "--output writes HTML, .* .html or .htm; got 'r.pdf'"),
-        (("certify", "lpboost", "a.npz", "--data", "none.npz", "--save", "c.txt"), "--save writes JSON, .* .json"),
-        (("boost", "lpboost", "--data", "none.npz", "--out", "run.json"), "--out writes an npz file, .* .npz"),
-        (("boost", "lpboost", "--data", "none.npz", "--certificate", "c.npz"), "--certificate writes JSON, .* .json"),
-        (("fit", "--data", "none.npz", "--out", "m.txt"), "--out writes an npz file, .* .npz"),
-        (("fit", "--data", "none.npz", "--out", "m.npz", "--certificate", "c.txt"), "--certificate writes JSON"),
-        (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), "--out writes CSV, .* .csv or .txt"),
-        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), "expected a path that ends in .mps, .cbf, .npz"),
+        (("compare", "lpboost", "--data", "none.npz", "--report", "r.txt"), r"--report\b.* \.html\b.* \.htm\b"),
+        (("report", "none.json", "-o", "r.pdf"), r"--output\b.* \.html\b.* \.htm\b"),
+        (("certify", "lpboost", "a.npz", "--data", "none.npz", "--save", "c.txt"), r"--save\b.* \.json\b"),
+        (("boost", "lpboost", "--data", "none.npz", "--out", "run.json"), r"--out\b.* \.npz\b"),
+        (("boost", "lpboost", "--data", "none.npz", "--certificate", "c.npz"), r"--certificate\b.* \.json\b"),
+        (("fit", "--data", "none.npz", "--out", "m.txt"), r"--out\b.* \.npz\b"),
+        (("fit", "--data", "none.npz", "--out", "m.npz", "--certificate", "c.txt"), r"--certificate\b.* \.json\b"),
+        (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), r"--out\b.* \.csv\b.* \.txt\b"),
+        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r" \.mps, \.cbf, \.npz\b"),
     ],
     ids=lambda each: " ".join(each[:1] + each[-2:]) if isinstance(each, tuple) else "",
 )
@@ -995,7 +1036,7 @@ def test_an_ending_of_another_format_is_refused_before_the_data_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], endings: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(endings, *command)
+    refused(rf"{endings}.* '{command[-1]}'", *command)
     assert not list(tmp_path.iterdir())
 
 
@@ -1024,7 +1065,8 @@ def test_no_file_is_written_twice_and_none_that_is_read(
     save(Path("answer.npz"), w=[1.0, 0.0, 0.0])
     Path("link.npz").symlink_to("data.npz")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    refused("each result needs a file of its own", *(word.format(folder=tmp_path) for word in command))
+    named = re.escape(Path(command[-1]).name)
+    refused(rf"{named}'.*\btwice\b", *(word.format(folder=tmp_path) for word in command))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -1036,7 +1078,7 @@ def test_what_is_no_regular_file_is_refused_before_the_work(tmp_path: Path, data
     os.mkfifo(tmp_path / "pipe.npz")
     name, *answer, option = command.replace("answer", str(tmp_path / "answer")).split()
     arguments = (name, "lpboost", *answer, "--data", data, "--nu", "nonsense", option, tmp_path / "pipe.npz")
-    refused(".*pipe.npz cannot be written: what is there is no regular file", *arguments)
+    refused(r"pipe\.npz\b.*\bregular\b", *arguments)
 
 
 # Data
@@ -1048,7 +1090,7 @@ def test_two_features_of_one_name_are_refused_by_every_command(tmp_path: Path, c
     table.write_text("a,a,label\n1,2,0\n3,4,1\n")
     more = {"export": ("--out", tmp_path / "o.mps"), "fit": ("--out", tmp_path / "m.npz")}.get(command, ())
     page = () if command == "fit" else ("lpboost", "--nu", "1")
-    refused(r".*dup\.csv has 2 columns 'a'", command, *page, "--data", table, *more)
+    refused(r"dup\.csv\b.* 2\b.* 'a'", command, *page, "--data", table, *more)
 
 
 @pytest.mark.parametrize("suffix", ["npz", "csv"])
@@ -1062,7 +1104,7 @@ def test_multiplicities_without_a_finite_sum_are_an_error_and_no_warning(
     else:
         path.write_text("a,c,label\n1,1e308,0\n2,1e308,1\n")
         more = (*more, "--weights", "c")
-    refused(".*the multiplicities c must have a finite sum", command, "lpboost", "--data", path, "--nu", "0.5", *more)
+    refused(rf"{path.name}\b.*\bc\b.*\bsum\b", command, "lpboost", "--data", path, "--nu", "0.5", *more)
 
 
 # Streams
@@ -1085,7 +1127,7 @@ def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, c
     arguments, status, said = {
         "boost": (("lpboost", "--nu", "0.5", "--data", table, "--epsilon", "0.5"), 0, "seconds"),
         "fit": (("--out", model, "--data", table, "--epsilon", "0.5"), 0, "seconds"),
-        "compare": (("lpboost", "--nu", "0.5", "--data", table, "--backends", "interior"), 0, "Certified"),
+        "compare": (("lpboost", "--nu", "0.5", "--data", table, "--backends", "interior"), 0, "1e-08: interior."),
         "list": (("--backends", "nonsense"), 2, ""),
     }[command]
     # No byte can be written into a file where its largest size is 0.
@@ -1100,7 +1142,7 @@ def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, c
 def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
     done = shell("ulimit -f 0;", *arguments, after=f">{tmp_path}/full")
     assert done.returncode == 2
-    assert re.fullmatch(r"error: the output cannot be written: .*\.\n", done.stderr)
+    assert re.fullmatch(r"error: .*\boutput\b.*\.\n", done.stderr)
 
 
 def test_ctrl_c_while_the_commands_are_loaded_ends_with_a_word() -> None:
@@ -1124,7 +1166,7 @@ main()
 
 def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
     assert printable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
-    refused(r"unknown formulation .*\\x1b\[31m", "compare", "a\x1b[31m", "--data", "iris")
+    refused(r"'a\\x1b\[31m'", "compare", "a\x1b[31m", "--data", "iris")
 
 
 @pytest.mark.thorough
@@ -1163,11 +1205,11 @@ def test_a_booster_is_told_from_a_formulation_that_nobody_knows(command: tuple[s
     out = ["--out", "x.mps"] if name == "export" else []
     result = run(name, "smoothboost", *further, *data, *out)
     assert result.exit_code == 2
-    assert "got 'smoothboost', a booster, which states none. Run it by `boostopt boost smoothboost`" in result.stderr
+    assert re.search(r"'smoothboost'.*`boostopt boost smoothboost`", result.stderr)
     # It has the name of a formulation, too.
-    assert "a booster" not in run(name, "adaboost_reg", *further, *data, *out).stderr
+    assert "`boostopt boost" not in run(name, "adaboost_reg", *further, *data, *out).stderr
 
 
 def test_messages_name_options_as_they_are_typed() -> None:
     result = run("boost", "erlpboost", "--data", "breast_cancer", "--nu", "0.1", "--max-rounds", "0")
-    assert result.exit_code == 2 and "\nerror: --max-rounds must be " in result.stderr
+    assert result.exit_code == 2 and re.search(r"^error: --max-rounds ", result.stderr, re.MULTILINE)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from certificate_files import program
-from commands import refused, run
+from invoked import refused, run
 
 from boostopt import ProblemError, get_formulation, load_dataset
 from boostopt.certificates.certificate import Certificate
