@@ -14,7 +14,8 @@ from invoked import document, examples, refused, run, write_csv, write_examples
 
 import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix
-from boostopt.boosting.run import progress_line
+from boostopt.boosting import progress_line
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import verify
@@ -58,7 +59,8 @@ def test_the_number_of_columns_may_be_left_to_the_clock(data: Path) -> None:
 def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(data: Path) -> None:
     result = run("boost", "erlpboost", "--data", data, *COARSE)
     assert result.exit_code == 0
-    assert "best soft margin of the class" in result.stdout and "within epsilon = 0.2" in result.stdout
+    assert re.search(r"^│ best soft margin of the class +│ \[.+, .+\] +│$", result.stdout, re.MULTILINE)
+    assert re.search(r"^│ gap +│ \S+, within \w+ = 0\.2 +│$", result.stdout, re.MULTILINE)
     assert "round 1" not in result.stdout
     assert re.match(r"erlpboost: round 1, \d hypotheses, soft margin ", result.stderr)
 
@@ -66,14 +68,15 @@ def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(d
 def test_a_run_that_is_cut_short_exits_with_1_and_prints_the_same(data: Path) -> None:
     result = run("boost", "erlpboost", "--data", data, *COARSE, "--max-rounds", 2)
     assert result.exit_code == 1
-    assert "the limit on rounds" in result.stdout and "NOT within epsilon = 0.2" in result.stdout
+    assert StopReason.ROUND_LIMIT in result.stdout
+    assert re.search(r"^│ gap +│ \S+, NOT within \w+ = 0\.2 +│$", result.stdout, re.MULTILINE)
 
 
 def test_algorithms_that_nothing_need_stop_have_done_what_was_asked_at_their_limit(data: Path) -> None:
     found = document("boost", "adaboost", "--data", data, "--max-rounds", 7, "--epsilon", 0.001)
     assert (found["rounds"], found["reached"]) == (7, True)
     assert found["class"]["gap"] > 0.001
-    refused("adaboost needs a limit, because it may never stop", "boost", "adaboost", "--data", data)
+    refused(r"\badaboost\b.*\bnone\b.*\bmax_rounds\b.*\btime_limit\b", "boost", "adaboost", "--data", data)
 
 
 def test_a_program_without_a_soft_margin_is_reached_when_its_rule_holds(data: Path) -> None:
@@ -82,7 +85,7 @@ def test_a_program_without_a_soft_margin_is_reached_when_its_rule_holds(data: Pa
     assert found["class"] is None
     assert found["reason"].startswith("priced:")
     assert document(*arguments, "--max-rounds", 1, status=1)["reached"] is False
-    assert "no soft margin; a stopping rule holds" in run(*arguments).stdout
+    assert re.search(r"^│ gap +│ no soft margin; (?!NOT\b)", run(*arguments).stdout, re.MULTILINE)
 
 
 def test_a_heuristic_oracle_has_no_bound_and_its_rule_counts(data: Path) -> None:
@@ -91,7 +94,7 @@ def test_a_heuristic_oracle_has_no_bound_and_its_rule_counts(data: Path) -> None
     assert found["class"]["bounded"] is False and found["class"]["upper"] is None
     assert found["reason"].startswith("direct:")
     assert document(*arguments, "--max-rounds", 1, status=1)["reached"] is False
-    assert "no bound of the class" in run(*arguments).stdout
+    assert re.search(r"^│ gap +│ not known: .*\bheuristic\b", run(*arguments).stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("formulation, more", [("softboost", COARSE), ("totalboost", COARSE[2:])])
@@ -107,7 +110,7 @@ def test_parameters_that_are_set_anew_are_those_of_the_last_round(
 def test_a_run_that_ends_in_its_first_round_is_printed(data: Path) -> None:
     result = run("boost", "ata", "--data", data, "--set", "phi=0.01", "--max-rounds", 5)
     assert result.exit_code == 1
-    assert "has no larger edge than its target" in result.stdout
+    assert re.search(r"^│ stopped +│ .*\bedge\b.* 0\.98 by", result.stdout, re.MULTILINE)
 
 
 def test_of_a_margin_matrix_the_columns_are_the_class(margins: Path) -> None:
@@ -115,8 +118,8 @@ def test_of_a_margin_matrix_the_columns_are_the_class(margins: Path) -> None:
     assert found["hypotheses"] <= 20 and found["class"]["gap"] <= 0.2
     both = document("boost", "svm", "--data", margins, "--set", "C=0.1", "--reflexive", "--epsilon", 0.1)
     assert both["reached"] is True
-    refused("svm has edges without a sign", "boost", "svm", "--data", margins, "--set", "C=0.1")
-    refused(".* holds U, whose columns are the class", "boost", "lpboost", "--data", margins, "--oracle", "stump")
+    refused(r"\bsvm\b.*\bsign\b.*\breflexive\b", "boost", "svm", "--data", margins, "--set", "C=0.1")
+    refused(r"margins\.npz .*\bU\b.*--oracle\b", "boost", "lpboost", "--data", margins, "--oracle", "stump")
 
 
 def test_multiplicities_count(tmp_path: Path) -> None:
@@ -141,20 +144,20 @@ def test_hypotheses_have_the_names_of_their_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "oracle, options, words",
+    ("oracle", "options", "described"),
     [
-        ("stump", (), "decision stumps on 4 features"),
-        ("feature", (), "4 features as they are"),
-        ("kernel", ("kernel=rbf", "gamma=0.5"), "rbf kernel, gamma 0.5"),
-        ("rbf", ("K=3", "iterations=1"), "RBF networks"),
+        ("stump", (), r"\bstumps\b.* 4\b"),
+        ("feature", (), r"\b4 features\b"),
+        ("kernel", ("kernel=rbf", "gamma=0.5"), r"\brbf kernel\b.* 0\.5\b"),
+        ("rbf", ("K=3", "iterations=1"), r"\bRBF\b"),
     ],
 )
 def test_every_class_of_hypotheses_can_be_boosted(
-    data: Path, oracle: str, options: tuple[str, ...], words: str
+    data: Path, oracle: str, options: tuple[str, ...], described: str
 ) -> None:
     said = [word for option in options for word in ("--option", option)]
     found = document("boost", "lpboost", "--data", data, "--nu", "0.5", "--epsilon", 0.4, "--oracle", oracle, *said)
-    assert words in found["oracle"]
+    assert re.search(described, found["oracle"])
 
 
 # Files
@@ -186,7 +189,7 @@ def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) 
     assert rest["rounds"] > 3 and rest["reached"] is True
     own, other = rest["class"], whole["class"]
     assert max(own["lower"], other["lower"]) <= min(own["upper"], other["upper"])
-    refused("expected a checkpoint of this run", *arguments[:4], "--nu", "0.5", *arguments[6:])
+    refused(r"\bcheckpoint\b.*run\.npz.*'nu': 20\.0\b.*'nu': 12\.0\b", *arguments[:4], "--nu", "0.5", *arguments[6:])
 
 
 def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
@@ -203,12 +206,12 @@ def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
     out, checkpoint = tmp_path / "run.npz", tmp_path / "going.npz"
     arguments = ("boost", "erlpboost", "--data", data, *COARSE)
     found = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)
-    assert (found["rounds"], found["reason"], found["reached"]) == (2, "interrupted by the user", False)
+    assert (found["rounds"], found["reason"], found["reached"]) == (2, StopReason.INTERRUPTED, False)
     assert found["class"]["lower"] <= found["class"]["upper"]
     assert Run.load(out).rounds == 2
     result = run(*arguments, "--checkpoint", tmp_path / "other.npz")
     assert result.exit_code == 130
-    assert result.stderr.endswith(f"interrupted: {tmp_path / 'other.npz'} has the run, the same command goes on\n")
+    assert re.search(rf"^interrupted: {re.escape(str(tmp_path / 'other.npz'))} .*\n\Z", result.stderr, re.MULTILINE)
     monkeypatch.undo()
     assert document(*arguments, "--checkpoint", checkpoint)["rounds"] > 2
 
@@ -224,66 +227,50 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
     checkpoint.write_bytes(b"")
     result = run("boost", "erlpboost", "--data", data, *COARSE, "--checkpoint", checkpoint)
     assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr == f"{checkpoint} has the run as it was stored last: the same command goes on.\ninterrupted\n"
+    assert re.fullmatch(rf"{re.escape(str(checkpoint))} .*\ninterrupted\n", result.stderr)
 
 
 # Bad input
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, facts",
     [
-        (("lpbost", "--nu", "0.1"), "unknown formulation 'lpbost'"),
-        (("lpboost",), "lpboost needs nu"),
-        (("lpboost", "--nu", "2.5"), "--nu with a decimal point is a fraction"),
-        (("lpboost", "--nu", "0.3", "--epsilon", "0"), "epsilon must be a positive number"),
-        (("lpboost", "--nu", "0.3", "--oracle", "stumps"), "unknown oracle 'stumps'. Did you mean 'stump'"),
-        (("lpboost", "--nu", "0.3", "--option", "depth=2"), r"unknown option of stump 'depth'\..*none\.$"),
-        (
-            ("lpboost", "--nu", "0.3", "--option", "max_depth=2"),
-            "unknown option of stump 'max_depth'. Known: none. It is an option of tree: pass --oracle tree.",
-        ),
+        (("lpbost", "--nu", "0.1"), "'lpbost'.*'lpboost'"),
+        (("lpboost",), r"\blpboost\b.*\bnu\b.*\bnone\b.*--nu\b"),
+        (("lpboost", "--nu", "2.5"), r"--nu\b.*\(0, 1\].* 2\.5\b"),
+        (("lpboost", "--nu", "0.3", "--epsilon", "0"), r"\bepsilon\b.*\bpositive\b.* 0\.0\b"),
+        (("lpboost", "--nu", "0.3", "--oracle", "stumps"), r"'stumps'.*'stump'.*\bkernel\b"),
+        (("lpboost", "--nu", "0.3", "--option", "depth=2"), r"\bstump\b.*'depth'.*\bnone\.$"),
+        (("lpboost", "--nu", "0.3", "--option", "max_depth=2"), r"\bstump\b.*'max_depth'.*--oracle\b.*\btree\.$"),
         (
             ("lpboost", "--nu", "0.3", "--oracle", "kernel", "--option", "values=predict"),
-            "unknown option of kernel 'values'.* It is an option of rbf and tree: pass --oracle rbf.",
+            r"\bkernel\b.*'values'.*\bgamma\b.*\btree\b.*--oracle\b.*\brbf\.$",
         ),
-        (("lpboost", "--nu", "0.3", "--option", "depth"), "--option takes name=value; got 'depth'"),
-        (("lpboost", "--nu", "0.3", "--oracle", "tree", "--option", "depth=2"), "unknown option of tree 'depth'"),
-        (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a strongly convex regularizer"),
-        (("lpboost", "--nu", "0.3", "--backend", "nonsense"), "unknown backend 'nonsense'"),
-        (("lpboost", "--nu", "0.3", "--max-rounds", "0"), "--max-rounds must be None, or a whole number"),
-        (
-            ("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"),
-            "epsilon is given twice, by --epsilon and by --set",
-        ),
-        (("lpboost", "--nu", "0.3", "--out", "no/run.npz"), "expected the path of a file in a writable folder"),
-        (("lpboost", "--nu", "0.3", "--checkpoint", "no/run.npz"), "expected the path of a file in a writable folder"),
-        (("lpboost", "--nu", "0.3", "--picture", "p.txt"), r"--picture takes a file ending in \.png"),
-        (("lpboost", "--nu", "0.3", "--out", "a", "--certificate", "a"), "each result needs a file of its own"),
-        (("adaboost_reg",), "AdaBoost_REG needs C, the factor by which past weight counts as margin"),
+        (("lpboost", "--nu", "0.3", "--option", "depth"), r"--option\b.*\bname=value\b.*'depth'"),
+        (("lpboost", "--nu", "0.3", "--oracle", "tree", "--option", "depth=2"), r"\btree\b.*'depth'.*'max_depth'"),
+        (("lpboost", "--nu", "0.3", "--update", "step"), r"\bupdate='step'.*\blpboost\b.*\btotal\b"),
+        (("lpboost", "--nu", "0.3", "--backend", "nonsense"), r"'nonsense'.*\bcvxpy:highs\b"),
+        (("lpboost", "--nu", "0.3", "--max-rounds", "0"), r"--max-rounds\b.* 1\b.* 0\."),
+        (("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"), r"\bepsilon\b.*--epsilon\b.*--set\b"),
+        (("lpboost", "--nu", "0.3", "--out", "no/run.npz"), r"\bfolder\b.*'no/run\.npz'"),
+        (("lpboost", "--nu", "0.3", "--checkpoint", "no/run.npz"), r"\bfolder\b.*'no/run\.npz'"),
+        (("lpboost", "--nu", "0.3", "--picture", "p.txt"), r"--picture\b.*\.png\b.*'p\.txt'"),
+        (("lpboost", "--nu", "0.3", "--out", "a", "--certificate", "a"), r"'a' twice\b"),
+        (("adaboost_reg",), r"\bAdaBoost_REG\b.*\bC\b.*\bnone\b.*--set\b.*\bC=NUMBER"),
     ],
 )
 def test_bad_input_is_an_error(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], facts: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(message, "boost", *arguments, "--data", data)
+    refused(facts, "boost", *arguments, "--data", data)
     assert [path.name for path in tmp_path.iterdir()] == ["data.npz"]
 
 
 def test_no_result_replaces_the_data(data: Path) -> None:
     before = data.read_bytes()
-    refused(
-        "each result needs a file of its own, and none that of the data",
-        "boost",
-        "lpboost",
-        "--nu",
-        "0.3",
-        "--data",
-        data,
-        "--out",
-        data,
-    )
+    refused(rf"'{re.escape(str(data))}' twice\b", "boost", "lpboost", "--nu", "0.3", "--data", data, "--out", data)
     assert data.read_bytes() == before
 
 
@@ -302,34 +289,31 @@ own = prototype(
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, facts",
     [
-        (("qp_reg_adaboost", "--set", "C=0.1"), "qp_reg_adaboost has no soft margin over a class to certify"),
-        (("own.py", "--nu", "0.3"), "a certificate file can only state a regularizer .* got OwnCap"),
+        (("qp_reg_adaboost", "--set", "C=0.1"), r"\bqp_reg_adaboost\b.*\bmargin\b.*--certificate\b"),
+        (("own.py", "--nu", "0.3"), r"\bregularizer\b.*\bOwnCap\b"),
     ],
-    ids=["no soft margin", "a regularizer of one's own"],
+    ids=["margin", "regularizer"],
 )
 def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], facts: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.py").write_text(PROTOTYPE)
     assert run("boost", *arguments, "--data", data, "--epsilon", "0.1").exit_code == 0
     monkeypatch.setattr(boostopt.cli.commands.boost, "boost", None)
-    refused(message, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")
+    refused(facts, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")
 
 
 @pytest.mark.parametrize("option", ["max_depth=0", "max_depth=deep", "min_samples_leaf=0", "max_leaf_nodes=1"])
 @pytest.mark.parametrize(("command", "nu"), [("boost", "0.3"), ("path", "0.3,0.4")])
 def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, command: str, nu: str) -> None:
     arguments = ("erlpboost", "--data", data, "--nu", nu, "--oracle", "tree", "--option", option)
-    refused(
-        rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Correct the option", command, *arguments
-    )
+    name, _, value = option.partition("=")
+    refused(rf"--option\b.*\btree\b.*'{name}'.*\b{value}\b", command, *arguments)
 
 
 def test_values_between_commas_are_none_left_out(data: Path) -> None:
-    expected = "--nu must be a number; got ''"
-    refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.1,,0.2")
-    expected = "--eta takes numbers separated by commas; got '1,,2'"
-    refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.2", "--eta", "1,,2")
+    refused(r"--nu\b.*\bnumber\b.*''", "path", "erlpboost", "--data", data, "--nu", "0.1,,0.2")
+    refused(r"--eta\b.*'1,,2'", "path", "erlpboost", "--data", data, "--nu", "0.2", "--eta", "1,,2")

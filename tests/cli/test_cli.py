@@ -462,7 +462,7 @@ def test_a_page_that_states_nothing_is_an_error(tmp_path: Path, data: Path) -> N
     [
         ("cvxpy:hihgs", r"'cvxpy:hihgs'.*'cvxpy:highs'"),
         ("cvxpy:highs,clarabel", r"'clarabel'.*'cvxpy:clarabel'"),
-        ("cvxpy:highs,cvxpy:highs", r"\bbackends\b.* cvxpy:highs, cvxpy:highs\."),
+        ("cvxpy:highs,cvxpy:highs", r"\bbackends\b.*\bcvxpy:highs,\scvxpy:highs\."),
         (",", r"\bbackends\b.*\bnone\b"),
     ],
 )
@@ -473,9 +473,9 @@ def test_backends_that_are_none_are_an_error(data: Path, backends: str, expected
 @pytest.mark.parametrize(
     "source, expected",
     [
-        ("breast_cancr", r"\bno file 'breast_cancr'.*'breast_cancer'"),
-        ("no/such.csv", r"\bbreast_cancer\b.*\bno file 'no/such\.csv'"),
-        ("iris", r"\biris\b.* 3 .*\bsetosa\b.*--positive"),
+        ("breast_cancr", r"\bfile\b.*'breast_cancr'.*'breast_cancer'"),
+        ("no/such.csv", r"\bbreast_cancer\b.*\bno\b.*'no/such\.csv'"),
+        ("iris", r"\biris\b.*\b3\b.*\bsetosa\b.*--positive"),
     ],
 )
 def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
@@ -489,8 +489,8 @@ def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
         ({"U": REFERENCE_U[0]}, r"\bU\b.*\(N, t\).*\(3,\)"),
         ({"U": REFERENCE_U, "c": np.float64(1)}, r"\bc\b.*\(6,\).*\(\)"),
         ({"U": REFERENCE_U, "c": np.array(["a"] * 6)}, r"\bc\b.*\(6,\).*<U1"),
-        ({"U": REFERENCE_U, "c": np.zeros(6)}, r"\bc\b.*\bpositive\b.* 0 at 0\b"),
-        ({"U": REFERENCE_U, "c": np.full(6, np.nan)}, r"\bc\b.*\bfinite\b.* nan at 0\b"),
+        ({"U": REFERENCE_U, "c": np.zeros(6)}, r"\bc\b.*\bpositive\b.*\b0\b.*\b0\b"),
+        ({"U": REFERENCE_U, "c": np.full(6, np.nan)}, r"\bc\b.*\bfinite\b.*\bnan\b.*\b0\b"),
         ({"U": REFERENCE_U, "d0": REFERENCE_D0}, r"\blpboost\b.*\bd0\b.*\bc\b"),
     ],
 )
@@ -509,19 +509,19 @@ def test_arrays_that_describe_no_problem_are_an_error(
         (["--tol", "0"], r"\btol\b.*\(0, 1\).* 0\.0\b"),
         (["--tol", "1"], r"\btol\b.*\(0, 1\).* 1\.0\b"),
         (["--tol", "nan"], r"\btol\b.*\(0, 1\).* nan\b"),
-        (["--time-limit", "0"], r"--time-limit\b.*\bpositive\b.* 0\.0\b"),
-        (["--time-limit", "nan"], r"--time-limit\b.*\bpositive\b.* nan\b"),
+        (["--time-limit", "0"], r"--time-limit\b.*\bpositive\b.*\b0\.0\b"),
+        (["--time-limit", "nan"], r"--time-limit\b.*\bpositive\b.*\bnan\b"),
         (["--epsilon", "0"], r"\bepsilon\b.*\[1e-100, 1e\+100\].* 0\b"),
-        (["--eta", "1"], r"\blpboost\b.*'eta'.*\bepsilon, nu\b"),
+        (["--eta", "1"], r"\blpboost\b.*'eta'.*\bepsilon\b.*\bnu\b"),
         (["--set", "epsilonn=1"], r"\blpboost\b.*'epsilonn'.*'epsilon'"),
         (["--set", "epsilon"], r"--set\b.*\bname=value\b.*'epsilon'"),
         (["--set", "epsilon=x"], r"--set\b.*\bname=value\b.*'epsilon=x'"),
-        (["--set", "=1"], r"\blpboost\b.*''.*\bepsilon, nu\b"),
+        (["--set", "=1"], r"\blpboost\b.*''.*\bepsilon\b.*\bnu\b"),
         # Names of the arguments of `bind`, which are no parameters of a formulation.
-        (["--set", "c=1"], r"\blpboost\b.*'c'.*\bepsilon, nu\b"),
-        (["--set", "d0=1"], r"\blpboost\b.*'d0'.*\bepsilon, nu\b"),
-        (["--set", "U=1"], r"\blpboost\b.*'U'.*\bepsilon, nu\b"),
-        (["--set", "self=1"], r"\blpboost\b.*'self'.*\bepsilon, nu\b"),
+        (["--set", "c=1"], r"\blpboost\b.*'c'.*\bepsilon\b.*\bnu\b"),
+        (["--set", "d0=1"], r"\blpboost\b.*'d0'.*\bepsilon\b.*\bnu\b"),
+        (["--set", "U=1"], r"\blpboost\b.*'U'.*\bepsilon\b.*\bnu\b"),
+        (["--set", "self=1"], r"\blpboost\b.*'self'.*\bepsilon\b.*\bnu\b"),
     ],
 )
 def test_options_out_of_range_are_an_error(options: list[str], expected: str) -> None:
@@ -547,8 +547,8 @@ def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> N
         (["compare", "lpboost", "--data", "x", "--columns", "many"], "'--columns'.*'many'"),
         (["compare", "lpboost", "--data", "x", "--columns", "0"], r"'--columns'.* 1\b.* 0\."),
         (["compare", "lpboost", "--data", "x", "--columns", "-2"], r"'--columns'.* 1\b.* -2\."),
-        (["boost", "lpboost", "--data", "x", "--columns-per-round", "0"], r"-per-round'.*\bauto\b.* 1\b.*'0'"),
-        (["boost", "lpboost", "--data", "x", "--columns-per-round", "many"], r"-per-round'.*\bauto\b.* 1\b.*'many'"),
+        (["boost", "lpboost", "--data", "x", "--columns-per-round", "0"], r"-per-round'.*\bauto\b.*\b1\b.*'0'"),
+        (["boost", "lpboost", "--data", "x", "--columns-per-round", "many"], r"-per-round'.*\bauto\b.*\b1\b.*'many'"),
         (["compare", "lpboost", "--data", "x", "--tol", "small"], r"'--tol'.*\bdefault\b.*'small'"),
         (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta'.*'abc'"),
         (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], r"'--max-rounds'.*'1\.5'"),
@@ -574,7 +574,7 @@ def test_the_help_names_the_data_sets_and_its_example_is_that_of_the_page(comman
 
 
 def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> None:
-    assert "The help of each command ends with an example: boostopt compare --help." in run("--help").stdout
+    assert re.search(r"\bboostopt compare --help\b", run("--help").stdout)
     for command in ("boost", "fit"):
         text = " ".join(run(command, "--help").stdout.split())
         assert "1 is one example, 1.0 all of them" in text
@@ -702,9 +702,9 @@ def test_garbage_is_certified_to_be_garbage(tmp_path: Path, data: Path, answer: 
         ({"w": np.float64(1.0)}, r"\bw\b.* 3\b.*\(t,\).*\(\)"),
         ({"w": np.array(["a", "b", "c"])}, r"\bw\b.* 3\b.*\(t,\).*<U1"),
         ({"w": 1j * np.ones(3)}, r"\bw\b.* 3\b.*\(t,\).*\bcomplex128"),
-        ({"v": np.ones(3)}, r"answer\.npz\b.*\bd, w\b.* v\."),
-        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r"answer\.npz\b.*\bd\b.* nan at \(0\), 6\b"),
-        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r"answer\.npz\b.*\bw\b.* -inf at \(1\), 1\b"),
+        ({"v": np.ones(3)}, r"answer\.npz\b.*\bd,\sw\b.*\bv\."),
+        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r"answer\.npz\b.*\bd\b.*\bnan\b.*\(0\).*\b6\b"),
+        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r"answer\.npz\b.*\bw\b.*\s-inf\b.*\(1\).*\b1\b"),
     ],
 )
 def test_an_answer_to_another_question_is_an_error(
@@ -889,7 +889,7 @@ def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
 @pytest.mark.parametrize(
     "arguments, beginning",
     [
-        (["compare", "lpboost", "--data", "breast_cancr", "--nu", "0.1"], "error: .*'breast_cancr'"),
+        (["compare", "lpboost", "--data", "breast_cancr", "--nu", "0.1"], r"error:\s.*'breast_cancr'"),
         (["list", "--jsn"], "Usage: "),
     ],
 )
@@ -1020,15 +1020,15 @@ def test_options_that_a_source_cannot_follow_are_not_ignored(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("command", "endings"),
     [
-        (("compare", "lpboost", "--data", "none.npz", "--report", "r.txt"), r"--report\b.* \.html\b.* \.htm\b"),
-        (("report", "none.json", "-o", "r.pdf"), r"--output\b.* \.html\b.* \.htm\b"),
+        (("compare", "lpboost", "--data", "none.npz", "--report", "r.txt"), r"--report\b.*\.html\b.*\.htm\b"),
+        (("report", "none.json", "-o", "r.pdf"), r"--output\b.*\.html\b.*\.htm\b"),
         (("certify", "lpboost", "a.npz", "--data", "none.npz", "--save", "c.txt"), r"--save\b.* \.json\b"),
         (("boost", "lpboost", "--data", "none.npz", "--out", "run.json"), r"--out\b.* \.npz\b"),
         (("boost", "lpboost", "--data", "none.npz", "--certificate", "c.npz"), r"--certificate\b.* \.json\b"),
         (("fit", "--data", "none.npz", "--out", "m.txt"), r"--out\b.* \.npz\b"),
         (("fit", "--data", "none.npz", "--out", "m.npz", "--certificate", "c.txt"), r"--certificate\b.* \.json\b"),
-        (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), r"--out\b.* \.csv\b.* \.txt\b"),
-        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r" \.mps, \.cbf, \.npz\b"),
+        (("predict", "m.npz", "--data", "none.npz", "--out", "p.xlsx"), r"--out\b.*\.csv\b.*\.txt\b"),
+        (("export", "lpboost", "--data", "none.npz", "--out", "m.lp"), r"\.mps,\s\.cbf,\s\.npz\b"),
     ],
     ids=lambda each: " ".join(each[:1] + each[-2:]) if isinstance(each, tuple) else "",
 )

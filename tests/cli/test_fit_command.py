@@ -69,12 +69,13 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     options: Any = {"early_stopping": True, "validation_fraction": 0.2, "random_state": 3, "probability": True}
     own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
     assert found["held_out_accuracy"] == [own.validation_score_[-1]]
-    assert "accuracy, held out" in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
+    shown = f" {found['held_out_accuracy'][0]:.2%} "
+    assert shown in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
     header, rows = read(run("predict", out, "--data", data, "--scores", "--probabilities").stdout)
     assert header == ["prediction", "score_1", "probability_-1", "probability_1"]
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2:], own.predict_proba(X))
     proof = ("--certificate", tmp_path / "proof.json")
-    refused("--certificate proves a run on all examples", "fit", "--data", data, "--out", out, *how, *proof)
+    refused(r"--certificate\b.*--early-stopping\b", "fit", "--data", data, "--out", out, *how, *proof)
 
 
 @pytest.mark.thorough
@@ -107,13 +108,16 @@ def test_the_progress_of_a_program_is_its_value(tmp_path: Path) -> None:
 
 
 def test_a_model_without_probabilities_says_how_to_learn_them(model: Path, table: Path) -> None:
-    refused("--probabilities needs a model that has learned them", "predict", model, "--data", table, "--probabilities")
+    facts = r"--probabilities\b.*model\.npz\b.*`boostopt fit --probability`"
+    refused(facts, "predict", model, "--data", table, "--probabilities")
 
 
 def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Path) -> None:
     result = run("fit", "--data", table, "--label", "kind", "--drop", "id", "--out", tmp_path / "m.npz", *ROUGH)
     assert result.exit_code == 0
-    assert "best possible soft margin of middle" in result.stdout and "training accuracy" in result.stdout
+    for kind in ("large", "middle", "small"):
+        assert re.search(rf"^│ .*\bsoft margin of {kind} +│ \[.+, .+\] +│$", result.stdout, re.MULTILINE)
+    assert re.search(r"^│ training accuracy +│ \d+\.\d\d% +│$", result.stdout, re.MULTILINE)
     shown = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
     assert list(dict.fromkeys(shown)) == ["class large", "class middle", "class small"]
     loaded: Any = MarginBoostClassifier.load(tmp_path / "m.npz")
@@ -124,8 +128,8 @@ def test_a_fit_that_is_cut_short_exits_with_1_and_writes_the_model(tmp_path: Pat
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     result = run("fit", "--data", data, "--out", out, "--max-iter", 1, "--epsilon", "0.001")
     assert result.exit_code == 1
-    assert "warning: the limit of max_iter = 1 rounds was reached" in result.stderr
-    assert "NOT within epsilon = 0.001" in result.stdout
+    assert re.search(r"^warning: .*\bmax_iter = 1\b", result.stderr, re.MULTILINE)
+    assert re.search(r"^│ gap +│ \S+, NOT within \w+ = 0\.001 +│$", result.stdout, re.MULTILINE)
     assert re.search(r"│ boosting +│ 1 round, \d hypothes[ie]s with a weight +│", result.stdout)
     assert MarginBoostClassifier.load(out).n_iter_ == 1
 
@@ -134,7 +138,7 @@ def test_a_time_limit_reaches_the_classifier(tmp_path: Path) -> None:
     data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
     result = run("fit", "--data", data, "--out", out, "--epsilon", "1e-6", "--time-limit", "1e-9")
     assert result.exit_code == 1 and out.exists()
-    assert "warning: the limit of time_limit = 1e-09 seconds was reached" in result.stderr
+    assert re.search(r"^warning: .*\btime_limit = 1e-09\b", result.stderr, re.MULTILINE)
     assert MarginBoostClassifier.load(out).time_limit is None  # it is of the machine
 
 
@@ -171,13 +175,11 @@ def test_parameters_of_the_formulation_reach_it(tmp_path: Path) -> None:
     arguments = ("fit", "--data", data, "--out", out, "--formulation", "qp_reg_adaboost", "--set", "C=0.2", *ROUGH)
     result = run(*arguments)
     assert result.exit_code == 0
-    assert (
-        result.stdout.startswith("qp_reg_adaboost: 40 examples")
-        and "no soft margin; a stopping rule holds" in result.stdout
-    )
+    assert re.match(r"qp_reg_adaboost: 40\b", result.stdout)
+    assert re.search(r"^│ gap +│ no soft margin; (?!NOT\b)", result.stdout, re.MULTILINE)
     loaded = MarginBoostClassifier.load(out)
     assert loaded.parameters == {"C": 0.2}
-    with pytest.raises(AttributeError, match="qp_reg_adaboost has no such bound"):
+    with pytest.raises(AttributeError, match=r"\bqp_reg_adaboost\b.*\bbound\b"):
         loaded.certificate_  # noqa: B018
 
 
@@ -186,7 +188,8 @@ def test_algorithms_that_nothing_need_stop_are_not_said_to_be_within_epsilon(tmp
     arguments = ("fit", "--data", data, "--out", tmp_path / "m.npz", "--formulation", "adaboost", "--max-iter", 5)
     result = run(*arguments, "--epsilon", "0.01")
     assert result.exit_code == 0
-    assert "the rounds asked for are over" in result.stdout and "within epsilon" not in result.stdout
+    assert re.search(r"^│ gap +│ \d\.\d\de[+-]\d\d; .*\brounds\b", result.stdout, re.MULTILINE)
+    assert "epsilon" not in result.stdout
 
 
 def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
@@ -206,7 +209,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
     arguments = ("fit", "--data", data, "--out", out, "--epsilon", "0.05", "--checkpoint", checkpoint)
     result = run(*arguments)
     assert (result.exit_code, result.stdout, out.exists()) == (130, "", False)
-    assert result.stderr == f"{checkpoint} has the fit as it was stored last: the same command goes on.\ninterrupted\n"
+    assert re.fullmatch(rf"{re.escape(str(checkpoint))} .*\ninterrupted\n", result.stderr)
     monkeypatch.undo()
     assert run(*arguments).exit_code == 0
 
@@ -227,7 +230,7 @@ def test_columns_are_found_by_name_in_any_order(model: Path, table: Path, tmp_pa
     other = write_csv(tmp_path / "o.csv", "d,colour,b,a,c", [(x[3], "red", x[1], x[0], x[2]) for x in X.tolist()])
     result = run("predict", model, "--data", other, "--scores")
     assert result.stdout == plain.stdout
-    assert result.stderr == f"warning: {other} has columns that the model was not fitted to, left out: colour.\n"
+    assert re.fullmatch(rf"warning: {re.escape(str(other))} .*: colour\.\n", result.stderr)
 
 
 def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Path, table: Path, tmp_path: Path) -> None:
@@ -235,17 +238,15 @@ def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Pat
     _, rows = read(result.stdout)
     truth = [line.split(",")[-1] for line in table.read_text().splitlines()[1:]]
     right = sum(row[0] == label for row, label in zip(rows, truth, strict=True))
-    assert result.stderr.endswith(f"accuracy {right / 60:.4f}: {right} of 60 rows are right\n")
+    assert re.search(rf"^accuracy {right / 60:.4f}: {right} of 60\b.*\n\Z", result.stderr, re.MULTILINE)
     blank = write_csv(tmp_path / "b.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, "NA")])
     assert run("predict", model, "--data", blank, "--label", "kind").stderr == ""
     half = write_csv(tmp_path / "h.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, rows[0][0])])
-    assert run("predict", model, "--data", half, "--label", "kind").stderr.startswith(
-        f"warning: {half} has 1 of 2 rows without a label: these rows do not count.\naccuracy "
-    )
+    said = run("predict", model, "--data", half, "--label", "kind").stderr
+    assert re.fullmatch(rf"warning: {re.escape(str(half))} .* 1 of 2\b.*\naccuracy [01]\.0000: [01] of 1\b.*\n", said)
     strange = write_csv(tmp_path / "s.csv", "a,b,c,d,kind", [(1, 2, 3, 4, "huge")])
-    assert run("predict", model, "--data", strange, "--label", "kind").stderr == (
-        "warning: the model knows no class huge: these rows count as wrong.\naccuracy 0.0000: 0 of 1 rows are right\n"
-    )
+    said = run("predict", model, "--data", strange, "--label", "kind").stderr
+    assert re.fullmatch(r"warning: .* huge\b.*\naccuracy 0\.0000: 0 of 1\b.*\n", said)
 
 
 def test_predictions_go_into_a_file(model: Path, table: Path, tmp_path: Path) -> None:
@@ -300,41 +301,41 @@ def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "text, more, message",
+    ("text", "more", "facts"),
     [
-        ("a,label\n1,x\n2,y\n", ("--label", "kind"), r"t\.csv has no label column: unknown column 'kind'"),
-        ("a,label\n1,x\n2,x\n", (), "the examples with a positive weight must have at least two classes; got 1"),
-        ("a,label\n1,x\nnan,y\n", (), r"t\.csv, line 3: .* must be finite; got nan in column 'a'"),
-        ("a,label\n1,x\n2,\n", (), r"t\.csv, line 3: every example must have a label"),
-        ("a,b,label\n1,red,x\n2,red,y\n", (), r"t\.csv, line 2: .* 'red' in column 'b'\..* --drop"),
-        ("a;label\n1;x\n", (), r"t\.csv has no label column: .* Cells must be separated by commas"),
-        ("a,label\n1,x\n2,y\n", ("--drop", "b"), r"t\.csv has no such column to drop: unknown column 'b'"),
-        ("a,label\n1,x\n2,y\n", ("--drop", "label"), r"t\.csv: 'label' is the column of the classes"),
-        ("a,a,label\n1,1,x\n2,2,y\n", (), r"t\.csv has 2 columns 'a'"),
-        ("a,label\n1,0.5\n2,0.25\n", (), r"t\.csv: Unknown label type: continuous"),
-        ("a,label\n", (), "t.csv has a header and no rows"),
-        ("a,label\n1,x\n2,y\n", ("--class-weight", ""), "--class-weight takes balanced, or class=number"),
-        ("a,label\n1,x\n2,y\n", ("--class-weight", "z=2"), "unknown class 'z'"),
-        ("a,label\n1,x\n2,y\n", ("--class-weight", "x=-1"), "class_weight must give each class a positive number"),
-        ("a,label\n1,x\n2,y\n", ("--base", "tree"), "a model file holds .* MarginBoostClassifier\\(base="),
-        ("a,label\n1,x\n2,y\n", ("--option", "gamma=1"), "unknown option of stump 'gamma'.* pass --base kernel"),
-        ("a,label\n1,x\n2,y\n", ("--base", "stumps"), "unknown base 'stumps'. Did you mean 'stump'"),
-        ("a,label\n1,x\n2,y\n", ("--set", "nu=57"), "--set is for further parameters; got nu. Pass --nu 57"),
-        ("a,label\n1,x\n2,y\n", ("--nu", "x"), "--nu must be a number, or auto; got 'x'"),
-        ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"nu must be a float in \(0, 1\]"),
-        ("a,label\n1,x\n2,y\n", ("--epsilon", "-1"), "epsilon must be a positive number"),
-        ("a,label\n1,x\n2,y\n", ("--time-limit", "0"), "--time-limit must be a positive number"),
-        ("a,label\n1,x\n2,y\n", ("--max-iter", "0"), "--max-iter must be a whole number"),
-        ("a,label\n1,x\n2,y\n", ("--set", "C=1"), "unknown parameter of erlpboost 'C'"),
-        ("a,label\n1,x\n2,y\n", ("--formulation", "nonsense"), "unknown formulation 'nonsense'"),
+        ("a,label\n1,x\n2,y\n", ("--label", "kind"), r"t\.csv\b.*'kind'.*\ba,\slabel\b.*--label\b"),
+        ("a,label\n1,x\n2,x\n", (), r"\btwo classes\b.* 1\b"),
+        ("a,label\n1,x\nnan,y\n", (), r"t\.csv\b.*\b3\b.*\bnan\b.*'a'"),
+        ("a,label\n1,x\n2,\n", (), r"t\.csv\b.*\b3\b.*\bnone\b.*'label'"),
+        ("a,b,label\n1,red,x\n2,red,y\n", (), r"t\.csv\b.*\b2\b.*'red'.*'b'.*--drop\b"),
+        ("a;label\n1;x\n", (), r"t\.csv\b.*'label'.*\ba;label\b.*\bsemicolons\b"),
+        ("a,label\n1,x\n2,y\n", ("--drop", "b"), r"t\.csv\b.*'b'.* a\..*--drop\b"),
+        ("a,label\n1,x\n2,y\n", ("--drop", "label"), r"t\.csv\b.*'label'.*--drop\b"),
+        ("a,a,label\n1,1,x\n2,2,y\n", (), r"t\.csv\b.* 2\b.* 'a'"),
+        ("a,label\n1,0.5\n2,0.25\n", (), r"t\.csv: .*\bcontinuous\b"),
+        ("a,label\n", (), r"t\.csv\b.*\bheader\b.*\brows\b"),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", ""), r"--class-weight\b.*\bclass=number\b.*''"),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", "z=2"), r"'z'.* x, y\."),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", "x=-1"), r"\bclass_weight\b.* -1\b.*'x'"),
+        ("a,label\n1,x\n2,y\n", ("--base", "tree"), r"'tree'.*\bMarginBoostClassifier\(base="),
+        ("a,label\n1,x\n2,y\n", ("--option", "gamma=1"), r"\bstump\b.*'gamma'.*--base\b.*\bkernel\b"),
+        ("a,label\n1,x\n2,y\n", ("--base", "stumps"), r"'stumps'.*'stump'.*\bstump\."),
+        ("a,label\n1,x\n2,y\n", ("--set", "nu=57"), r"--set\b.*\bnu\b.*--nu\b.*\b57\b"),
+        ("a,label\n1,x\n2,y\n", ("--nu", "x"), r"--nu\b.*\bauto\b.*'x'"),
+        ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"\bnu\b.*\(0, 1\].*\bauto\b.* 1\.5\b"),
+        ("a,label\n1,x\n2,y\n", ("--epsilon", "-1"), r"\bepsilon\b.*\bpositive\b.* -1\.0\b"),
+        ("a,label\n1,x\n2,y\n", ("--time-limit", "0"), r"--time-limit\b.*\bpositive\b.*\b0\.0\b"),
+        ("a,label\n1,x\n2,y\n", ("--max-iter", "0"), r"--max-iter\b.* 1\b.* 0\."),
+        ("a,label\n1,x\n2,y\n", ("--set", "C=1"), r"\berlpboost\b.*'C'.*\bepsilon\b.*\beta\b.*\bnu\b"),
+        ("a,label\n1,x\n2,y\n", ("--formulation", "nonsense"), r"'nonsense'.*\berlpboost\b"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_an_error_and_nothing_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, more: tuple[str, ...], message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, more: tuple[str, ...], facts: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(text)
-    refused(message, "fit", "--data", "t.csv", "--out", "m.npz", *more)
+    refused(facts, "fit", "--data", "t.csv", "--out", "m.npz", *more)
     assert not Path("m.npz").exists()
 
 
@@ -342,61 +343,34 @@ def test_what_cannot_be_written_or_read_is_an_error_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MarginBoostClassifier, "fit", None)
-    refused(
-        "expected the path of a file in a writable folder", "fit", "--data", "iris", "--out", tmp_path / "no" / "m.npz"
-    )
-    refused("expected the path of a file in a writable folder", "fit", "--data", "iris", "--out", tmp_path)
-    refused("expected a file or one of .*there is no file 'no.csv'", "fit", "--data", "no.csv", "--out", tmp_path / "m")
+    refused(r"\bfolder\b.*no/m\.npz'", "fit", "--data", "iris", "--out", tmp_path / "no" / "m.npz")
+    refused(rf"\bfolder\b.*'{re.escape(str(tmp_path))}'", "fit", "--data", "iris", "--out", tmp_path)
+    refused(r"\bbreast_cancer\b.*\bno file 'no\.csv'", "fit", "--data", "no.csv", "--out", tmp_path / "m")
     np.savez(tmp_path / "u.npz", U=np.ones((2, 1)))
-    refused(
-        ".*must hold features as an array X; it holds U", "fit", "--data", tmp_path / "u.npz", "--out", tmp_path / "m"
-    )
+    refused(r"u\.npz\b.*\bX\b.* U\.", "fit", "--data", tmp_path / "u.npz", "--out", tmp_path / "m")
     np.savez(tmp_path / "x.npz", X=np.ones((2, 1)))
-    refused(".*it holds no y", "fit", "--data", tmp_path / "x.npz", "--out", tmp_path / "m")
-    refused(
-        "expected a CSV or parquet file for columns by name",
-        "fit",
-        "--data",
-        "iris",
-        "--out",
-        tmp_path / "m",
-        "--drop",
-        "a",
-    )
+    refused(r"x\.npz\b.*\bX and y\b.* no y\.", "fit", "--data", tmp_path / "x.npz", "--out", tmp_path / "m")
+    refused(r"\bCSV\b.*'iris'.*--drop\b", "fit", "--data", "iris", "--out", tmp_path / "m", "--drop", "a")
 
 
 def test_predict_refuses_what_is_no_model_or_lacks_columns(model: Path, table: Path, tmp_path: Path) -> None:
-    refused("expected a model file; there is no file", "predict", tmp_path / "no.npz", "--data", table)
-    refused(
-        "expected a model file, as `boostopt fit` writes it; .* Pass that file, or fit the model anew.$",
-        "predict",
-        table,
-        "--data",
-        table,
-    )
+    refused(r"\bmodel\b.*\bno file\b.*no\.npz'", "predict", tmp_path / "no.npz", "--data", table)
+    refused(r"\bmodel\b.*`boostopt fit`.*t\.csv'.*\btruncated\b", "predict", table, "--data", table)
     np.savez(tmp_path / "other.npz", X=np.ones((2, 2)))
-    refused("expected a model file, as `boostopt fit`", "predict", tmp_path / "other.npz", "--data", table)
+    refused(r"`boostopt fit`.*other\.npz\b.*'meta'", "predict", tmp_path / "other.npz", "--data", table)
     write_examples(tmp_path / "data.npz")
     assert (
         run("boost", "lpboost", "--nu", 9, "--data", tmp_path / "data.npz", "--out", tmp_path / "run.npz").exit_code
         == 0
     )
-    refused(
-        "expected a boostopt classifier of format 1 in .*; got 'boostopt run'",
-        "predict",
-        tmp_path / "run.npz",
-        "--data",
-        table,
-    )
+    refused(r"\bclassifier\b.*run\.npz\b.*'boostopt run'", "predict", tmp_path / "run.npz", "--data", table)
     lacking = write_csv(tmp_path / "l.csv", "a,c", [(1, 2)])
-    refused(
-        ".*must have the columns that the model was fitted to; it lacks 'b', 'd'", "predict", model, "--data", lacking
-    )
+    refused(r"l\.csv\b.*'b', 'd'.*'a', 'c'", "predict", model, "--data", lacking)
     words = write_csv(tmp_path / "w.csv", "a,b,c,d", [(1, 2, 3, "x")])
-    refused(".*line 2: every feature must be a number; .* 'x' in column 'd'", "predict", model, "--data", words)
+    refused(r"w\.csv, line 2: .*'x'.* 'd'", "predict", model, "--data", words)
     np.savez(tmp_path / "five.npz", X=np.ones((2, 5)))
-    refused(".*must have the 4 features of the model; it has 5", "predict", model, "--data", tmp_path / "five.npz")
-    refused("the predictions would replace the model", "predict", model, "--data", table, "--out", model)
+    refused(r"five\.npz\b.* 4\b.* 5\b", "predict", model, "--data", tmp_path / "five.npz")
+    refused(rf"\breplace\b.*'{re.escape(str(model))}'", "predict", model, "--data", table, "--out", model)
 
 
 def test_iris_by_name_is_what_scikit_learn_has(tmp_path: Path) -> None:

@@ -119,11 +119,11 @@ def test_a_loaded_classifier_has_no_runs_and_can_be_fitted_anew(tmp_path: Path) 
     model = fitted()
     model.save(tmp_path / "m.npz")
     loaded = load(tmp_path / "m.npz")
-    with pytest.raises(AttributeError, match="run_ is the run of a fit; this classifier was loaded from a file"):
+    with pytest.raises(AttributeError, match=r"\brun_\s.*\bfile\b"):
         loaded.run_  # noqa: B018
-    with pytest.raises(OptionError, match="stages need the runs of a fit; this classifier was loaded"):
+    with pytest.raises(OptionError, match=r"\bstages\b.*\bloaded\b"):
         next(loaded.staged_predict(X))
-    with pytest.raises(OptionError, match="this classifier was loaded from a file, which holds no run"):
+    with pytest.raises(OptionError, match=r"\bwarm_start\b.*\bloaded\b"):
         loaded.set_params(warm_start=True).fit(X, y)
     loaded.set_params(warm_start=False).fit(X, -y)
     np.testing.assert_array_equal(loaded.decision_function(X), fitted().fit(X, -y).decision_function(X))
@@ -152,14 +152,12 @@ def test_parameters_of_the_machine_are_left_behind(tmp_path: Path) -> None:
 def test_hypotheses_and_labels_that_are_no_plain_numbers_are_refused(tmp_path: Path) -> None:
     X, y = examples()
     tree = fitted(base=DecisionTreeClassifier(max_depth=1))
-    with pytest.raises(
-        OptionError, match=r"plain numbers only; .*DecisionTreeClassifier.* cannot be written in this form.*pickle"
-    ):
+    with pytest.raises(OptionError, match=r"\bnumbers\b.*\bDecisionTreeClassifier\b.*\bpickle\b"):
         tree.save(tmp_path / "m.npz")
     half = np.where(y > 0, 1, 0).astype(np.float16)
-    with pytest.raises(OptionError, match=r"labels of the type float16, .* cannot be written in this form"):
+    with pytest.raises(OptionError, match=r"\blabels\b.*\bfloat16\b"):
         MarginBoostClassifier(epsilon=0.5).fit(X, half).save(tmp_path / "m.npz")
-    with pytest.raises(DataError, match=r"m\.npz cannot be written: No such file or directory\. Choose another place"):
+    with pytest.raises(DataError, match=r"\bm\.npz\b.*\bNo such\b"):
         fitted().save(tmp_path / "no" / "m.npz")
     assert not list(tmp_path.iterdir())
 
@@ -251,7 +249,7 @@ def test_weights_that_are_none_are_refused(saved: Path, tmp_path: Path, bad: Any
     assert changed is not None
     if not isinstance(bad, str):
         w[0] = bad
-    with pytest.raises(DataError, match="part of it cannot be read"):
+    with pytest.raises(DataError, match=r"\bwhole\b.*\bm\.npz\b"):
         load(write(tmp_path / "m.npz", about, {**arrays, name: changed}))
 
 
@@ -277,7 +275,7 @@ def test_classes_are_counted_before_an_array_is_made_of_them(
     monkeypatch.setattr(boostopt.estimators.model_files, "_classes", made)
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
-    with pytest.raises(DataError, match="it does not have one part for each class"):
+    with pytest.raises(DataError, match=r"\bpart\b.*\bclass\b"):
         load(write(tmp_path / "m.npz", about, arrays))
 
 
@@ -285,7 +283,7 @@ def test_networks_of_complex_numbers_are_refused(saved: Path, tmp_path: Path) ->
     about, arrays = contents(saved)
     for name in ("centres", "widths", "output_weights"):
         at = about["parts"][0]["hypotheses"][0][name]["array"]
-        with pytest.raises(DataError, match=r"must be real numbers; got .*complex128"):
+        with pytest.raises(DataError, match=r"\breal\b.*\bcomplex128\b"):
             load(write(tmp_path / "m.npz", about, {**arrays, at: arrays[at] + 1j}))
 
 
@@ -294,13 +292,13 @@ def test_a_degree_that_would_take_forever_is_refused(tmp_path: Path) -> None:
     about, arrays = contents(tmp_path / "m.npz")
     kernels = [h for h in about["parts"][0]["hypotheses"] if h["kind"] == "kernel"]
     kernels[0]["degree"] = 10**15
-    with pytest.raises(DataError, match="the degree must be a whole number from 1 to 1000; got 1000000000000000"):
+    with pytest.raises(DataError, match=r"\bdegree\b.* 1000\b.* 1000000000000000\b"):
         load(write(tmp_path / "m.npz", about, arrays))
 
 
 @pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000, "."])
 def test_what_is_no_path_of_a_file_is_refused(path: str) -> None:
-    with pytest.raises(DataError, match="expected a model file; there is no file"):
+    with pytest.raises(DataError, match=r"\bmodel\b.*\bno\b.*\bfile\b"):
         load(path)
 
 
@@ -309,9 +307,9 @@ def test_a_description_that_is_too_long_is_refused(
 ) -> None:
     model = load(saved)
     monkeypatch.setattr(boostopt.estimators.model_files, "LARGEST_TEXT", 100)
-    with pytest.raises(DataError, match=r"its description has .* bytes, the limit is 100"):
+    with pytest.raises(DataError, match=r"\bdescription\b.*\bbytes\b.*\b100\b"):
         load(saved)
-    with pytest.raises(OptionError, match="expected a model whose description has at most 100 bytes; got"):
+    with pytest.raises(OptionError, match=r"\bdescription\b.* 100 bytes\b.* \d"):
         model.save(tmp_path / "m.npz")
 
 
@@ -347,7 +345,7 @@ def test_an_archive_that_would_fill_the_memory_is_refused(
     assert (tmp_path / "m.npz").stat().st_size < 1 << 16
     monkeypatch.setattr(boostopt._utils.files, "LIMIT", 1 << 20)
     load(saved)
-    with pytest.raises(DataError, match="arrays of at most 1,048,576 bytes together; they would take 16,777,216"):
+    with pytest.raises(DataError, match=r" 1,048,576 bytes\b.* 16,777,216\b"):
         load(tmp_path / "m.npz")
 
 
@@ -357,7 +355,7 @@ def test_an_interval_that_is_none_is_refused(tmp_path: Path) -> None:
     certificate = about["parts"][0]["certificate"]
     for changed in ({"lower": certificate["upper"] + 0.1}, {"d": None}, {"upper": "0.5"}):
         about["parts"][0]["certificate"] = certificate | changed
-        with pytest.raises(DataError, match="part of it cannot be read"):
+        with pytest.raises(DataError, match=r"\bwhole\b.*\bother\.npz\b"):
             load(write(tmp_path / "other.npz", about, arrays))
 
 

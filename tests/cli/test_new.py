@@ -87,7 +87,7 @@ def test_check_takes_it(tmp_path: Path, kind: str) -> None:
 def test_no_placeholder_is_left(tmp_path: Path, kind: str) -> None:
     text = written(tmp_path, kind, "my_own").read_text()
     assert "new_name" not in text and "NewName" not in text
-    assert "my_own" in text and "def test_my_own(" in text
+    assert re.search(r"^def test_my_own\(", text, re.MULTILINE)
 
 
 WRONG = [
@@ -145,7 +145,7 @@ def test_a_line_that_raises_is_named(tmp_path: Path) -> None:
     line = path.read_text()[: path.read_text().index("cp.squar(")].count("\n") + 1
     result = run("check", path)
     assert result.exit_code == 1
-    assert f"look first at mine.py:{line} in value" in result.stdout
+    assert re.search(rf"\bmine\.py:{line} in value\b", result.stdout)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_certificate_over_the_class_is_verified_with_the_page(tmp_path: Path) 
     assert run("boost", page, "--data", data, *how).exit_code == 0
     assert run("verify", proof, "--data", data, "--page", page).exit_code == 0
     without = run("verify", proof, "--data", data)
-    assert without.exit_code == 1 and "--page FILE.py" in " ".join(without.stdout.split())
+    assert without.exit_code == 1 and "--page" in without.stdout
 
 
 def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: Path) -> None:
@@ -249,19 +249,15 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
     saved, checkpoint = tmp_path / "run.npz", tmp_path / "checkpoint.npz"
     how = ("boost", page, "--data", data, "--nu", 8, "--eta", 20, "--epsilon", 0.9)
     assert run(*how, "--out", saved, "--checkpoint", checkpoint).exit_code == 0
-    with pytest.raises(
-        boostopt.DataError, match=r"the file mine\.py states the formulation mine of this run: pass its path"
-    ):
+    with pytest.raises(boostopt.DataError, match=r"\bmine\.py\b.*\bformulation\b"):
         boostopt.Run.load(saved)
-    with pytest.raises(boostopt.DataError, match=r"there is no file .*moved\.py"):
+    with pytest.raises(boostopt.DataError, match=r"\bno\b.*\bmoved\.py"):
         boostopt.Run.load(saved, formulation=tmp_path / "moved.py")
     assert boostopt.Run.load(saved, formulation=page).rounds > 0
     broken(page, "return 1 / self.eta", "return 0.5 / self.eta")
-    with pytest.warns(UserWarning, match=r"mine\.py has changed since this run was made"):
+    with pytest.warns(UserWarning, match=r"\bmine\.py\b.*\bchanged\b"):
         boostopt.Run.load(saved, formulation=page)
-    refused(
-        "expected a checkpoint of this run in .*, with the text of the formulation", *how, "--checkpoint", checkpoint
-    )
+    refused(r"checkpoint\.npz\b.*\btext of the formulation [0-9a-f]{12}\b", *how, "--checkpoint", checkpoint)
 
 
 def test_a_resumed_comparison_solves_a_changed_page_anew(tmp_path: Path) -> None:
@@ -279,7 +275,7 @@ def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> Non
     data, proof, model = write_examples(tmp_path / "data.npz"), tmp_path / "proof.json", tmp_path / "model.npz"
     how = ("--data", data, "--nu", 16, "--epsilon", 0.9)
     boosted = ("boost", "lpboost", *how, "--oracle", oracle, "--backend", backend, "--certificate", proof)
-    assert document(*boosted)["oracle"] == "medians of 4 features, both directions"
+    assert re.match(r"medians\b.* 4\b", document(*boosted)["oracle"])
     assert run("verify", proof, "--data", data, "--oracle", oracle).exit_code == 0
     assert run("fit", *how, "--base", oracle, "--out", model).exit_code == 0
     assert run("predict", model, "--data", data, "--base", oracle).exit_code == 0
@@ -287,8 +283,8 @@ def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> Non
     found = document("compare", "lpboost", "--data", data, *columns, "--backends", f"{backend},interior")
     assert found["overlap"] is True
     option = ("--oracle", oracle, "--option", "depth=2")
-    refused(r"unknown option of Medians 'depth'. Known: none", "boost", "lpboost", *how, *option)
-    refused("expected the file of a backend, which defines exactly", *boosted[:-3], oracle)
+    refused(r"\bMedians 'depth'.*\bnone\.$", "boost", "lpboost", *how, *option)
+    refused(r"\bbackend\b.*medians\.py\b", *boosted[:-3], oracle)
 
 
 @slow
@@ -315,29 +311,29 @@ def test_every_check_is_explained_on_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "facts"),
     [
-        ("two words", "expected a name in Python, of letters, digits and _; got 'two words', which is none"),
-        ("lambda", "expected a name in Python, .* got 'lambda', which is a word of Python"),
-        ("lpboost", "expected a name of your own; boostopt itself has 'lpboost'"),
-        ("AdaBoost", "expected a name of your own; boostopt itself has 'adaboost'"),
-        ("stump", "expected a name of your own; boostopt itself has 'stump'"),
-        ("numpy", r"expected a name that no module has; numpy\.py would hide the module numpy"),
-        ("regularizer", "expected a name that the file has no other use for; got 'regularizer'"),
+        ("two words", r"\bletters\b.*'two\swords'"),
+        ("lambda", r"'lambda'.*\bPython\b"),
+        ("lpboost", r"\bboostopt\b.*'lpboost'"),
+        ("AdaBoost", r"\bboostopt\b.*'adaboost'"),
+        ("stump", r"\bboostopt\b.*'stump'"),
+        ("numpy", r"\bnumpy\.py\b.*\bhide\b.*\bnumpy\b"),
+        ("regularizer", r"\bfile\b.*'regularizer'"),
     ],
 )
-def test_names_that_will_not_do_are_refused(tmp_path: Path, name: str, message: str) -> None:
-    refused(message, "new", "regularizer", name, "--to", tmp_path)
+def test_names_that_will_not_do_are_refused(tmp_path: Path, name: str, facts: str) -> None:
+    refused(facts, "new", "regularizer", name, "--to", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     path = written(tmp_path, "cvxpy")
     path.write_text("mine")
-    refused(r"expected a new file; .*mine\.py exists and is left as it is", "new", "oracle", "mine", "--to", tmp_path)
+    refused(r"\bmine\.py exists\b", "new", "oracle", "mine", "--to", tmp_path)
     assert path.read_text() == "mine"
-    refused("expected a folder to write mine.py into", "new", "oracle", "mine", "--to", tmp_path / "nowhere")
-    refused("unknown way to state a regularizer 'text'", "new", "regularizer", "other", "--as", "text")
+    refused(r"\bmine\.py\b.*\bno folder .*nowhere\.", "new", "oracle", "mine", "--to", tmp_path / "nowhere")
+    refused(r"\bregularizer 'text'.*\bclass, cvxpy, formula\b", "new", "regularizer", "other", "--as", "text")
 
 
 def test_every_template_has_a_command() -> None:
@@ -359,6 +355,6 @@ def test_an_exception_of_ones_own_file_is_a_line_that_says_where(
     assert broken != source
     (tmp_path / "slabs.py").write_text(broken)
     refused(
-        r"slabs\.py, line \d+ in best raised ZeroDivisionError: division by zero\. Correct the file",
+        r"\bslabs\.py, line \d+ in best\b.*\bZeroDivisionError: division by zero\.",
         "boost", "lpboost", "--data", "breast_cancer", "--positive", "benign", "--nu", "0.2", "--oracle", "slabs.py",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import signal
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,8 @@ from rich.console import Console
 import boostopt.boosting.regularization_path
 import boostopt.cli.commands.path
 from boostopt import path
-from boostopt._utils.formatting import interval
-from boostopt.boosting.run import progress_line
+from boostopt.boosting import progress_line
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps
 
@@ -73,7 +74,7 @@ def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
 
 def test_where_there_is_one_it_is_told_as_one(data: Path) -> None:
     result = run("path", "lpboost", "--data", data, "--nu", "0.3", "--max-rounds", "1")
-    assert "nu = 12: 1 round, 1 hypothesis, " in result.stderr
+    assert re.search(r"^nu = 12: 1 round, 1 hypothesis, ", result.stderr, re.MULTILINE)
 
 
 def test_one_value_is_a_path_too(data: Path) -> None:
@@ -88,7 +89,7 @@ def test_where_a_value_is_not_reached_it_exits_with_1(data: Path) -> None:
 
 
 def test_a_formulation_without_the_parameter_is_an_error(data: Path) -> None:
-    refused("l1_adaboost has no parameter nu|unknown parameter", "path", "l1_adaboost", "--data", data, "--nu", "1,2")
+    refused(r"\bl1_adaboost 'nu'.* C\.", "path", "l1_adaboost", "--data", data, "--nu", "1,2")
 
 
 def test_a_path_goes_along_any_parameter(data: Path) -> None:
@@ -118,29 +119,29 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 2 of 3 values\n")
     lines = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert [line["reason"] == "interrupted by the user" for line in lines] == [True, False]
+    assert [line["reason"] == StopReason.INTERRUPTED for line in lines] == [True, False]
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, facts",
     [
-        ((), "a path goes along values of a parameter; got none. Pass --nu"),
-        (("--nu", "0.1,0.2", "--eta", "1,2"), "a path goes along one parameter; got several values of nu and of eta"),
-        (("--nu", "0.1,2.5"), "--nu with a decimal point is a fraction"),
-        (("--nu", ","), "--nu takes values separated by commas; got none"),
-        (("--nu", "0.1;0.2"), "--nu must be a number; got '0.1;0.2'"),
-        (("--nu", "0.3", "--eta", "1,x"), "--eta takes numbers separated by commas; got '1,x'"),
-        (("--nu", "0.3,0.5", "--set", "nu=3"), "nu is given twice, by --nu and by --set"),
-        (("--set", "nu=3", "--set", "nu=4"), "--set names a parameter twice"),
-        (("--set", "nu=3,x"), "--set takes name=value with a number, true or false; got 'nu=x'"),
-        (("--set", "mu=3,4"), "unknown parameter of erlpboost 'mu'"),
-        (("--nu", "0.3,0.5", "--eta", "-1"), "eta must"),
-        (("--nu", "0.3,0.5", "--json", "--csv"), "--json and --csv exclude each other"),
-        (("--nu", "0.3,0.5", "--picture", "no/p.png"), "expected the path of a file in a writable folder"),
+        ((), r"\bnone\b.*--nu\b.*--eta\b.*--set\b"),
+        (("--nu", "0.1,0.2", "--eta", "1,2"), r"\bone\b.*\bnu\b.*\beta\b"),
+        (("--nu", "0.1,2.5"), r"--nu\b.*\(0, 1\].* 2\.5\b"),
+        (("--nu", ","), r"--nu\b.*\bnone\b"),
+        (("--nu", "0.1;0.2"), r"--nu\b.*\bnumber\b.*'0\.1;0\.2'"),
+        (("--nu", "0.3", "--eta", "1,x"), r"--eta\b.*\bnumbers\b.*'1,x'"),
+        (("--nu", "0.3,0.5", "--set", "nu=3"), r"\bnu\b.*--nu\b.*--set\b"),
+        (("--set", "nu=3", "--set", "nu=4"), r"--set\b.*\bnu=3,\snu=4\b"),
+        (("--set", "nu=3,x"), r"--set\b.*\bname=value\b.*'nu=x'"),
+        (("--set", "mu=3,4"), r"\berlpboost\b.*'mu'.*\bepsilon\b.*\beta\b.*\bnu\b"),
+        (("--nu", "0.3,0.5", "--eta", "-1"), r"\beta\b.*\[1e-100, 1e\+100\].* -1\b"),
+        (("--nu", "0.3,0.5", "--json", "--csv"), r"--json\b.*--csv\b"),
+        (("--nu", "0.3,0.5", "--picture", "no/p.png"), r"\bfolder\b.*'no/p\.png'"),
     ],
 )
-def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], message: str) -> None:
-    refused(message, "path", "erlpboost", "--data", data, *arguments)
+def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], facts: str) -> None:
+    refused(facts, "path", "erlpboost", "--data", data, *arguments)
 
 
 def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +61,8 @@ def test_what_cannot_be_bound_is_said_and_left_out(here: Path) -> None:
     result = run("compare", "lpboost,softboost", "--data", "a.npz,b.npz", *SMALL)
     assert result.exit_code == 0, result.stderr
     for name in ("a.npz", "b.npz"):
-        assert f"left out: softboost on {name}. softboost needs gamma" in result.stderr
-        assert f"softboost on {name}: left out. softboost needs gamma" in result.stdout
+        told = rf"\bsoftboost on {re.escape(name)}\b.*\bsoftboost\b.*\bgamma\b"
+        assert re.search(told, result.stderr) and re.search(told, result.stdout)
     assert "a.npz: lpboost" in result.stdout
 
 
@@ -73,20 +74,20 @@ def test_all_formulations_on_data_by_name(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, facts",
     [
-        (["lpboost", "--data", "a.npz,a.npz"], r"expected data sets, each once, separated by commas; got 'a\.npz,a"),
-        (["lpboost", "--data", ","], "expected data sets, each once"),
-        (["lpboost,lpboost", "--data", "a.npz"], "expected formulations, each once, separated by commas, or all"),
-        (["lpboost,nonsense", "--data", "a.npz"], "unknown formulation 'nonsense'"),
-        (["lpboost", "--data", "a.npz,c.npz"], "expected a file or one of .*; there is no file 'c.npz'"),
-        (["lpboost,softboost", "--data", "a.npz", "--set", "C=1"], "unknown parameter of the formulations 'C'"),
-        (["softboost,svm", "--data", "a.npz"], "expected formulations that the data are for; there is no program"),
-        (["lpboost", "--data", "a.npz,b.npz", "--resume", "b.npz"], "each result needs a file of its own"),
+        (["lpboost", "--data", "a.npz,a.npz"], r"\bdata\b.*\bonce\b.*'a\.npz,a\.npz'"),
+        (["lpboost", "--data", ","], r"\bdata sets\b.*''"),
+        (["lpboost,lpboost", "--data", "a.npz"], r"\bformulations\b.*\bonce\b.*\ball\b.*'lpboost,lpboost'"),
+        (["lpboost,nonsense", "--data", "a.npz"], r"'nonsense'.*\berlpboost\b"),
+        (["lpboost", "--data", "a.npz,c.npz"], r"\bbreast_cancer\b.*\bno\b.*'c\.npz'"),
+        (["lpboost,softboost", "--data", "a.npz", "--set", "C=1"], r"'C'.*\bepsilon\b.*\bgamma\b.*\bnu\b"),
+        (["softboost,svm", "--data", "a.npz"], r"\bprogram\b.*\bsoftboost\b.*\bgamma\b.*\bsvm\b.*\bC\b"),
+        (["lpboost", "--data", "a.npz,b.npz", "--resume", "b.npz"], r"'b\.npz' twice\b"),
     ],
 )
-def test_what_makes_no_sense_is_refused_before_any_work(here: Path, arguments: list[str], message: str) -> None:
-    refused(message, "compare", *arguments, *SMALL)
+def test_what_makes_no_sense_is_refused_before_any_work(here: Path, arguments: list[str], facts: str) -> None:
+    refused(facts, "compare", *arguments, *SMALL)
 
 
 def test_options_that_have_an_effect_are_not_said_to_have_none(here: Path) -> None:
@@ -100,13 +101,8 @@ def test_options_that_have_an_effect_are_not_said_to_have_none(here: Path) -> No
     assert "--columns" not in result.stderr
     assert [about["hypotheses"] for about in json.loads(result.stdout)["programs"].values()] == [6, 6]
     result = run("compare", "lpboost", "--data", "a.npz,c.csv", *shared)
-    assert (
-        result.stderr.count(
-            "warning: a.npz holds U: --columns, --hypotheses and --random-state choose nothing from it."
-        )
-        == 1
-    )
-    assert "c.csv holds U" not in result.stderr
+    (warning,) = re.findall(r"^warning: .*", result.stderr, re.MULTILINE)
+    assert re.search(r"\ba\.npz .*--columns, --hypotheses\b.*--random-state\b", warning)
 
 
 WEIGHTED = {
@@ -127,7 +123,7 @@ def test_every_command_says_that_weights_of_sum_1_must_be_scaled(here: Path, com
     if (command, nu) == ("fit", "0.1"):  # a share of the weights, whatever their scale
         assert run(*arguments, "--max-iter", "1").exit_code in (0, 1)
         return
-    refused(r".*nu.* sum to 1, and nu counts .* Scale the weights so that their sum is the number", *arguments)
+    refused(r"\bnu\b.* 16\b.*\bsum to 1\b.*\bScale\b", *arguments)
 
 
 @pytest.mark.parametrize("scale", [1 / 16, 1 / 32])
@@ -135,7 +131,7 @@ def test_programs_say_that_weights_must_be_scaled(scale: float) -> None:
     c = np.full(16, scale)
     U = np.where(np.arange(32).reshape(16, 2) % 3, 1, -1)
     for nu in (2.0, 0.1):
-        with pytest.raises(ProblemError, match=r"nu must lie in .* Scale the weights so that their sum is the number"):
+        with pytest.raises(ProblemError, match=rf"\bnu\b.* {nu:g}\b.* 16\b.*\bsum to {16 * scale:g}\b.*\bScale\b"):
             get_formulation("lpboost").bind(U, nu=nu, c=c)
-    with pytest.raises(ProblemError, match=r"the smallest fraction is 0\.0625\.$"):
+    with pytest.raises(ProblemError, match=r"\bnu\b.* 0\.01\b.* 0\.0625\.$"):
         get_formulation("lpboost").bind(U, nu=0.01)

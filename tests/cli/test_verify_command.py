@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_json_says_what_was_recomputed(folder: Path) -> None:
 def test_other_data_are_rejected(folder: Path) -> None:
     result = run("verify", folder / "cap.json", "--data", "breast_cancer")
     assert result.exit_code == 1
-    assert "16 examples and 4 hypotheses; the data are (569, 100)" in " ".join(result.stdout.split())
+    assert re.search(r"\b16\b.*\b4\b.*\(569, 100\)", " ".join(result.stdout.split()))
 
 
 @pytest.mark.parametrize(("array", "reason"), [("c", "multiplicities c"), ("d0", "reference weights d0")])
@@ -76,9 +77,9 @@ def test_a_claim_of_more_is_rejected(folder: Path) -> None:
     said = json.loads((folder / "cap.json").read_text())
     said["claim"]["lower"] = said["claim"]["upper"]
     (folder / "more.json").write_text(json.dumps(said))
-    result = run("verify", folder / "more.json", "--data", folder / "cap.npz")
+    result = run("verify", folder / "more.json", "--data", folder / "cap.npz", "--json")
     assert result.exit_code == 1
-    assert "it claims that the optimum is at least" in " ".join(result.stdout.split())
+    assert re.search(rf"\bleast {re.escape(str(said['claim']['lower']))};", json.loads(result.stdout)["reason"])
 
 
 @pytest.mark.thorough_cases("no=1,yes=3")
@@ -93,7 +94,7 @@ def test_a_proof_with_class_weights_is_verified_with_the_same(weight: str, tmp_p
     verify = ("verify", proof, "--data", data, "--classifier")
     assert run(*verify, "--class-weight", weight).exit_code == 0
     assert run(*verify).exit_code == 1 and run(*verify, "--class-weight", "no=1,yes=2").exit_code == 1
-    refused("--class-weight is for the proof of a fit", "verify", proof, "--data", data, "--class-weight", weight)
+    refused(r"--class-weight\b.*--classifier\b", "verify", proof, "--data", data, "--class-weight", weight)
 
 
 @pytest.mark.parametrize("command", ["fit", "boost", "certify"])
@@ -117,18 +118,17 @@ def test_columns_are_found_by_their_names(command: str, tmp_path: Path) -> None:
     result = run(*verify, tmp_path / "lacking.csv")
     assert result.exit_code == 1
     said = " ".join(result.stdout.replace("│", " ").split())
-    assert "Of the 3 features of the certificate," in said and "lacks sex, and has gender. Pass a table with" in said
+    assert re.search(r"\b3 features\b.*\bsex\b.*\bgender\b", said)
 
 
 def test_no_file_is_bad_input(folder: Path) -> None:
-    refused("expected a certificate file; there is no file", "verify", "none.json", "--data", folder / "cap.npz")
-    refused("expected a file or one of", "verify", folder / "cap.json", "--data", folder / "none.npz")
+    refused(r"\bcertificate\b.*\bno file 'none\.json'", "verify", "none.json", "--data", folder / "cap.npz")
+    refused(r"\bbreast_cancer\b.*\bno file .*none\.npz'", "verify", folder / "cap.json", "--data", folder / "none.npz")
 
 
 def test_an_npz_file_is_no_certificate(folder: Path) -> None:
     data = folder / "cap.npz"
-    expected = "expected a certificate file; .* is an npz file.* written by `boostopt fit --certificate`"
-    refused(expected, "verify", data, "--data", data)
+    refused(r"cap\.npz'.*\bnpz file\b.*`boostopt fit --certificate`", "verify", data, "--data", data)
 
 
 def test_an_answer_from_elsewhere_travels(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_certificate_is_saved_with_its_own_program(tmp_path: Path) -> None:
     its: Certificate = program("cap").solve(tol=1e-9).certificate
     its.save(tmp_path / "c.json", program("cap"))
     assert run("verify", tmp_path / "c.json", "--data", "breast_cancer").exit_code == 1
-    with pytest.raises(ProblemError, match="got a certificate with 16 and 4"):
+    with pytest.raises(ProblemError, match=r"\bcertificate\b.* 16\b.* 4\b"):
         its.save(tmp_path / "d.json", get_formulation("lpboost").bind(np.eye(3), nu=2))
     assert not (tmp_path / "d.json").exists()
 
@@ -180,18 +180,8 @@ def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Pa
     data.write_text("id,a,b,label\n" + "\n".join(",".join(map(str, row)) for row in rows))
     bare.write_text("a,b,label\n" + "\n".join(",".join(map(str, row[1:])) for row in rows))
     shared = ["lpboost", "--data", data, "--nu", "0.2"]
-    refused(".*named.csv, line 2: .* leave it out with --drop", "compare", *shared)
-    refused(
-        "expected a CSV or parquet file for columns by name",
-        "compare",
-        "lpboost",
-        "--data",
-        "wine",
-        "--nu",
-        "5",
-        "--drop",
-        "id",
-    )
+    refused(r"named\.csv, line 2: .*'id'.*--drop\b", "compare", *shared)
+    refused(r"\bCSV\b.*'wine'.*--drop\b", "compare", "lpboost", "--data", "wine", "--nu", "5", "--drop", "id")
     assert run("compare", *shared, "--drop", "id", "--backends", "interior").exit_code == 0
     assert run("boost", *shared, "--drop", "id", "--certificate", tmp_path / "c.json").exit_code == 0
     assert run("verify", tmp_path / "c.json", "--data", data, "--drop", "id").exit_code == 0
@@ -221,9 +211,8 @@ def test_the_proof_of_a_fit_is_verified_over_its_data(folder: Path) -> None:
 
 def test_proofs_of_several_classes_are_for_python(folder: Path) -> None:
     proof = folder / "proof.json"
-    refused(
-        ".*got 3 classes.*save_certificate", "fit", "--data", "iris", "--out", folder / "m.npz", "--certificate", proof
-    )
+    facts = r"--certificate\b.* 3 classes\b.*\bsave_certificate\b"
+    refused(facts, "fit", "--data", "iris", "--out", folder / "m.npz", "--certificate", proof)
     assert not proof.exists() and not (folder / "m.npz").exists()
 
 
@@ -231,7 +220,7 @@ def test_a_classifier_is_fitted_to_examples(folder: Path) -> None:
     data = folder / "margins.npz"
     np.savez(data, U=program("cap").margins.to_array())
     run("boost", "lpboost", "--data", data, "--nu", "3", "--certificate", folder / "class.json")
-    refused(".*holds U", "verify", folder / "class.json", "--data", data, "--classifier")
+    refused(r"margins\.npz\b.* U\b.*--classifier\b", "verify", folder / "class.json", "--data", data, "--classifier")
 
 
 def test_a_proof_of_random_stumps_is_found_without_being_told(tmp_path: Path) -> None:
