@@ -93,7 +93,7 @@ def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address:
     assert there["collected"] is None and there["digest"] is None
     text = run(*how, "--cluster", address, "--oracle", "binned", "--option", "bins=255").stdout
     lower = f"{there['class']['lower']:.10g}"
-    assert lower in text and "optimum over them" not in text and re.search(r"\+0\.\d+  [abc] ", text)
+    assert lower in text and len(re.findall(r"\[.+, .+\]", text)) == 1 and re.search(r"\+0\.\d+  [abc] ", text)
 
 
 def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(
@@ -138,7 +138,8 @@ def test_fit_writes_the_model_of_the_rows_in_memory_and_predict_goes_there(
             "predict", model, "--data", data, "--label", label, "--scores", "--out", tmp_path / name, *elsewhere
         )
         assert result.exit_code == 0, result.stderr
-        assert "columns that the model was not fitted to, left out" in result.stderr
+        (left_out,) = re.findall(rf"^warning: {re.escape(str(data))} .*: (.*)\.$", result.stderr, re.MULTILINE)
+        assert set(left_out.split(", ")) == set(others.split(","))
     pd.testing.assert_frame_equal(written(tmp_path / "one"), pd.read_csv(tmp_path / "other"), check_dtype=False)
 
 
@@ -157,14 +158,14 @@ def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp
     how = ("predict", model, "--data", tmp_path / "three.parquet", "--label", "three")
     assert run(*how, "--cluster", address, "--out", tmp_path / "found").exit_code == 0
     assert written(tmp_path / "found")["prediction"].astype(str).tolist() == run(*how).stdout.split()[1:]
-    refused("expected a new or an empty folder", *how, "--cluster", address, "--out", tmp_path / "found")
-    refused("on a cluster predictions go into a folder of parquet files; got none", *how, "--cluster", address)
-    refused("the predictions would replace the model", *how, "--cluster", address, "--out", model)
+    refused(r"\bempty folder\b.*found'", *how, "--cluster", address, "--out", tmp_path / "found")
+    refused(r"\bcluster\b.*\bparquet\b.*\bnone\b.*--out\b", *how, "--cluster", address)
+    refused(r"\breplace\b.*model\.npz'", *how, "--cluster", address, "--out", model)
     wide = ("predict", model, "--data", tmp_path / "three.parquet", "--cluster", address, "--out", tmp_path / "no")
-    refused(r".* must have the 3 features of the model; it has 4\. .*--label \(here 'label'\)", *wide)
+    refused(r"three\.parquet\b.* 3\b.* 4\b.*--label\b.*'label'", *wide)
     frame[["a", "b"]].assign(c=np.nan).to_parquet(tmp_path / "nan.parquet")
     wide = ("predict", model, "--data", tmp_path / "nan.parquet", "--cluster", address, "--out", tmp_path / "no")
-    refused("every feature must be finite; feature 2 is not", *wide)
+    refused(r"\bfinite\b.* 2\b", *wide)
     assert not list((tmp_path / "no").glob("*"))
 
 
@@ -185,7 +186,7 @@ def test_what_the_page_shows_runs(folder: Path, address: str, tmp_path: Path, mo
 def test_a_cluster_of_this_machine_is_made_and_ends(folder: Path) -> None:
     how = ("boost", "erlpboost", "--data", folder / "parts", *APART, *COARSE)
     result = run(*how, "--cluster", "local")
-    assert result.exit_code == 0 and "within epsilon = 0.2" in result.stdout
+    assert result.exit_code == 0
     assert "warning" not in result.stderr
     with clusters.connected("local"):
         client = current()
@@ -201,95 +202,96 @@ def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> t
 
 
 @pytest.mark.parametrize(
-    ("at", "message"),
+    ("at", "reason"),
     [
-        ("127.0.0.1:9", r"expected the address of a Dask scheduler, .*; got '127.0.0.1:9': Timed out .* after 1 s\."),
-        ("nonsense", "expected the address of a Dask scheduler, host:port, or local; got 'nonsense': missing port"),
-        ("http://127.0.0.1:80", "expected the address of a Dask scheduler.*: unknown address scheme 'http'"),
-        ("tls://127.0.0.1:80", "expected the address of a Dask scheduler.*: TLS expects"),
+        ("127.0.0.1:9", r"\b1 s\."),
+        ("nonsense", r"\bport\b"),
+        ("http://127.0.0.1:80", "'http'"),
+        ("tls://127.0.0.1:80", r"\bTLS\b"),
     ],
 )
-def test_where_no_scheduler_is(at: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_scheduler_is(at: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clusters, "PATIENCE", 1)
-    refused(message, *boosted(folder, at))
+    refused(rf"\bDask scheduler\b.*\blocal\b.*'{re.escape(at)}': .*{reason}", *boosted(folder, at))
 
 
 def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, address: str) -> None:
     with cluster_of(n_workers=0, processes=False, protocol="tcp", **HOW) as cluster:
         at = cluster.scheduler_address
-        refused(f"expected a Dask cluster with workers; the scheduler {at} has none yet", *boosted(folder, at))
+        refused(rf"\bworkers\b.* {re.escape(at)} .*\bnone\b", *boosted(folder, at))
     with client_of(address) as client:
         worker = next(iter(client.nthreads()))
-    refused("expected the address of a Dask scheduler; got .*, that of a Worker", *boosted(folder, worker))
+    refused(rf"\bDask scheduler\b.*'{re.escape(worker)}'.*\bWorker\b", *boosted(folder, worker))
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "facts"),
     [
-        (("--oracle", "tree"), "on a cluster --oracle must be binned, .*; got 'tree'. Pass --oracle binned, or leave"),
-        (("--option", "depth=3"), "unknown option of binned 'depth'"),
-        (("--option", "codes=codes.npy"), "codes on a cluster stay in the memory of its workers"),
-        (("--picture", "bounds.png"), "--picture is for rows in memory"),
-        (("--update", "total"), "rows on a cluster support looks only.* leave out --cluster"),
-        (("--backend", "interior"), "rows on a cluster support looks only"),
-        (("--nu", "5000"), r"nu must lie in \[1, sum of c\] = \[1, 400\]; got 5000"),
-        (("--label", "knd"), r".* has no label column: unknown column 'knd'\. Did you mean 'kind'\?"),
-        (("--label", "id"), ".*'id' is the column of the classes, which is no feature anyway. Correct --drop"),
-        (("--weights", "mass"), ".* has no such column: unknown column 'mass'"),
-        (("--weights", "a"), "on a cluster the multiplicities c must be whole numbers from 0 to"),
+        (("--oracle", "tree"), r"\bcluster\b.*--oracle\b.*\bbinned\b.*'tree'.*--cluster\b"),
+        (("--option", "depth=3"), r"\bbinned 'depth'"),
+        (("--option", "codes=codes.npy"), r"\bcluster\b.*\bcodes='codes\.npy'"),
+        (("--picture", "bounds.png"), r"--picture\b.*\bmemory\b.*'bounds\.png'.*--cluster\b"),
+        (("--update", "total"), r"\bcluster\b.*\bERLPBoost\b.*--cluster\b"),
+        (("--backend", "interior"), r"\bcluster\b.*\bERLPBoost\b.*--cluster\b"),
+        (("--nu", "5000"), r"\bnu\b.*\[1, 400\].* 5000\."),
+        (("--label", "knd"), r"\bparts\b.*'knd'.*'kind'"),
+        (("--label", "id"), r"\bparts\b.*'id'.*--drop\b"),
+        (("--weights", "mass"), r"\bparts\b.*'mass'.*--weights\b"),
+        (("--weights", "a"), r"\bcluster\b.*\bc\b.* 0\b"),
     ],
 )
-def test_what_boost_refuses(more: tuple[str, ...], message: str, folder: Path, address: str) -> None:
-    refused(message, *boosted(folder, address, *more))
+def test_what_boost_refuses(more: tuple[str, ...], facts: str, folder: Path, address: str) -> None:
+    refused(facts, *boosted(folder, address, *more))
 
 
 @pytest.mark.parametrize(
-    ("more", "message"),
+    ("more", "facts"),
     [
-        (("--base", "stump"), "on a cluster --base must be binned"),
-        (("--class-weight", "balanced"), "--class-weight is for rows in memory"),
-        (("--certificate", "proof.json"), "--certificate is for rows in memory"),
-        (("--label", "a", "--drop", "kind"), ".*Unknown label type: continuous"),
-        (("--formulation", "adaboost"), "rows on a cluster support looks only"),
+        (("--base", "stump"), r"\bcluster\b.*--base\b.*\bbinned\b.*'stump'"),
+        (("--class-weight", "balanced"), r"--class-weight\b.*\bmemory\b.*--cluster\b"),
+        (("--certificate", "proof.json"), r"--certificate\b.*\bmemory\b.*'proof\.json'.*--cluster\b"),
+        (("--label", "a", "--drop", "kind"), r"parts\b.*\bcontinuous\b"),
+        (("--formulation", "adaboost"), r"\bcluster\b.*\bERLPBoost\b.*--cluster\b"),
     ],
 )
-def test_what_fit_refuses(more: tuple[str, ...], message: str, folder: Path, address: str, tmp_path: Path) -> None:
+def test_what_fit_refuses(more: tuple[str, ...], facts: str, folder: Path, address: str, tmp_path: Path) -> None:
     how = ("fit", "--data", folder / "parts", *APART, "--cluster", address, "--out", tmp_path / "model.npz")
-    refused(message, *how, *more)
+    refused(facts, *how, *more)
     assert not (tmp_path / "model.npz").exists()
 
 
 def test_what_is_wrong_with_the_data_is_said(folder: Path, address: str, tmp_path: Path) -> None:
     frame, at = table(), tmp_path / "rows.parquet"
 
-    def says(message: str, made: Any, data: str = "rows.parquet") -> None:
+    def says(facts: str, made: Any, data: str = "rows.parquet") -> None:
         made.to_parquet(at)
-        refused(message, *boosted(tmp_path, address, data=data))
+        refused(facts, *boosted(tmp_path, address, data=data))
 
-    says("X must be finite; got inf at row 7, feature 1", frame.assign(b=frame["b"].where(frame.index != 7, np.inf)))
+    says(r"\bX\b.* inf at row 7, feature 1\b", frame.assign(b=frame["b"].where(frame.index != 7, np.inf)))
     blank = frame["kind"].where(frame.index != 7, None)
-    says(".*rows.parquet: every example must have a label; .* in column 'kind'", frame.assign(kind=blank))
-    says(".*every example must have a label", frame.assign(kind=blank.fillna(" ")))
-    says(".* must be a number; got .* in column 'b'. Encode it, or leave it out with --drop", frame.assign(b="text"))
-    says(".* must have exactly two classes; all its examples are of one, yes", frame.assign(kind="yes"))
-    says(r".* must have exactly two classes; it has 3 \(.*--positive", frame.assign(kind=frame["three"]))
-    says(".*rows.parquet has no rows", frame[:0])
-    says("expected parquet files; there is no file", frame, "none.parquet")
-    says("expected the pattern of some parquet files", frame, "none*.parquet")
+    says(r"rows\.parquet: .*\blabel\b.*\bnone\b.* 'kind'", frame.assign(kind=blank))
+    says(r"rows\.parquet: .*\blabel\b.* 'kind'", frame.assign(kind=blank.fillna(" ")))
+    says(r"rows\.parquet\b.*\bnumber\b.* 'b'.*--drop\b", frame.assign(b="text"))
+    says(r"rows\.parquet\b.*\btwo classes\b.*\bone, yes\b", frame.assign(kind="yes"))
+    says(r"rows\.parquet\b.*\btwo classes\b.* 3 \(.*--positive\b", frame.assign(kind=frame["three"]))
+    says(r"rows\.parquet\b.*\bno rows\b", frame[:0])
+    says(r"\bparquet\b.*\bno file .*none\.parquet'", frame, "none.parquet")
+    says(r"\bpattern\b.*none\*\.parquet'", frame, "none*.parquet")
     frame[["a", "kind"]].to_parquet(tmp_path / "other.parquet")
-    says(r".*the files must have the same columns", frame, "*.parquet")
+    says(r"\*\.parquet: .*\bcolumns\b.*other\.parquet\b.*rows\.parquet\b.* 'b'", frame, "*.parquet")
     frame.to_csv(tmp_path / "rows.csv")
-    says("rows on a cluster are those of parquet files: .*rows.csv", frame, "rows.csv")
+    says(r"\bcluster\b.*\bparquet\b.*rows\.csv'", frame, "rows.csv")
     at.write_bytes(b"PAR1 and no more")
-    refused(".*rows.parquet is not a readable parquet file", *boosted(tmp_path, address, data="rows.parquet"))
+    refused(r"rows\.parquet\b.*\breadable\b", *boosted(tmp_path, address, data="rows.parquet"))
     how = ("boost", "erlpboost", "--data", "nowhere://rows.parquet", *APART, *COARSE, "--cluster", address)
-    refused("expected parquet files; 'nowhere://rows.parquet' cannot be read here: Protocol not known", *how)
+    refused(r"\bparquet\b.*'nowhere://rows\.parquet'.*\bProtocol\b", *how)
 
 
 def test_an_index_that_is_a_feature_is_told_by_its_name(address: str, tmp_path: Path) -> None:
     table().assign(**{"Unnamed: 0": range(N)}).to_parquet(tmp_path / "rows.parquet")
     result = run(*boosted(tmp_path, address, data="rows.parquet"))
-    assert result.exit_code == 0 and "'Unnamed: 0' is the index of a data frame" in result.stderr
+    assert result.exit_code == 0
+    assert re.search(r"^warning: .*rows\.parquet: .*'Unnamed: 0'.*--drop\b", result.stderr, re.MULTILINE)
 
 
 def test_a_file_that_the_workers_cannot_see(
@@ -299,10 +301,8 @@ def test_a_file_that_the_workers_cannot_see(
         pytest.skip("no path here is of another file in another process")
     (tmp_path / "mine.parquet").write_bytes((folder / "rows.parquet").read_bytes())
     monkeypatch.chdir(tmp_path)
-    refused(
-        "every worker of the cluster must be able to read the data; one cannot: .*No such file or directory",
-        *boosted(Path("/proc/self/cwd"), address, data="mine.parquet"),
-    )
+    data = boosted(Path("/proc/self/cwd"), address, data="mine.parquet")
+    refused(r"\bevery worker\b.*\bNo such file\b.*mine\.parquet'", *data)
 
 
 def fail() -> None:
@@ -310,7 +310,7 @@ def fail() -> None:
 
 
 def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
-    expected = "the work on the cluster failed: RuntimeError: the disk is full. Look at what its workers print"
+    expected = r"\bcluster\b.*\bRuntimeError: the disk is full\..*\bworkers\b"
     with pytest.raises(ProblemError, match=expected), clusters.connected(address):
         current().submit(fail).result()
     with client_of(address) as client:
@@ -319,7 +319,7 @@ def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
 
 def test_a_scheduler_that_ends_is_an_error_in_words() -> None:
     with cluster_of(n_workers=1, processes=False, protocol="tcp", **HOW) as cluster:
-        with pytest.raises(ProblemError, match="the work on the cluster failed: FutureCancelledError"):
+        with pytest.raises(ProblemError, match=r"\bcluster\b.*\bFutureCancelledError\b"):
             with clusters.connected(cluster.scheduler_address):
                 future = current().submit(max, 1, 2, workers=["nowhere"])
                 cluster.close()
@@ -330,4 +330,4 @@ def test_dask_must_be_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delattr(boostopt.rows, "clusters")
     monkeypatch.delitem(sys.modules, "boostopt.cli.cluster_tables")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    refused(r"--cluster needs Dask: .*distributed.* pip install 'boostopt\[dask\]'", *boosted(folder, "127.0.0.1:9"))
+    refused(r"--cluster\b.*\bdistributed\b.* pip install 'boostopt\[dask\]'", *boosted(folder, "127.0.0.1:9"))
