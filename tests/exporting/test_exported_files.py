@@ -127,7 +127,7 @@ def test_a_constant_of_the_objective_is_counted(tmp_path: Path) -> None:
     highs = opened(tmp_path / "model.mps")
     highs.run()
     assert highs.getInfo().objective_function_value == pytest.approx(4.0, abs=1e-12)
-    assert "The objective contains the constant 3.0." in comments(tmp_path / "model.mps", "*")
+    assert "constant 3.0." in comments(tmp_path / "model.mps", "*")
     export(program, tmp_path / "model.cbf")
     assert read_cbf(tmp_path / "model.cbf").constant == 3.0
 
@@ -153,13 +153,13 @@ def test_a_file_says_what_it_is(tmp_path: Path, ending: str, sign: str) -> None:
     U = program.margins.to_array()
     # The digest as anybody can compute it.
     digest = hashlib.sha256(repr(U.shape).encode() + np.ascontiguousarray(U).tobytes()).hexdigest()
-    for side, said in (("primal", "The primal, min F(d) + G(U'd)."), ("dual", "as the minimum of its negative.")):
+    stated = {"primal": r"min F\(d\) \+ G\(U'd\)\.", "dual": r"max -F\*\(-Uw\) - G\*\(w\), .*\bnegative\."}
+    for side in stated:
         export(program, tmp_path / f"model{ending}", side)
         told = comments(tmp_path / f"model{ending}", sign)
-        assert (
-            f"lpboost: N = 8, t = 3, nu = {np.pi!r}, epsilon = 0.01, two_sided = false SHA-256 of U: {digest}" in told
-        )
-        assert said in told
+        assert f"lpboost: N = 8, t = 3, nu = {np.pi!r}, epsilon = 0.01, two_sided = false " in told
+        assert digest in told
+        assert [name for name, objective in stated.items() if re.search(objective, told)] == [side]
         assert f"boostopt certify lpboost ANSWER --data INSTANCE.npz --set nu={np.pi!r}" in told
 
 
@@ -233,8 +233,7 @@ def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setattr(boostopt.exporting.npz, "DENSE_LIMIT", 8 * 30 * 7 - 1)
     U = scipy.sparse.random_array((30, 7), density=0.2, rng=np.random.default_rng(0))
     program = get_formulation("lpboost").bind(U, nu=3)
-    expected = re.escape("expected a margin matrix of at most 1679 bytes as a dense array")
-    with pytest.raises(DataError, match=f"^{expected}.*shape \\(30, 7\\), 1680 bytes. Export the program"):
+    with pytest.raises(DataError, match=r"\b1679 bytes\b.*\(30, 7\), 1680 bytes\b.*\.mps, \.cbf\b"):
         export(program, tmp_path / "instance.npz")
     assert list(tmp_path.iterdir()) == []
 
@@ -245,8 +244,7 @@ def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["model.lp", "model", "model.mps.gz", ".mps"])
 def test_an_ending_that_says_no_format_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    expected = f"expected a path that ends in .mps, .cbf, .npz; got {str(path)!r}. Take MPS for linear"
-    with pytest.raises(OptionError, match=f"^{re.escape(expected)}"):
+    with pytest.raises(OptionError, match=rf"\.mps, \.cbf, \.npz\b.*{re.escape(repr(str(path)))}"):
         export(awkward(), path)
 
 
@@ -261,14 +259,13 @@ def test_cones_do_not_fit_mps(tmp_path: Path) -> None:
     )
     with pytest.raises(OptionError, match=f"^{re.escape(expected)}$"):
         export(random_program("erlpboost"), tmp_path / "model.mps")
-    expected = "norm_ball needs second_order cones"
-    with pytest.raises(OptionError, match=expected):
+    with pytest.raises(OptionError, match=r"\bnorm_ball\b.*\bsecond_order\b.*\.cbf\b"):
         export(get_formulation("norm_ball").smallest(), tmp_path / "model.mps")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_side_that_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"^unknown side 'dull'. Did you mean 'dual'\? Known: dual, primal.$"):
+    with pytest.raises(OptionError, match=r"\bside 'dull'.*'dual'.*: dual, primal\."):
         export(awkward(), tmp_path / "model.mps", "dull")
 
 
@@ -284,9 +281,8 @@ def own(f: Any) -> Program:
 
 
 def test_a_dual_that_is_not_known_is_refused(tmp_path: Path) -> None:
-    expected = "the derived dual needs the conjugates of F and G in closed form; own has none. Export the primal"
     for ending in (".mps", ".cbf"):
-        with pytest.raises(OptionError, match=f"^{re.escape(expected)}"):
+        with pytest.raises(OptionError, match=r"\bconjugates\b.*\bown\b.*\bprimal\b"):
             export(own(cp.sum_squares), tmp_path / f"model{ending}", "dual")
 
 
@@ -299,23 +295,21 @@ def test_semidefinite_cones_are_refused(tmp_path: Path) -> None:
 
     page = prototype("own", lambda p, examples: Spectral(CappedSimplex(examples.c, 2.0)))
     program = page.bind(np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -1.0]]))
-    with pytest.raises(
-        OptionError, match=r"^expected a program of linear, .*; own needs semidefinite cones too. Export the instance"
-    ):
+    with pytest.raises(OptionError, match=r"\bown\b.*\bsemidefinite\b.*\binstance\b"):
         export(program, tmp_path / "model.cbf")
 
 
 @pytest.mark.parametrize("ending", [".mps", ".cbf", ".npz"])
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "none" / f"model{ending}"
-    with pytest.raises(DataError, match=re.escape(f"{path} cannot be written: ")):
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))} .*No such file"):
         export(awkward(), path)
 
 
 @pytest.mark.parametrize("ending", [".mps", ".cbf", ".npz"])
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
     path = tmp_path / f"model{ending}"
-    path.write_text("as it was")
+    path.write_text("before")
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -324,5 +318,5 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setattr(import_module("boostopt.exporting.export"), writer, interrupted)
     with pytest.raises(KeyboardInterrupt):
         export(awkward(), path)
-    assert path.read_text() == "as it was"
+    assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]

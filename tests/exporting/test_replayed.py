@@ -56,10 +56,10 @@ def run(*arguments: object) -> Any:
     return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
-def refused(message: str, *arguments: object) -> None:
+def refused(fact: str, *arguments: object) -> None:
     result = run("export", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.search(f"^error: {message}", result.stderr), result.stderr
+    assert re.search(f"^error: .*{fact}", result.stderr), result.stderr
 
 
 @pytest.fixture
@@ -103,8 +103,9 @@ def test_export_says_what_it_wrote_and_how_an_answer_is_certified(tmp_path: Path
     result = run("export", "erlpboost", "--data", data, "--set", f"nu={REFERENCE_NU}", "--eta", 4, "--out", out)
     assert (result.exit_code, result.stderr) == (0, "")
     first, second, *command = result.stdout.splitlines()
-    assert first == f"{out}: erlpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01, eta = 4"
-    assert second == "to certify an answer:"
+    program = get_formulation("erlpboost").bind(REFERENCE_U, nu=REFERENCE_NU, eta=4)
+    assert first == f"{out}: {program.headline}"
+    assert re.search(r"\bcertify\b.*:$", second)
     certify = "boostopt certify erlpboost ANSWER --data INSTANCE.npz --set nu=2.5 --set eta=4.0"
     assert " ".join(" ".join(command).replace(" \\", "").split()) == certify
     assert out.read_text().startswith("# Written by boostopt.\n")
@@ -122,23 +123,24 @@ def test_export_as_json(tmp_path: Path, data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, fact",
     [
-        (("--out", "model.lp"), "expected a path that ends in .mps, .cbf, .npz; got 'model.lp'"),
-        (("--out", "model.mps", "--side", "left"), "unknown side 'left'"),
-        (("--out", "none/model.mps"), "expected the path of a file in a writable folder"),
+        (("--out", "model.lp"), r"\.mps, \.cbf, \.npz\b.*'model\.lp'"),
+        (("--out", "model.mps", "--side", "left"), r"\bside 'left'.*: dual, primal\."),
+        (("--out", "none/model.mps"), r"\bfolder\b.*none/model\.mps\b"),
     ],
+    ids=("ending", "side", "folder"),
 )
-def test_bad_input_is_a_message(data: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, message: str) -> None:
+def test_bad_input_is_a_message(data: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, fact: str) -> None:
     monkeypatch.chdir(data.parent)
-    refused(message, "lpboost", "--data", data, "--set", "nu=2.5", *arguments)
+    refused(fact, "lpboost", "--data", data, "--set", "nu=2.5", *arguments)
     assert [path.name for path in data.parent.iterdir()] == ["data.npz"]
 
 
 @pytest.mark.thorough
 def test_cones_are_refused_for_mps(data: Path, tmp_path: Path) -> None:
     given = ("--data", data, "--nu", 2, "--eta", 4, "--out", tmp_path / "model.mps")
-    refused("MPS holds linear and quadratic programs; erlpboost needs exponential cones", "erlpboost", *given)
+    refused(r"\bMPS\b.*\berlpboost\b.*\bexponential\b", "erlpboost", *given)
 
 
 def test_the_example_of_the_help_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,4 +158,4 @@ def test_what_is_not_read_of_the_data_is_said(tmp_path: Path) -> None:
     out = tmp_path / "model.mps"
     result = run("export", "lpboost", "--data", tmp_path / "data.npz", "--set", "nu=2.5", "--out", out)
     assert result.exit_code == 0
-    assert result.stderr == f"warning: {tmp_path / 'data.npz'} holds arrays that are not read: v.\n"
+    assert re.fullmatch(rf"warning: {re.escape(str(tmp_path / 'data.npz'))} .*: v\.\n", result.stderr)

@@ -245,7 +245,7 @@ def test_its_commands_certify_an_answer_and_verify_the_interval(
 def test_a_parameter_of_each_example_is_in_the_instance(folder: Path, index: Any) -> None:
     entry, program = entries(index)["per example"], programs()["per example"]
     arrays = np.load(folder / entry["files"]["instance"]["path"])
-    assert entry["parameters"]["penalty"] == "array of 40, in the instance"
+    assert re.search(r"\b40\b.*\binstance\b", entry["parameters"]["penalty"])
     np.testing.assert_array_equal(arrays["penalty"], program.parameters.penalty)
     assert entry["certify"] is None  # an array does not fit a command line
 
@@ -346,38 +346,37 @@ def test_a_file_that_is_gone_is_written_again(tmp_path: Path, monkeypatch: pytes
 FEW = ("linear: 1",)
 
 
-def refused(place: Path, message: str, error: type[BoostoptError] = DataError, **more: Any) -> None:
+def refused(place: Path, fact: str, error: type[BoostoptError] = DataError, **more: Any) -> None:
     """A call is refused, and nothing in the folder is another than before."""
     before = contents(place)
     given: dict[str, Any] = {"programs": {label: programs()[label] for label in FEW}, **more}
-    with pytest.raises(error, match=message), typechecker.unchecked():
+    with pytest.raises(error, match=fact), typechecker.unchecked():
         export_set(folder=place, **given)
     assert contents(place) == before
 
 
 def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("all of it")
-    refused(tmp_path, r"expected an empty folder, .* in .*; it holds thesis.tex and no index.json of a set. Name")
+    refused(tmp_path, rf"{re.escape(str(tmp_path))}; .*\bthesis\.tex\b.*\bno index\.json\b")
     (tmp_path / "thesis.tex").unlink()
     (tmp_path / "notes").mkdir()
-    refused(tmp_path, "it holds other folders and no index.json of a set")
+    refused(tmp_path, r"\bfolders\b.*\bno index\.json\b")
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "not JSON", '{"format": "boostopt set 1", "programs": 3}', "\xff"])
 def test_an_index_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "index.json").write_bytes(text.encode("latin-1"))
-    refused(tmp_path, r"its index\.json is not one of a set\. Name another folder")
+    refused(tmp_path, r"; \w+ index\.json\b.*\bset\b")
 
 
 def test_a_file_and_a_place_that_is_not_there_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    refused(
-        tmp_path / "file", "expected a folder that a set can be written to; .*file cannot be: it is no folder. Name"
-    )
+    refused(tmp_path / "file", r"/file\b.*\bno folder\b")
     assert (tmp_path / "file").read_text() == "x"
-    refused(tmp_path / "none" / "set", "none/set cannot be: No such file or directory. Name another folder")
+    refused(tmp_path / "none" / "set", r"/none/set\b.*\bNo such file\b")
     for wrong in ("", "a\0b", 3, None, b"x"):
-        with pytest.raises(OptionError, match=r"^folder must be the path of a folder; got"), typechecker.unchecked():
+        came = re.escape(repr(wrong))
+        with pytest.raises(OptionError, match=rf"^folder\b.*\bpath\b.*{came}"), typechecker.unchecked():
             export_set({"one": programs()["linear: 1"]}, wrong)  # pyright: ignore[reportArgumentType]
 
 
@@ -386,18 +385,18 @@ def test_a_set_that_was_changed_is_refused(tmp_path: Path) -> None:
     model = tmp_path / "cbf" / "linear_1.cbf"
     text = model.read_text()
     model.write_text(text + "# my own line\n")
-    refused(tmp_path, "cbf/linear_1.cbf is not as it was written. Name another folder")
+    refused(tmp_path, r"; cbf/linear_1\.cbf\b.*\bwritten\b")
     model.write_text(text)
     (tmp_path / "cbf" / "mine.cbf").write_text("mine")
-    refused(tmp_path, "it holds cbf/mine.cbf, which is not of the set")
+    refused(tmp_path, r"\bholds cbf/mine\.cbf\b")
 
 
 def test_another_set_in_the_folder_is_refused(tmp_path: Path) -> None:
     export_set({label: programs()[label] for label in FEW}, tmp_path)
-    refused(tmp_path, "its set has another 'linear: 1'", programs={"linear: 1": programs()["entropy"]})
-    refused(tmp_path, "its set has another 'linear: 1'", programs={"entropy": programs()["entropy"]})
-    refused(tmp_path, "its set has tol 1e-09. Name", tol=1e-8)
-    refused(tmp_path, "its set has time_limit None. Name", time_limit=10.0)
+    refused(tmp_path, "another 'linear: 1'", programs={"linear: 1": programs()["entropy"]})
+    refused(tmp_path, "another 'linear: 1'", programs={"entropy": programs()["entropy"]})
+    refused(tmp_path, r"\btol 1e-09\.", tol=1e-8)
+    refused(tmp_path, r"\btime_limit None\.", time_limit=10.0)
 
 
 def test_an_index_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -406,23 +405,20 @@ def test_an_index_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("x")
     index["programs"][0]["files"]["cbf"]["path"] = "../outside"
     (place / "index.json").write_text(json.dumps(index))
-    refused(place, r"it holds \.\./outside, which is not of the set")
+    refused(place, r"\bholds \.\./outside\b")
 
 
 def test_programs_that_are_none_are_refused(tmp_path: Path) -> None:
     program = programs()["linear: 1"]
-    refused(tmp_path, "expected one or more programs by label; got none. Make", OptionError, programs={})
-    refused(tmp_path, "programs must be programs by label; got ", OptionError, programs=[program])
-    refused(tmp_path, "expected a program; got int. Make", OptionError, programs={"one": 3})
-    refused(tmp_path, "a label must be a text; got 3.", OptionError, programs={3: program})
-    same = "expected labels that name a file each; got 'a b' and 'A_b'. Take"
-    refused(tmp_path, re.escape(same), OptionError, programs={"a b": program, "A_b": program})
-    refused(
-        tmp_path, "expected labels that name a file each; got '/../'. Take", OptionError, programs={"/../": program}
-    )
-    refused(tmp_path, "tol must lie in", OptionError, tol=0.0)
-    refused(tmp_path, "time_limit must be", OptionError, time_limit=-1.0)
-    refused(tmp_path, "progress must be", OptionError, progress="yes")
+    refused(tmp_path, r"\bprograms\b.*\bnone\b", OptionError, programs={})
+    refused(tmp_path, r"^programs\b.*\blabel\b.*\blist\b", OptionError, programs=[program])
+    refused(tmp_path, r"\bprogram\b.*\bint\b", OptionError, programs={"one": 3})
+    refused(tmp_path, r"\blabel\b.*\btext\b.*\b3\b", OptionError, programs={3: program})
+    refused(tmp_path, r"\blabels\b.*'a b'.*'A_b'", OptionError, programs={"a b": program, "A_b": program})
+    refused(tmp_path, r"\blabels\b.*'/\.\./'", OptionError, programs={"/../": program})
+    refused(tmp_path, r"^tol\b.*\(0, 1\).*\b0\.0\b", OptionError, tol=0.0)
+    refused(tmp_path, r"^time_limit\b.*-1\.0\b", OptionError, time_limit=-1.0)
+    refused(tmp_path, r"^progress\b.*'yes'", OptionError, progress="yes")
     assert not list(tmp_path.iterdir())
 
 
@@ -445,10 +441,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_command_writes_the_set(small: list[Any], tmp_path: Path) -> None:
     result = run("export", "--set", tmp_path / "set", "--ida", "there")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == f"{tmp_path / 'set'}: 2 programs, 2 of them certified to 1e-09\n"
+    assert re.fullmatch(rf"{re.escape(str(tmp_path / 'set'))}: 2\b.*\b2\b.*\b1e-09\n", result.stdout)
     first, second = result.stderr.splitlines()
-    assert re.fullmatch(r"\[1/2\] linear: 1: scaled gap \d\.\de-\d\d by \w+", first)
-    assert re.fullmatch(r"\[2/2\] infeasible: proved infeasible by \w+", second)
+    assert re.fullmatch(r"\[1/2\] linear: 1: .*\bgap \d\.\de-\d\d \w+ \w+", first)
+    assert re.fullmatch(r"\[2/2\] infeasible: .*\binfeasible \w+ \w+", second)
     assert small == ["there"]
     index = json.loads((tmp_path / "set" / "index.json").read_text())
     assert (index["time_limit"], index["complete"]) == (60.0, True)
@@ -466,41 +462,46 @@ def test_the_command_names_the_wide_intervals(
     result = run("export", "--set", tmp_path / "set", "--time-limit", 5)
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()
-    assert first == f"{tmp_path / 'set'}: 2 programs, 1 of them certified to 1e-15"
-    assert second.startswith("wider: linear: 1, scaled gap ")
+    assert re.fullmatch(rf"{re.escape(str(tmp_path / 'set'))}: 2\b.*\b1\b.*\b1e-15", first)
+    assert re.fullmatch(r"wider: linear: 1, .*\bgap \d\.\de-\d\d \w+ \w+", second)
     assert json.loads((tmp_path / "set" / "index.json").read_text())["time_limit"] == 5.0
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, fact",
     [
-        ((), "expected a formulation with --data and --out, or --set DIR with nothing but --ida"),
-        (("--set", "a", "--set", "b"), "expected a formulation with --data and --out, or --set DIR"),
-        (("--set", "a", "--nu", "2"), "expected a formulation with --data and --out, or --set DIR"),
-        (("--set", "a", "--columns", "5"), "expected a formulation with --data and --out, or --set DIR"),
-        (("--set", "a", "--label", "x"), "expected a formulation with --data and --out, or --set DIR"),
-        (("--set", "a", "--out", "m.mps"), "--out needs a formulation; got 'm.mps'. Name one, or leave it out"),
-        (("--set", "a", "--side", "dual"), "--side needs a formulation; got 'dual'"),
-        (("lpboost", "--set", "a"), "Missing option '--data': a formulation needs --data and --out. Pass it"),
-        (("lpboost", "--data", "wine"), "Missing option '--out': a formulation needs --data and --out. Pass it"),
-        (("lpboost", "--ida", "x"), "--ida needs --set DIR without a formulation; got 'x'. Leave it out"),
-        (("lpboost", "--time-limit", "3"), "--time-limit needs --set DIR without a formulation; got 3.0"),
+        ((), r"--data\b.*--out\b.*--set\b.*--ida\b"),
+        (("--set", "a", "--set", "b"), r"--data\b.*--out\b.*--set\b.*--ida\b"),
+        (("--set", "a", "--nu", "2"), r"--data\b.*--out\b.*--set\b.*--ida\b"),
+        (("--set", "a", "--columns", "5"), r"--data\b.*--out\b.*--set\b.*--ida\b"),
+        (("--set", "a", "--label", "x"), r"--data\b.*--out\b.*--set\b.*--ida\b"),
+        (("--set", "a", "--out", "m.mps"), r"--out\b.*\bformulation\b.*'m\.mps'"),
+        (("--set", "a", "--side", "dual"), r"--side\b.*\bformulation\b.*'dual'"),
+        (("lpboost", "--set", "a"), r"\boption '--data'.*--set\b"),
+        (("lpboost", "--data", "wine"), r"\boption '--out'.*--set\b"),
+        (("lpboost", "--ida", "x"), r"--ida\b.*--set\b.*'x'"),
+        (("lpboost", "--time-limit", "3"), r"--time-limit\b.*--set\b.*\b3\.0\b"),
     ],
+    ids=(
+        *("nothing", "two sets", "parameter", "columns", "label", "file", "side"),
+        *("formulation without data", "formulation without file", "formulation with ida", "formulation with limit"),
+    ),
 )
 def test_a_set_and_a_program_exclude_each_other(
-    small: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+    small: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], fact: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = run("export", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"error: {message}"), result.stderr
+    assert re.search(f"^error: .*{fact}", result.stderr), result.stderr
     assert not small and not list(tmp_path.iterdir())
 
 
 def test_a_folder_without_the_ida_sets_is_refused(tmp_path: Path) -> None:
     result = run("export", "--set", tmp_path / "set", "--ida", tmp_path / "none")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"error: expected the IDA set {tmp_path / 'none' / 'diabetis.npz'}; there is no")
+    missing = re.escape(str(tmp_path / "none" / "diabetis.npz"))
+    assert re.search(rf"^error: .*\bIDA\b.*{missing}", result.stderr), result.stderr
     assert not (tmp_path / "set").exists()
 
 
