@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -27,8 +28,7 @@ from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
 from boostopt.comparison.documents import load
 from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
-from boostopt.comparison.solve_record import Row
-from boostopt.programs.identity import program_digest
+from boostopt.comparison.rendering.phrases import BUG
 
 OPTIMUM = 2 / 530
 
@@ -152,18 +152,18 @@ def test_a_backend_is_measured_to_the_accuracy_that_it_has_and_no_further() -> N
 
 def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
     missing = next(s for s in ("mosek", "gurobi", "xpress", "cplex") if f"cvxpy:{s}" not in boostopt.list_backends())
-    backends = [rough(), Fake("raises", then="raise"), Fake("unable", reason="it takes nothing"), f"cvxpy:{missing}"]
+    backends = [rough(), Fake("raises", then="raise"), Fake("unable", reason="no cones"), f"cvxpy:{missing}"]
     result = benchmark(reference_lpboost(), backends, profiles=[1e-5], repeats=2)
     liar, raising, unable, absent = result.scores
     assert [s.result for s in result.scores] == ["failed", "failed", "not run", "not run"]
-    assert 'it says "fine"' in liar.reason and liar.reason.startswith("certified gap ")
-    assert raising.reason.endswith('it says "raised"; RuntimeError: no such luck again')
-    assert unable.reason == "it takes nothing"
-    assert absent.reason.startswith("expected an installed solver")
+    assert f"{liar.gap:.1e}" in liar.reason and '"fine"' in liar.reason
+    assert '"raised"' in raising.reason and raising.reason.endswith("RuntimeError: no such luck again")
+    assert unable.reason == "no cones"
+    assert re.search(rf"\binstalled\b.*\b{missing.upper()}\b", absent.reason)
     text = shown(result)
-    assert "unable: not run. it takes nothing." in text
-    assert "rough: failed at 1e-05. certified gap" in text
-    assert "No backend reaches a certified gap of 1e-05 on all programs." in text
+    assert re.search(r"unable: not run\W+no cones\.", text)
+    assert re.search(rf"rough: failed .*\b1e-05\W+{re.escape(liar.reason)}\.", text)
+    assert re.search(r"No backend\b.*\b1e-05\b", text) and "Fastest" not in text
 
 
 @pytest.mark.thorough
@@ -178,8 +178,8 @@ def test_programs_backends_and_forms_are_dimensions() -> None:
     by = {(m.backend, m.tol): m for m in result.means}
     assert by["cvxpy:clarabel:density", 1e-6].reached == 2
     assert by["cvxpy:highs:density", 1e-6].not_run == 1 and math.isnan(by["cvxpy:highs:density", 1e-6].seconds)
-    assert "not run on 1 of 2" in shown(result)
-    assert "All programs: geometric means of the medians, shifted by 0.01 s" in shown(result)
+    assert re.search(r"not run \w+ 1 of 2\b", shown(result))
+    assert re.search(rf"All programs: .*\b{SHIFT_SECONDS:g} s\b", shown(result))
 
 
 def test_equal_programs_are_told_apart() -> None:
@@ -206,7 +206,8 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
         result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
     slow, unable = result.scores
     assert (slow.result, slow.runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
-    assert [r.reason for r in result.runs if r.result == "not run"] == ["no time left", "never", "never", "never"]
+    late, *others = [r.reason for r in result.runs if r.result == "not run"]
+    assert re.search(r"\btime\b", late) and others == ["never"] * 3
     assert unable.reason == "never"
 
 
@@ -258,7 +259,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     runs[0] = replace(runs[0], lower=0.5, upper=0.6)
     broken = replace(result, runs=tuple(runs))
     assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
-    assert "that is a bug in boostopt" in " ".join(shown(broken).split())
+    assert BUG in " ".join(shown(broken).split())
     assert "Fastest" not in shown(broken)
 
 
@@ -274,7 +275,7 @@ def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
     assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
     assert all(f"{tol:g}" in text for tol in GAPS)
     assert text.count("x1 ") >= 1
-    assert "HIGHS does not take exponential cones, which the program needs." in " ".join(text.split())
+    assert re.search(r"\bHIGHS\b.*\bexponential\b", " ".join(text.split()))
 
 
 def test_as_html_and_text_it_says_the_same() -> None:
@@ -366,16 +367,20 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
     file = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
     before = file.read_bytes()
-    with pytest.raises(DataError, match=r"is of another one: its time_limit is 4\.0, here it is 5\.0\. Name another"):
+    message = (
+        f"expected a file of this comparison; {file} is of another one: its time_limit is 4.0, here it is 5.0. "
+        "Name another file."
+    )
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=5.0, resume=file)
-    with pytest.raises(DataError, match="is of another one: its programs is"):
+    with pytest.raises(DataError, match=r"\bprograms\b.*\blpboost:.*\berlpboost:"):
         benchmark(reference_erlpboost(), ["auto"], [1e-3], repeats=1, time_limit=4.0, resume=file)
     label = reference_lpboost().headline
-    with pytest.raises(DataError, match=f"is of another one: its programs, '{label}', is"):
+    with pytest.raises(DataError, match=rf"\bprograms, '{re.escape(label)}'"):
         benchmark({label: reference_erlpboost()}, [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "77")
-        with pytest.raises(DataError, match=r"is of another one: its machine, 'threads', is .* here it is \{.*77"):
+        with pytest.raises(DataError, match=r"\bmachine, 'threads'.*\b77\b"):
             benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
     assert file.read_bytes() == before
 
@@ -408,18 +413,19 @@ def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "content, message",
+    "content, fact",
     [
-        (b"x,y\n1,2\n", "expected a file of finished runs; .* is another file"),
-        (b"no line that ends", "has no line that is whole"),
-        (b"x,y\n1,2\n3,4", "is another file"),
-        (b'{"kind": "boostopt benchmark", "format": 1}\n{}\n3,4', "is of another one"),
+        (b"x,y\n1,2\n", r"\bis another\b"),
+        (b"no line that ends", r"\bwhole\b"),
+        (b"x,y\n1,2\n3,4", r"\bis another\b"),
+        (b'{"kind": "boostopt benchmark", "format": 1}\n{}\n3,4', r"\bprograms\b.*\bnull\b"),
     ],
+    ids=("table", "half a line", "cut table", "other head"),
 )
-def test_a_file_of_anything_else_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_of_anything_else_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes, fact: str) -> None:
     file = tmp_path / "data.csv"
     file.write_bytes(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=fact):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
     assert file.read_bytes() == content
 
@@ -428,11 +434,11 @@ def test_a_line_that_is_no_run_is_refused_with_its_number(tmp_path: Path) -> Non
     file = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
     file.write_text(file.read_text() + '{"boostopt": "0"}\n')
-    with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
+    with pytest.raises(DataError, match=r"jsonl.*\bline 3\b"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
     before = file.read_bytes() + b"a line that does not end"
     file.write_bytes(before)
-    with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
+    with pytest.raises(DataError, match=r"jsonl.*\bline 3\b"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
     assert file.read_bytes() == before
 
@@ -465,36 +471,37 @@ def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: P
     assert (found.program, found.seconds, found.scaled_gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
 
 
-@pytest.mark.parametrize(
-    "damage, message",
-    [
-        *(
-            ({name: value}, f"its {name} is no text")
-            for name in ("boostopt", "program", "digest", "backend", "version", "result", "reason")
-            for value in ([], None)
-        ),
-        ({"result": "splendid"}, "its result is none of reached, failed"),
-        ({"result": "not run"}, "its result is none of reached, failed"),
-        *(({"tol": value}, "its tol is no finite number") for value in ("1e-3", None, True, math.nan, 10**400, {})),
-        *(({"repeat": value}, "its repeat is no number of a repeat") for value in ("0", -1, 0.5, True, [0])),
-        *(({"record": value}, "its record is no object") for value in (None, [], "x", 1.0)),
-        *(
-            ({"record": {name: value}}, f"its {name} is neither a finite number nor null")
-            for name in ("lower", "upper", "scaled_gap", "seconds")
-            for value in ("fast", [], True, math.nan, -math.inf, 10**400)
-        ),
-        ({"record": {"seconds": -1e-9}}, "its seconds are negative"),
-        ({"more": 1}, "unexpected field 'more'"),
-    ],
-)
-def test_a_damaged_field_is_refused_with_its_name(tmp_path: Path, damage: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=rf"line 2: expected a finished run; it is none \(.*{message}.*Delete the line"):
+DAMAGED: list[tuple[dict[str, Any], str]] = [
+    *(
+        ({name: value}, rf"\b{name}\b.*\btext\b")
+        for name in ("boostopt", "program", "digest", "backend", "version", "result", "reason")
+        for value in ([], None)
+    ),
+    ({"result": "splendid"}, r"\bresult\b.*\breached, failed\)"),
+    ({"result": "not run"}, r"\bresult\b.*\breached, failed\)"),
+    *(({"tol": value}, r"\btol\b.*\bfinite\b") for value in ("1e-3", None, True, math.nan, 10**400, {})),
+    *(({"repeat": value}, r"\bits repeat\b") for value in ("0", -1, 0.5, True, [0])),
+    *(({"record": value}, r"\brecord\b.*\bobject\b") for value in (None, [], "x", 1.0)),
+    *(
+        ({"record": {name: value}}, rf"\b{name}\b.*\bfinite\b.*\bnull\b")
+        for name in ("lower", "upper", "scaled_gap", "seconds")
+        for value in ("fast", [], True, math.nan, -math.inf, 10**400)
+    ),
+    ({"record": {"seconds": -1e-9}}, r"\bseconds\b.*\bnegative\b"),
+    ({"more": 1}, r"\bfield 'more'"),
+]
+"""Fields that replace those of a line, and the name and the fact in the refusal."""
+
+
+@pytest.mark.parametrize("damage, fact", DAMAGED, ids=[repr(damage)[:40] for damage, _ in DAMAGED])
+def test_a_damaged_field_is_refused_with_its_name(tmp_path: Path, damage: dict[str, Any], fact: str) -> None:
+    with pytest.raises(DataError, match=rf"\bline 2\b.*{fact}"):
         ledger_of(tmp_path, json.dumps({**LINE, **damage}))
 
 
 @pytest.mark.parametrize("name", LINE)
 def test_a_field_that_is_missing_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match=rf"line 2: expected a finished run; it is none \(its {name} is "):
+    with pytest.raises(DataError, match=rf"\bline 2\b.*\bits {name}\b"):
         ledger_of(tmp_path, json.dumps({field: value for field, value in LINE.items() if field != name}))
 
 
@@ -504,26 +511,26 @@ def test_a_field_that_is_missing_is_refused(tmp_path: Path, name: str) -> None:
     ids=("empty", "cut", "list", "long", "deep-list", "deep-object", "null-byte"),
 )
 def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
-    with pytest.raises(DataError, match=r"line 2: expected a finished run; it is none \(no JSON\)"):
+    with pytest.raises(DataError, match=r"\bline 2\b.*\bJSON\b"):
         ledger_of(tmp_path, line)
 
 
 def test_a_deep_first_line_is_another_file(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_text("[" * 100_000 + "\n")
-    with pytest.raises(DataError, match="is another file"):
+    with pytest.raises(DataError, match=r"\bis another\b"):
         Ledger(file, {}, "0")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"cannot be written: it is a directory\."):
+    with pytest.raises(DataError, match=rf"^{re.escape(str(tmp_path))} .*\bdirectory\b"):
         Ledger(tmp_path, {}, "0")
 
 
 def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
     # Nobody writes into it: who opened it would wait for ever.
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="cannot be written: what is there is no regular file"):
+    with pytest.raises(DataError, match=r"/pipe\b.*\bregular\b"):
         Ledger(tmp_path / "pipe", {}, "0")
 
 
@@ -548,22 +555,26 @@ def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    "options, fact",
     [
-        ({"profiles": []}, r"profiles must be one or more different gaps in \(0, 1\); got \[\]\."),
-        ({"profiles": [1e-3, 1e-3]}, r"profiles must be one or more different gaps"),
-        ({"profiles": [2.0]}, r"profiles must be one or more different gaps in \(0, 1\); got 2\.0"),
-        ({"repeats": 0}, r"repeats must be a whole number of at least 1; got 0\."),
-        ({"budget": -1.0}, r"budget must be a positive number of seconds or None; got -1\.0\."),
-        ({"time_limit": 0.0}, r"time_limit must be a positive number"),
-        ({"programs": []}, r"expected one or more programs; got none\."),
-        ({"backends": []}, r"expected one or more different backends; got none\."),
-        ({"forms": ["none"]}, r"unknown form 'none'"),
+        ({"profiles": []}, r"^profiles\b.* \[\]"),
+        ({"profiles": [1e-3, 1e-3]}, r"^profiles\b.*\bdifferent\b.*\[0\.001, 0\.001\]"),
+        ({"profiles": [2.0]}, r"^profiles\b.*\(0, 1\).*\b2\.0"),
+        ({"repeats": 0}, r"^repeats\b.*\b1\b.*\b0\b"),
+        ({"budget": -1.0}, r"^budget\b.*\bpositive\b.* -1\.0\b"),
+        ({"time_limit": 0.0}, r"^time_limit\b.*\bpositive\b.*\b0\.0\b"),
+        ({"programs": []}, r"\bprograms\b.*\bnone\b"),
+        ({"backends": []}, r"\bbackends\b.*\bnone\b"),
+        ({"forms": ["none"]}, r"\bform 'none'"),
     ],
+    ids=(
+        *("no profiles", "equal profiles", "large profile", "repeats", "budget", "time limit"),
+        *("no programs", "no backends", "form"),
+    ),
 )
-def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any], message: str) -> None:
+def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any], fact: str) -> None:
     given: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
-    with pytest.raises(OptionError, match=message):
+    with pytest.raises(OptionError, match=fact):
         benchmark(**given)
 
 
@@ -571,9 +582,9 @@ def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
     whole = BenchmarkOptions(time_limit=4.0, random_state=5)
     made = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
     assert (made.settings.time_limit, made.settings.seed) == (4.0, 7)
-    with pytest.raises(OptionError, match=r"unknown option of benchmark 'timelimit'\. Did you mean 'time_limit'"):
+    with pytest.raises(OptionError, match=r"\bbenchmark\b.*'timelimit'.*'time_limit'"):
         benchmark(reference_lpboost(), timelimit=4.0)
-    with typechecker.unchecked(), pytest.raises(OptionError, match="options must be a BenchmarkOptions; got 4"):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"^options\b.*\bBenchmarkOptions\b.*\b4\b"):
         benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(OptionError, match="budget must be a positive number of seconds or None; got 0"):
+    with pytest.raises(OptionError, match=r"^budget\b.*\bpositive\b.*\b0\b"):
         BenchmarkOptions(budget=0)

@@ -24,7 +24,7 @@ OPTIMUM = 2 / 530
 """Of the reference LPBoost instance: 0.0037735849."""
 
 
-def unable(name: str = "unable", reason: str = "it takes nothing") -> Fake:
+def unable(name: str = "unable", reason: str = "no cones") -> Fake:
     return Fake(name, reason=reason)
 
 
@@ -51,7 +51,7 @@ def test_rows_stand_in_the_order_of_the_backends_with_what_came_of_each() -> Non
     assert [row.backend for row in comparison.rows] == ["rough", "unable", "right"]
     assert [row.version for row in comparison.rows] == ["1.0-rough", "1.0-unable", "1.0-right"]
     assert [row.reached for row in comparison.rows] == [False, False, True]
-    assert [row.reason for row in comparison.rows] == ["", "it takes nothing", ""]
+    assert [row.reason for row in comparison.rows] == ["", "no cones", ""]
     solutions = [row.solution for row in comparison.rows]
     assert solutions[0] is not None and solutions[1] is None and solutions[2] is not None
     assert (solutions[0].backend, solutions[0].verdict) == ("rough", Verdict.CLAIMED)
@@ -80,7 +80,7 @@ def test_real_solvers_agree_and_what_they_cannot_take_has_a_reason() -> None:
     clarabel, highs = comparison.rows
     assert clarabel.reached and clarabel.solution is not None
     assert highs.solution is None
-    assert highs.reason == "HIGHS does not take exponential cones, which the program needs"
+    assert re.search(r"\bHIGHS\b.*\bexponential cones\b", highs.reason)
     assert highs.version != ""
 
 
@@ -104,7 +104,7 @@ def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monke
     monkeypatch.setattr(boostopt.solving.solve, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
-    assert automatic.reason.startswith("no installed backend supports linear constraints.")
+    assert re.search(r"\binstalled\b.*\blinear\b", automatic.reason)
     assert able.reached
 
 
@@ -112,7 +112,7 @@ def test_a_solver_that_is_not_installed_gets_a_row_with_the_reason() -> None:
     solver = next(s for s in ("mosek", "gurobi", "xpress", "cplex") if f"cvxpy:{s}" not in list_backends())
     missing, able = compare(reference_lpboost(), [f"cvxpy:{solver}", right()]).rows
     assert (missing.backend, missing.version, missing.solution, missing.reached) == (f"cvxpy:{solver}", "", None, False)
-    assert missing.reason.startswith(f"expected an installed solver; CVXPY supports {solver.upper()} but does not find")
+    assert re.search(rf"\binstalled\b.*\bCVXPY\b.*\b{solver.upper()}\b", missing.reason)
     assert able.reached
 
 
@@ -156,13 +156,13 @@ def test_progress_is_told_before_and_after_each_backend() -> None:
 
 def test_an_unknown_backend_is_an_error_with_the_near_names_before_any_work() -> None:
     calls = list[str]()
-    with pytest.raises(OptionError, match=r"unknown backend 'cvxpy:clarabell'\. Did you mean 'cvxpy:clarabel'"):
+    with pytest.raises(OptionError, match=r"\bbackend\b.*'cvxpy:clarabell'.*'cvxpy:clarabel'"):
         compare(reference_lpboost(), [right(), "cvxpy:clarabell"], progress=lambda name, row: calls.append(name))
     assert calls == []
 
 
 def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
-    with pytest.raises(OptionError, match=r"unknown backend 'clarabel'\. Did you mean 'cvxpy:clarabel'"):
+    with pytest.raises(OptionError, match=r"\bbackend\b.*'clarabel'.*'cvxpy:clarabel'"):
         compare(reference_lpboost(), ["clarabel"])
 
 
@@ -176,21 +176,21 @@ def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
     ],
 )
 def test_backends_are_different_ones_and_at_least_one(backends: list[str | Backend], shown: str) -> None:
-    with pytest.raises(OptionError, match=f"expected one or more different backends; got {shown}."):
+    with pytest.raises(OptionError, match=rf"\bbackends\b.* {shown}\."):
         compare(reference_lpboost(), backends)
 
 
 @pytest.mark.parametrize("tol", [0.0, -1e-8, 1.0, math.nan])
 @pytest.mark.parametrize("backend", [rough(), unable()], ids=["able", "unable"])
 def test_a_tolerance_out_of_range_is_an_error_also_where_it_is_not_needed(backend: Fake, tol: float) -> None:
-    with pytest.raises(OptionError, match=rf"tol must lie in \(0, 1\); got {tol}\. It is the gap over"):
+    with pytest.raises(OptionError, match=rf"^tol\b.*\(0, 1\).*\s{tol}\."):
         compare(reference_lpboost(), [backend], tol=tol)
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
 @pytest.mark.parametrize("backend", [rough(), unable()], ids=["able", "unable"])
 def test_a_time_limit_out_of_range_is_an_error_also_where_it_is_not_needed(backend: Fake, seconds: float) -> None:
-    with pytest.raises(OptionError, match=rf"time_limit must be a positive number of seconds or None; got {seconds}\."):
+    with pytest.raises(OptionError, match=rf"^time_limit\b.*\bpositive\b.*\s{seconds}\."):
         compare(reference_lpboost(), [backend], time_limit=seconds)
 
 
@@ -350,7 +350,7 @@ def test_a_row_of_an_unable_backend_has_the_same_fields_and_none_in_them() -> No
         "version": "1.0-unable",
         "able": False,
         "result": "not run",
-        "reason": "it takes nothing",
+        "reason": "no cones",
         "reached": False,
         "isolated": False,
         "attempts": 0,
@@ -431,19 +431,11 @@ def test_csv_has_an_empty_cell_for_what_is_not_finite() -> None:
 @pytest.mark.parametrize(
     "backend, says, error",
     [
-        (Fake("raises", then="raise"), "raised", "RuntimeError: no such luck again"),
-        (Fake("text", ("no attempt",)), "garbage", "yielded 'no attempt' where an attempt was expected"),
-        (
-            Fake("short", (attempt([1.0, 0.0], [1, 0, 0], claims=False),)),
-            "fine",
-            "left shape (2,) of float64 for d where 6 real numbers were expected",
-        ),
-        (Fake("nan", (attempt([math.nan] * 6, [math.nan] * 3),)), "fine", "left no finite number"),
-        (
-            Fake("words", (bent(attempt(), d="d"),)),
-            "fine",
-            "left str for d where an array was expected",
-        ),
+        (Fake("raises", then="raise"), "raised", r"^RuntimeError: no such luck again$"),
+        (Fake("text", ("no attempt",)), "garbage", r"'no attempt'"),
+        (Fake("short", (attempt([1.0, 0.0], [1, 0, 0], claims=False),)), "fine", r"\(2,\).*\bfloat64\b.*\bd\b.*\b6\b"),
+        (Fake("nan", (attempt([math.nan] * 6, [math.nan] * 3),)), "fine", r"\bfinite\b"),
+        (Fake("words", (bent(attempt(), d="d"),)), "fine", r"\bstr\b.*\bd\b.*\barray\b"),
     ],
     ids=lambda value: value.name if isinstance(value, Fake) else "",
 )
@@ -453,7 +445,8 @@ def test_what_a_backend_does_wrong_is_a_failure_in_words_and_the_next_one_is_run
     wrong, good = compare(reference_lpboost(), [backend, right()]).rows
     assert (wrong.result, good.result) == ("failed", "reached")
     record = wrong.record()
-    assert (record["solver_status"], record["error"], record["reached"]) == (says, error, False)
+    assert (record["solver_status"], record["reached"]) == (says, False)
+    assert re.search(error, record["error"])
     assert record["lower"] <= OPTIMUM <= record["upper"]
 
 
@@ -486,9 +479,9 @@ def test_forms_are_a_dimension_of_the_backends_that_have_them() -> None:
 
 
 def test_an_unknown_form_is_an_error_with_the_known_ones() -> None:
-    with pytest.raises(OptionError, match=r"unknown form 'duel'\. Did you mean 'dual'.*density-rated"):
+    with pytest.raises(OptionError, match=r"\bform\b.*'duel'.*'dual'.*\bdensity-rated\b"):
         compare(reference_lpboost(), ["cvxpy:clarabel"], forms=["duel"])
-    with pytest.raises(OptionError, match=r"unknown form 'duel'\."):
+    with pytest.raises(OptionError, match=r"\bform\b.*'duel'.*'dual'"):
         compare(reference_lpboost(), ["cvxpy:clarabel:duel"])
 
 
@@ -504,4 +497,5 @@ def test_the_automatic_choice_says_who_answered() -> None:
     assert row.answered_by == row.solution.backend in list_backends()
     text = str(compare(reference_lpboost(), "auto"))
     assert f"-> {row.answered_by}" in text
-    assert f"answered by {row.answered_by}, tried " in " ".join(text.split())
+    tried = ", ".join(row.path or ())
+    assert re.search(rf"\b{row.answered_by}, \w+ {re.escape(tried)};", " ".join(text.split()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ ORIGIN = Origin.here("boostopt compare", "2026-01-02", "data.csv", (("broken.csv
 
 @functools.cache
 def compared() -> Comparison:
-    unable = Fake("unable", reason="it takes nothing")
+    unable = Fake("unable", reason="no cones")
     loud = Fake("loud", (attempt(w=[1, 0, 0], options={"a": [1, {"b": float("inf")}]}, iterations=3),))
     return compare(reference_lpboost(), [right(), unable, loud], origin=ORIGIN)
 
@@ -96,119 +97,132 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content, message",
+    "content, fact",
     [
-        ("", r"is no JSON text, or it is truncated"),
-        ("[1, 2", r"is no JSON text"),
-        ("[1, 2]", r"the file must be an object with names"),
-        ('{"rows": []}', r"tol must be a finite number"),
-        ('{"tol": NaN}', r"it holds NaN, which is no number of JSON"),
-        ("[" * 100_000, r"is no JSON text"),
-        ("9" * 5000, r"is no JSON text"),
-        (b"\xff\xfe\x00", r"is no JSON text"),
-        ('{"kind": "boostopt benchmark"}\n', r"expected finished runs; .* has none yet"),
-        ('{"kind": "boostopt benchmark"}\n{}\n', r"line 2: expected a finished run; it is none"),
+        ("", r"\bJSON\b.*\btruncated\b"),
+        ("[1, 2", r"\bJSON text\b"),
+        ("[1, 2]", r"\bobject\b"),
+        ('{"rows": []}', r"\btol\b.*\bfinite\b"),
+        ('{"tol": NaN}', r"\bNaN\b"),
+        ("[" * 100_000, r"\bJSON text\b"),
+        ("9" * 5000, r"\bJSON text\b"),
+        (b"\xff\xfe\x00", r"\bJSON text\b"),
+        ('{"kind": "boostopt benchmark"}\n', r"\bruns\b.*\bnone\b"),
+        ('{"kind": "boostopt benchmark"}\n{}\n', r"\bline 2\b"),
     ],
+    ids=("empty", "cut", "list", "no rows", "nan", "deep", "long", "bytes", "no runs", "no run"),
 )
-def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str | bytes, fact: str) -> None:
+    with pytest.raises(DataError, match=fact):
         load(written(tmp_path, content))
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (tmp_path, tmp_path / "missing", tmp_path / "a\0b", tmp_path / ("x" * 400)):
-        with pytest.raises(DataError, match="cannot be read"):
+    for path, why in (
+        (tmp_path, "regular file"),
+        (tmp_path / "missing", "No such file"),
+        (tmp_path / "a\0b", "null byte"),
+        (tmp_path / ("x" * 400), "too long"),
+    ):
+        with pytest.raises(DataError, match=rf"^{re.escape(str(path))} .*\bread\b.*\b{why}\b"):
             load(path)
     monkeypatch.setattr(documents, "LARGEST", 10)
-    with pytest.raises(DataError, match="is larger than 10 bytes, the limit"):
+    with pytest.raises(DataError, match=r"\blarger\b.*\b10 bytes\b"):
         load(written(tmp_path, compared().to_json()))
 
 
+AT_ONCE = dict.fromkeys(("seconds_build", "seconds_canonicalize", "seconds_solve", "seconds_recover"), 0.0)
+AT_ONCE |= {"seconds_certify": 0.0}
+"""No seconds in any phase, however slow the machine is."""
+
 EDITED_ROWS: list[tuple[dict[str, Any], str]] = [
-    ({"lower": 1.0}, "the interval of right has a lower end above the upper one"),
-    ({"scaled_gap": 0.5, "gap": 0.5}, "the result of right is 'reached' at 1e-08, and its gap 0.5"),
-    ({"scaled_gap": None}, "the result of right is 'reached' at 1e-08, and its gap inf"),
-    ({"result": "failed"}, "the result of right is 'failed' at 1e-08"),
-    ({"gap": 1e-3}, "the interval of right is .* wide, and its gap 0.001"),
-    ({"scaled_gap": 1e-15}, "the scaled gap of right must be .*; it is 1e-15"),
-    ({"seconds": 1e-4, "seconds_solve": 0.3}, "the phases of right took 0.3.* s together, and the solve 0.0001 s"),
-    ({"result": "splendid"}, "its result is none of reached, failed, not run"),
-    ({"verdict": None}, "right was run, and its verdict is missing"),
-    ({"verdict": "<b>"}, "verdict must be one of bounded, checked, claimed, none"),
-    ({"seconds": None}, "the seconds in which right reached its gap are none that it can take: inf"),
-    ({"seconds": 0.0}, "the seconds in which right reached its gap are none that it can take: 0.0"),
-    ({"seconds": 1e308}, "the seconds in which right reached its gap are none that it can take"),
-    ({"seconds": -1.0}, "its seconds are negative"),
-    ({"seconds_solve": "fast"}, "seconds_solve must be a finite number"),
-    ({"lower": 10**400}, "its lower is neither a finite number nor null"),
-    ({"gap": -1.0}, "gap must not be negative"),
-    ({"backend": "loud"}, "a run stands in it twice"),
-    ({"backend": ["right"]}, "its backend is no text"),
-    ({"solver_status": 3}, "solver_status must be a text"),
-    ({"printed": ["x"]}, "printed must be a text"),
-    ({"iterations": 1.5}, "iterations must be a count"),
-    ({"iterations": 2**70}, "iterations must be a count"),
-    ({"infeasible": 1}, "infeasible must be true or false"),
-    ({"options": [1]}, "options must be an object with names"),
-    ({"path": "x"}, "path must be a list"),
+    ({"lower": 1.0}, r"\binterval\b.*\bright\b.*\blower\b.*\b1\.0\b"),
+    ({"scaled_gap": 0.5, "gap": 0.5}, r"\bresult\b.*\bright\b.*'reached'.*\b1e-08\b.*\bgap 0\.5\b"),
+    ({"scaled_gap": None}, r"\bresult\b.*\bright\b.*'reached'.*\b1e-08\b.*\bgap inf\b"),
+    ({"result": "failed"}, r"\bresult\b.*\bright\b.*'failed'.*\b1e-08\b"),
+    ({"gap": 1e-3}, r"\binterval\b.*\bright\b.*\bgap 0\.001\b"),
+    ({"scaled_gap": 1e-15}, r"\bscaled gap\b.*\bright\b.*\b1e-15\b"),
+    ({"seconds": 1e-4, **AT_ONCE, "seconds_solve": 0.3}, r"\bphases\b.*\bright\b.*\b0\.3 s\b.*\b0\.0001 s\b"),
+    ({"result": "splendid"}, r"\bresult\b.*\breached, failed, not run\b"),
+    ({"verdict": None}, r"\bright\b.*\bverdict\b"),
+    ({"verdict": "<b>"}, r"\bverdict\b.*\bbounded, checked, claimed, none\b"),
+    ({"seconds": None}, r"\bseconds\b.*\bright\b.*\binf\b"),
+    ({"seconds": 0.0, **AT_ONCE}, r"\bseconds\b.*\bright\b.*\b0\.0\b"),
+    ({"seconds": 1e308}, r"\bseconds\b.*\bright\b.*\b1e\+308\b"),
+    ({"seconds": -1.0}, r"\bseconds\b.*\bnegative\b"),
+    ({"seconds_solve": "fast"}, r"\bseconds_solve\b.*\bfinite\b"),
+    ({"lower": 10**400}, r"\blower\b.*\bfinite\b.*\bnull\b"),
+    ({"gap": -1.0}, r"\bgap\b.*\bnegative\b"),
+    ({"backend": "loud"}, r"\brun\b.*\btwice\b"),
+    ({"backend": ["right"]}, r"\bbackend\b.*\btext\b"),
+    ({"solver_status": 3}, r"\bsolver_status\b.*\btext\b"),
+    ({"printed": ["x"]}, r"\bprinted\b.*\btext\b"),
+    ({"iterations": 1.5}, r"\biterations\b.*\bcount\b"),
+    ({"iterations": 2**70}, r"\biterations\b.*\bcount\b"),
+    ({"infeasible": 1}, r"\binfeasible\b.*\btrue\b.*\bfalse\b"),
+    ({"options": [1]}, r"\boptions\b.*\bobject\b"),
+    ({"path": "x"}, r"\bpath\b.*\blist\b"),
 ]
+"""What is put into a row, and the name and the fact in the refusal."""
 
 
-@pytest.mark.parametrize("edit, message", EDITED_ROWS)
-def test_an_edited_row_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize("edit, fact", EDITED_ROWS, ids=[repr(edit)[:40] for edit, _ in EDITED_ROWS])
+def test_an_edited_row_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     said = json.loads(compared().to_json())
     said["rows"][0] |= edit
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=fact):
         load(written(tmp_path, json.dumps(said)))
 
 
 EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
-    ({"tol": 2}, "tol must lie in"),
-    ({"rows": {}}, "rows must be a list"),
-    ({"rows": []}, "it must have rows, and as many logs; it has 0 and 3"),
-    ({"logs": []}, "it must have rows, and as many logs; it has 3 and 0"),
-    ({"logs": [[1], [], []]}, "its log is no list of objects"),
-    ({"logs": [{}, [], []]}, "its log is no list of objects"),
-    ({"logs": [[{"seconds": {"solve": -1}}], [], []]}, "solve must not be negative"),
-    ({"about": []}, "about must be an object"),
-    ({"about": {"page": 3}}, "page must be a text"),
-    ({"about": {"multiplicities": [1]}}, "multiplicities must be the smallest and the largest one"),
-    ({"about": {"sources": "x"}}, "sources must be a list"),
-    ({"about": {"smallest": "x"}}, "smallest must be a finite number"),
-    ({"examples": -1}, "examples must be a count"),
-    ({"parameters": []}, "parameters must be an object"),
-    ({"parameters": {"nu": 10**400}}, "the parameter nu must be a finite number"),
-    ({"parameters": {"nu": {"a": 1}}}, "the parameter nu must be a finite number"),
-    ({"machine": None}, "machine must be an object"),
-    ({"machine": {"threads": []}}, "threads must be an object"),
-    ({"origin": {"skipped": [["a"]]}}, "what was left out must stand in pairs"),
-    ({"origin": {"versions": {"numpy": 2}}}, "versions must be a text"),
-    ({"boostopt": 1}, "boostopt must be a text"),
-    ({"overlap": False}, "overlap of all rows together is True; the file says False"),
-    ({"upper": 2.0}, "upper of all rows together is .*; the file says 2.0"),
+    ({"tol": 2}, r"\btol\b.*\(0, 1\)"),
+    ({"rows": {}}, r"\brows\b.*\blist\b"),
+    ({"rows": []}, r"\brows\b.*\blogs\b.*\b0\b.*\b3\b"),
+    ({"logs": []}, r"\brows\b.*\blogs\b.*\b3\b.*\b0\b"),
+    ({"logs": [[1], [], []]}, r"\blog\b.*\blist\b"),
+    ({"logs": [{}, [], []]}, r"\blog\b.*\blist\b"),
+    ({"logs": [[{"seconds": {"solve": -1}}], [], []]}, r"\bsolve\b.*\bnegative\b"),
+    ({"about": []}, r"\babout\b.*\bobject\b"),
+    ({"about": {"page": 3}}, r"\bpage\b.*\btext\b"),
+    ({"about": {"multiplicities": [1]}}, r"\bmultiplicities\b.*\bsmallest\b.*\blargest\b"),
+    ({"about": {"sources": "x"}}, r"\bsources\b.*\blist\b"),
+    ({"about": {"smallest": "x"}}, r"\bsmallest\b.*\bfinite\b"),
+    ({"examples": -1}, r"\bexamples\b.*\bcount\b"),
+    ({"parameters": []}, r"\bparameters\b.*\bobject\b"),
+    ({"parameters": {"nu": 10**400}}, r"\bparameter nu\b.*\bfinite\b"),
+    ({"parameters": {"nu": {"a": 1}}}, r"\bparameter nu\b.*\bfinite\b"),
+    ({"machine": None}, r"\bmachine\b.*\bobject\b"),
+    ({"machine": {"threads": []}}, r"\bthreads\b.*\bobject\b"),
+    ({"origin": {"skipped": [["a"]]}}, r"\bpairs\b"),
+    ({"origin": {"versions": {"numpy": 2}}}, r"\bversions\b.*\btext\b"),
+    ({"boostopt": 1}, r"\bboostopt\b.*\btext\b"),
+    ({"overlap": False}, r"\boverlap\b.*\bTrue\b.*\bFalse\b"),
+    ({"upper": 2.0}, r"\bupper\b.*\b2\.0\b"),
 ]
+"""What is put at the top of a file, and the name and the fact in the refusal."""
 
 
-@pytest.mark.parametrize("edit, message", EDITED_TOPS)
-def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize("edit, fact", EDITED_TOPS, ids=[repr(edit)[:40] for edit, _ in EDITED_TOPS])
+def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     said = json.loads(compared().to_json())
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=fact):
         load(written(tmp_path, json.dumps(said | edit)))
 
 
 @pytest.mark.parametrize(
-    "edit, message",
+    "edit, fact",
     [
-        ({"programs": {}}, "its runs must be of the programs that it names"),
-        ({"runs": []}, "its runs must be of the programs that it names"),
-        ({"settings": {"profiles": [0.5]}}, "the gaps of its runs must be its profiles"),
-        ({"settings": {"profiles": [1e-3, 1e-6], "repeats": "2"}}, "repeats must be a count"),
-        ({"settings": {"profiles": [1e-3, 1e-6], "repeats": 2, "time_limit": -1}}, "time_limit must not be negative"),
+        ({"programs": {}}, r"\bruns\b.*\bprograms\b"),
+        ({"runs": []}, r"\bruns\b.*\bprograms\b"),
+        ({"settings": {"profiles": [0.5]}}, r"\bgaps\b.*\bruns\b.*\bprofiles\b"),
+        ({"settings": {"profiles": [1e-3, 1e-6], "repeats": "2"}}, r"\brepeats\b.*\bcount\b"),
+        ({"settings": {"profiles": [1e-3, 1e-6], "repeats": 2, "time_limit": -1}}, r"\btime_limit\b.*\bnegative\b"),
     ],
+    ids=("programs", "runs", "profiles", "repeats", "time limit"),
 )
-def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], message: str) -> None:
+def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     said = json.loads(measured().to_json())
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=fact):
         load(written(tmp_path, json.dumps(said | edit)))
 
 
@@ -245,14 +259,14 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: 
             read = load(written(tmp_path, json.dumps(changed)))
         except DataError as failure:
             refused += 1
-            assert "Write it anew" in str(failure)
+            assert re.search(r"\bfile\.json\b.*\banew\.$", str(failure), re.DOTALL)
         else:
             assert all(run.interval[0] <= run.interval[1] for run in read.benchmark.runs if run.ran)
     assert 100 < refused < 1000
 
 
 def test_anything_else_is_no_document() -> None:
-    with pytest.raises(OptionError, match="expected what compare or benchmark returns; got int"):
+    with pytest.raises(OptionError, match=r"\bcompare\b.*\bbenchmark\b.*\bint\b"):
         document(3)
 
 

@@ -64,7 +64,7 @@ def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
     assert row.seconds_to(1e-300) == math.inf
     with typechecker.unchecked():
         for wrong in (0.0, -1.0, math.nan, "small"):
-            with pytest.raises(OptionError, match="gap must be a positive number"):
+            with pytest.raises(OptionError, match=rf"^gap\b.*\bpositive\b.*{wrong!r}"):
                 row.seconds_to(cast(float, wrong))
     assert row_of(Fake("unable", reason="no")).seconds_to(0.5) == math.inf
 
@@ -152,10 +152,10 @@ def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     backend = Fake("right", right().script, asked=(asked,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
     assert len(asked) == 2
-    with pytest.raises(DataError, match='its warm_up is null, here it is "none"'):
+    with pytest.raises(DataError, match=r'\bwarm_up\b.*\bnull\b.*"none"'):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up="none")
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up="none")
-    with pytest.raises(DataError, match='its warm_up is "none", here it is null'):
+    with pytest.raises(DataError, match=r'\bwarm_up\b.*"none".*\bnull\b'):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl")
 
 
@@ -168,7 +168,7 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
     other = tmp_path / "other.jsonl"
     benchmark(program, "interior", "low", 1, resume=other)
     path.write_text(path.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
-    with pytest.raises(DataError, match="has gaps to be reached and profiles by name"):
+    with pytest.raises(DataError, match=r"\bgaps\b.*\bprofiles\b"):
         load(path)
 
 
@@ -181,7 +181,7 @@ def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process(
     asked.clear()
     benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2)
     assert len(asked) == 2 * 2 * 2 + 2
-    with pytest.raises(OptionError, match=r"unknown warm-up 'all'\. .*Known: none, program, smallest\."):
+    with pytest.raises(OptionError, match=r"\bwarm-up\b.*'all'.*\bnone, program, smallest\b"):
         benchmark(program, spoilt, 1e-3, 1, warm_up="all")
 
 

@@ -79,16 +79,15 @@ def test_a_benchmark_of_several_programs_is_means_ratios_and_programs_reached_th
     assert "\\cmidrule(lr){2-4} \\cmidrule(lr){5-7}\nbackend & seconds & ratio & reached & seconds" in latex
     assert [latex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
     assert r"\begin{tabular}{@{}lrrrrrr@{}}" in latex
-    assert "a failure counts as 4 s, the time limit, and makes it a lower bound" in latex
+    assert re.search(r"\\caption\{.*\b4 s\b", latex)
 
 
 def test_what_it_was_measured_on_and_what_failed_stand_in_comments() -> None:
     latex = two_programs().to_latex()
     comments = [line for line in latex.splitlines() if line.startswith("%")]
     assert comments == latex.splitlines()[: len(comments)]
-    assert '% half: 1 of 2 solves failed: 1 gave up ("fine").' in comments
-    assert "% some: not run, or not to its end, on 1 of 2 programs." in comments
-    assert any("Solves in shuffled order (seed 0), 4 s for a solve" in line and "NumPy" in line for line in comments)
+    facts = (r'% half: 1 of 2\b.*\b1\b.*"fine"', r"% some: not run\b.*\b1 of 2\b", r"\bseed 0\b.*\b4 s\b.*\bNumPy\b")
+    assert all(any(re.search(fact, line) for line in comments) for fact in facts)
     assert "quartiles" not in latex
 
 
@@ -100,20 +99,20 @@ def test_in_markdown_it_is_the_same_table() -> None:
     assert rows[0] == ["fast", "**0.71**", "1.0", "2/2", "**0.71**", "1.0", "2/2"]
     assert rows[2][:4] == ["half", ">= 0.20", ">= 0.3", "1/2"]
     assert len({len(line) for line in markdown.splitlines() if line.startswith("| ")}) == 1
-    assert "half: 1 of 2 solves failed" in markdown and "NumPy" in markdown
+    assert re.search(r"^half: 1 of 2\b", markdown, re.MULTILINE) and "NumPy" in markdown
 
 
 def test_of_one_program_it_is_the_medians() -> None:
     runs = [row("fast", seconds, repeat=k) for k, seconds in enumerate([0.03, 0.01, 0.02])]
     latex = measured(*runs, row("not", 0.0, "not run"), row("bad", 0.001, "failed")).to_latex()
     assert body(latex) == [["fast", r"\textbf{0.020}", "1.0"], ["not", "not run", ""], ["bad", "failed", ""]]
-    assert r"\caption{p. Seconds until a gap is certified" in latex and "reached" not in latex
+    assert r"\caption{p. " in latex and "profile" not in latex and "reached" not in latex
 
 
 def test_profiles_stand_in_the_head_by_their_names() -> None:
     result = benchmark(reference_lpboost(), ["interior"], ["default", "low"], repeats=1)
     assert r"\multicolumn{2}{c}{default ($10^{-8}$)} & \multicolumn{2}{c}{low ($10^{-3}$)}" in result.to_latex()
-    assert "asked for by a profile" in result.to_markdown()
+    assert "profile" in result.to_markdown().splitlines()[0]
 
 
 def test_more_gaps_than_a_page_is_wide_stand_below_each_other() -> None:
@@ -131,7 +130,8 @@ def test_where_intervals_contradict_each_other_nothing_is_the_best() -> None:
 
 def test_medians_of_fewer_solves_are_said() -> None:
     late = measured(row("a", 0.1), row("a", 0.0, "not run", repeat=1, reason="no time left"))
-    assert "There was no time for all solves: some medians are of fewer." in late.to_latex()
+    fewer = r"(?m)^% .*\bmedians\b.*\bfewer\b"
+    assert re.search(fewer, late.to_latex()) and not re.search(fewer, measured(row("a", 0.1)).to_latex())
 
 
 # Comparisons
@@ -150,7 +150,7 @@ def test_a_comparison_is_its_rows_the_fastest_bold() -> None:
     assert cells[0][1:4] == ["$10^{-3}$", "bounded", "[0.1000000, 0.1000101]"]
     assert cells[0][4:] == [r"$1.0{\cdot}10^{-5}$", "inf", "2.000", "12"]
     assert [line[6] for line in cells] == ["2.000", r"\textbf{0.250}", "0.100", ""]
-    assert "% not_run: not run. 100% no cones\n" in latex
+    assert re.search(r"^% not_run: not run\W+100% no cones$", latex, re.MULTILINE)
     assert r"\begin{tabular}{@{}llllrrrr@{}}" in latex and r"\caption{lpboost: N = 6, t = 3" in latex
 
 
@@ -226,7 +226,7 @@ def test_names_are_escaped_in_every_place() -> None:
 def test_a_caption_and_a_label_of_ones_own() -> None:
     latex = two_programs().to_latex(r"Mine, $\nu = 1$.", "tab:mine")
     assert "\\caption{Mine, $\\nu = 1$.}\n\\label{tab:mine}" in latex
-    with typechecker.unchecked(), pytest.raises(OptionError, match="caption must be a text; got 3"):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"^caption\b.*\btext\b.*\b3\b"):
         two_programs().to_latex(3)  # pyright: ignore[reportArgumentType]
 
 
@@ -237,7 +237,7 @@ def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.Monkey
     if missing == "jinja2":
         for name in [name for name in sys.modules if name.startswith("pandas.io.formats.style")]:
             monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(OptionError, match=rf"to_latex expected an installed {missing}; there is none\. Install it"):
+    with pytest.raises(OptionError, match=rf"^to_latex\b.*\b{missing}\b.*\bpip\b"):
         result.to_latex()
     assert result.to_markdown().startswith("Seconds")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ def test_rows_say_how_each_was_asked_and_what_was_sent() -> None:
     assert [row.profile for row in result.rows] == ["low"] * 3
     assert interior.asked == clarabel.asked == 1e-3
     assert clarabel.options == {"tol_gap_abs": 1e-3, "tol_gap_rel": 1e-3, "tol_feas": 1e-3}
-    assert sqp.result == "not run" and "stops by the certificate alone" in sqp.reason
+    assert sqp.result == "not run" and re.search(r"\bsqp\b.*\bcertificate\b", sqp.reason)
     assert result.overlap
     text = str(result)
     assert "asked for" in text and "low, 1e-03" in text
@@ -46,21 +47,21 @@ def test_options_are_of_one_backend_and_of_all_its_forms() -> None:
     for row in result.rows:
         assert row.options is not None
         assert ("max_iter" in row.options) == row.backend.startswith("cvxpy:clarabel")
-    with pytest.raises(OptionError, match="unknown backend with options 'cvxpy:ecos'"):
+    with pytest.raises(OptionError, match=r"\bbackend\b.*\boptions\b.*'cvxpy:ecos'"):
         compare(reference_lpboost(), "interior", options={"cvxpy:ecos": {"max_iters": 2}})
-    with pytest.raises(OptionError, match="unknown option of interior 'iterations'"):
+    with pytest.raises(OptionError, match=r"\boption\b.*\binterior\b.*'iterations'"):
         compare(reference_lpboost(), "interior", options={"interior": {"iterations": 2}})
-    with pytest.raises(OptionError, match="unknown option of compare 'form'"):
+    with pytest.raises(OptionError, match=r"\boption\b.*\bcompare\b.*'form'.*'forms'"):
         compare(reference_lpboost(), "interior", form=["primal"])
 
 
 def test_an_option_that_only_the_solver_knows_is_refused_before_any_work() -> None:
     told = list[Any]()
     options = {"cvxpy:clarabel": {"max_itr": 2}}
-    with pytest.raises(OptionError, match="unrecognized solver setting 'max_itr'"):
+    with pytest.raises(OptionError, match=r"\bmax_itr=2\b.*\bTypeError\b.*'max_itr'"):
         compare(reference_lpboost(), BACKENDS, options=options, progress=lambda *said: told.append(said))
     assert not told
-    with pytest.raises(OptionError, match="unrecognized solver setting 'max_itr'"):
+    with pytest.raises(OptionError, match=r"\bmax_itr=2\b.*\bTypeError\b.*'max_itr'"):
         benchmark(reference_lpboost(), BACKENDS, solver_options=options)
     (row,) = compare(reference_lpboost(), "cvxpy:clarabel", options={"cvxpy:clarabel": {"max_iter": 2}}).rows
     assert row.iterations is not None and row.iterations <= 10
@@ -74,7 +75,7 @@ def test_a_benchmark_by_profiles_has_a_solve_for_each_and_never_mixes_them(tmp_p
         (backend, profile, tol) for backend in BACKENDS[:2] for profile, tol in (("default", 1e-8), ("high", 1e-9))
     ]
     assert all(run.attempts == 1 for run in result.runs)
-    assert "Asked by the profiles default, high: one solve each." in str(result)
+    assert re.search(r"\bprofiles default, high\b", " ".join(str(result).split()))
     before = path.read_text()
     again = benchmark(reference_lpboost(), BACKENDS[:2], ["default", "high"], repeats=1, resume=path)
     assert path.read_text() == before and again.scores == result.scores
@@ -82,9 +83,9 @@ def test_a_benchmark_by_profiles_has_a_solve_for_each_and_never_mixes_them(tmp_p
     certified = benchmark(reference_lpboost(), BACKENDS[:2], 1e-8, repeats=1, resume=path)
     assert path.read_text() != before and all(run.profile == "certified" for run in certified.runs)
     for mixed in (["high", 1e-3], [1e-3, "high"], ["high", "high"], []):
-        with pytest.raises(OptionError, match="profiles must be one or more different gaps in"):
+        with pytest.raises(OptionError, match=rf"^profiles\b.*\(0, 1\).*{re.escape(repr(mixed))}"):
             benchmark(reference_lpboost(), BACKENDS, mixed)
-    with pytest.raises(OptionError, match="unknown profile 'fine'"):
+    with pytest.raises(OptionError, match=r"\bprofile\b.*'fine'.*\bhigh\b"):
         benchmark(reference_lpboost(), BACKENDS, "fine")
 
 
@@ -108,24 +109,21 @@ def test_the_command_asks_by_profile_and_passes_options_on() -> None:
     assert json.loads(done.stdout)["rows"][0]["options"]["max_iters"] == 25
     done = command(*arguments, "--backends", "interior", "--profiles", "default,high", "--repeats", "1", "--json")
     assert json.loads(done.stdout)["settings"]["asked"] == ["default", "high"]
-    for more, message in (
-        (
-            ("--tol", "fine"),
-            "expected a number, or how solvers are asked: default, low, mid, high",
-        ),
-        (("--profiles", "high,fine"), "--profiles takes gaps, or names of"),
-        (("--tol", "high", "--profiles", "all"), "--tol and --profiles exclude each other"),
-        (("--option", "max_iters=3"), "--option takes backend.name=value"),
-        (("--backends", "interior", "--option", "interior.iters=3"), "unknown option of interior 'iters'"),
+    for more, fact in (
+        (("--tol", "fine"), r"--tol\b.*\bdefault, low, mid, high\b.*'fine'"),
+        (("--profiles", "high,fine"), r"--profiles\b.*\bdefault, low, mid, high\b.*'high,fine'"),
+        (("--tol", "high", "--profiles", "all"), r"--tol\b.*--profiles\b"),
+        (("--option", "max_iters=3"), r"--option\b.*\bbackend\.name=value\b.*'max_iters'"),
+        (("--backends", "interior", "--option", "interior.iters=3"), r"\boption\b.*\binterior\b.*'iters'"),
     ):
         done = command(*arguments, *more)
-        assert done.exit_code == 2 and message in done.stderr
+        assert done.exit_code == 2 and re.search(fact, " ".join(done.stderr.split()))
 
 
 def test_a_backend_that_is_not_installed_is_a_row_whatever_it_is_asked() -> None:
     for how in ({"tol": "low"}, {"options": {"cvxpy:mosek": {"verbose": 1}}}):
         result = compare(reference_lpboost(), ["interior", "cvxpy:mosek"], **how)  # pyright: ignore[reportArgumentType]
         assert [row.result for row in result.rows] == ["reached", "not run"]
-        assert "CVXPY supports MOSEK but does not find it" in result.rows[1].reason
-    with pytest.raises(OptionError, match=r"got the profile 'low'\. Name a backend"):
+        assert re.search(r"\binstalled\b.*\bMOSEK\b", result.rows[1].reason)
+    with pytest.raises(OptionError, match=r"\bauto\b.*\bprofile\b.*'low'"):
         compare(reference_lpboost(), ["interior", "auto"], "low")

@@ -56,15 +56,18 @@ def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: A
 
 def test_it_says_which_program_which_solve_what_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     said = solves(monkeypatch, 10, 60.0)
-    full = "program 2 of 3, solve 11 of 40, cvxpy:scs to 1e-05, about 3 min left"
-    assert said.words("q", "cvxpy:scs to 1e-05") == said.words("q", "cvxpy:scs to 1e-05", len(full)) == full
-    assert said.words("q", "cvxpy:scs to 1e-05", 60) == "solve 11 of 40, cvxpy:scs to 1e-05, about 3 min left"
-    assert said.words("q", "cvxpy:scs to 1e-05", 40) == "solve 11 of 40, about 3 min left"
-    assert said.words("q", "cvxpy:scs to 1e-05", 20) == "solve 11 of 40"
+    solver = "cvxpy:scs to 1e-05"
+    facts = ["2 of 3", "11 of 40", solver, "3 min"]
+    full = said.words("q", solver)
+    assert said.words("q", solver, len(full)) == full
+    for width, kept in ((len(full), facts), (60, facts[1:]), (40, facts[1::2]), (20, facts[1:2])):
+        shown = said.words("q", solver, width)
+        assert len(shown) <= width and re.findall("|".join(facts), shown) == kept
 
 
 def test_before_the_first_solve_is_done_nobody_knows_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert solves(monkeypatch, 0, 5.0).words("p", "a to 0.1") == "program 1 of 3, solve 1 of 40, a to 0.1"
+    shown = solves(monkeypatch, 0, 5.0).words("p", "a to 0.1")
+    assert re.findall(r"\d+ of \d+", shown) == ["1 of 3", "1 of 40"] and shown.endswith(", a to 0.1")
 
 
 @pytest.mark.parametrize(("budget", "left"), [(None, 180.0), (100.0, 40.0), (50.0, 0.0), (1e6, 180.0)])
@@ -82,7 +85,7 @@ def test_times_are_rough() -> None:
 
 def test_a_profile_is_called_by_its_name() -> None:
     assert asked_in_words(None, 1e-8) == asked_in_words(CERTIFIED, 1e-8) == "to 1e-08"
-    assert asked_in_words("default", 1e-8) == "asked by default"
+    assert re.fullmatch(r"\D+ default", asked_in_words("default", 1e-8))
 
 
 # Where it is shown
@@ -102,8 +105,8 @@ def test_on_a_terminal_it_is_one_line_that_is_wiped_out(terminal: Terminal) -> N
     with redirect_stderr(terminal):
         benchmark(programs, [backend], [1e-3, 1e-5], repeats=1, progress=True)
     shown = terminal.getvalue()
-    assert re.search(r"program [12] of 2, solve 1 of 4, right to (0\.001|1e-05)", shown)
-    assert re.search(r"solve 4 of 4, right to (0\.001|1e-05), about 1 s left", shown)
+    assert re.search(r"\b[12] of 2, \w+ 1 of 4, right \w+ (0\.001|1e-05)", shown)
+    assert re.search(r"\b4 of 4, right \w+ (0\.001|1e-05), \w+ 1 s\b", shown)
     assert "[4/4]" not in shown
     assert shown.endswith("\x1b[2K") or shown.rstrip().endswith("\x1b[2K")
     assert beside == {before}  # no thread draws while a solve is measured
@@ -112,7 +115,7 @@ def test_on_a_terminal_it_is_one_line_that_is_wiped_out(terminal: Terminal) -> N
 def test_on_a_terminal_profiles_stand_by_their_names(terminal: Terminal) -> None:
     with redirect_stderr(terminal):
         benchmark(reference_erlpboost(), ["interior"], ["low"], repeats=1, progress=True)
-    assert "interior asked by low" in terminal.getvalue()
+    assert re.search(r"\binterior \w+ \w+ low\b", terminal.getvalue())
 
 
 def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
@@ -124,18 +127,18 @@ def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
     for seconds in (0.1, 0.3, 0.8, 0.3, 0.1, 0.1):
         clock.now += seconds
         made.ends(Row(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
-    assert capsys.readouterr().err.splitlines() == [
-        "[1/6] a to 0.001: reached in 0.10 s",
-        "[3/6] a to 0.001: reached in 0.80 s",
-        "[6/6] a to 0.001: reached in 0.10 s",
+    shown = capsys.readouterr().err
+    assert re.findall(r"^\[(\d)/6\] a \w+ 0\.001: reached \w+ (\d\.\d\d) s$", shown, re.MULTILINE) == [
+        *(("1", "0.10"), ("3", "0.80"), ("6", "0.10"))
     ]
+    assert shown.count("\n") == 3
 
 
 def test_lines_name_the_profile_and_what_came(capsys: pytest.CaptureFixture[str]) -> None:
     benchmark(reference_lpboost(), [rough()], [1e-3], repeats=1, progress=True)
-    assert capsys.readouterr().err == "[1/1] rough to 0.001: failed\n"
+    assert re.fullmatch(r"\[1/1\] rough \w+ 0\.001: failed\n", capsys.readouterr().err)
     benchmark(reference_lpboost(), ["interior"], "high", repeats=1, progress=True)
-    assert re.fullmatch(r"\[1/1\] interior asked by high: reached in \d\.\d\d s\n", capsys.readouterr().err)
+    assert re.fullmatch(r"\[1/1\] interior \w+ \w+ high: reached \w+ \d\.\d\d s\n", capsys.readouterr().err)
 
 
 def test_a_function_of_ones_own_is_called_after_each_and_nothing_is_written(terminal: Terminal) -> None:

@@ -16,9 +16,9 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
-from boostopt._utils.formatting import interval
-from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
 from boostopt.comparison.solve_record import Row, answered_row
+from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
+from boostopt.comparison.rendering.phrases import BUG, NO_ANSWER, UNANSWERED, trivial_bounds
 from boostopt.solving.explanation import PROOFS
 
 
@@ -34,9 +34,9 @@ def shown(renderable: RenderableType, width: int = 300) -> str:
 
 
 def cells(text: str, first: str) -> list[str]:
-    """The cells of the row that begins with a text."""
+    """The cells of the one row whose first cell has these words."""
     rows = [line.strip("│\n").split("│") for line in text.splitlines() if line.startswith("│")]
-    (found,) = [row for row in rows if row[0].strip() == first]
+    (found,) = [row for row in rows if f" {first} " in row[0]]
     return [cell.strip() for cell in found]
 
 
@@ -135,7 +135,8 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
         str(solution.iterations),
     ]
     said = words(text)
-    assert f'one says "kOptimal (optimal)"; best of 1: primal; {solution.iterations} iterations; build ' in said
+    assert re.search(r'one\b[^;]*"kOptimal \(optimal\)"; [^;]*\b1\b[^;]*\bprimal; ', said)
+    assert f"; {solution.iterations} iterations; build " in said
     assert "solve 0.500 s" in said
     assert "certify 0.013 s" in said or "certify 0.012 s" in said
 
@@ -144,13 +145,13 @@ def test_a_row_without_an_answer_says_so() -> None:
     failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), gaps=(), solver_status="not started")
     text = shown(table(compared(row("one", failed))))
     assert (cells(text, "one")[1], cells(text, "one")[8]) == ("none", "-")
-    assert 'one says "not started"; no answer; build' in words(text)
+    assert re.search(rf'one\b[^;]*"not started"; {NO_ANSWER}; build\b', words(text))
 
 
 def test_an_unable_row_is_empty_and_its_reason_stands_below_once() -> None:
-    text = shown(table(compared(row("able", solved(), True), row("not", reason="it takes no cones"))))
+    text = shown(table(compared(row("able", solved(), True), row("not", reason="no cones"))))
     assert cells(text, "not") == ["not", "not run", "", "", "", "", "", "", ""]
-    assert words(text).count("it takes no cones") == words(text).count("not: not run. it takes no cones.") == 1
+    assert words(text).count("no cones") == len(re.findall(r"\bnot: not run\W+no cones\.", words(text))) == 1
 
 
 @pytest.mark.parametrize("verdict", Verdict)
@@ -163,8 +164,7 @@ def test_every_verdict_has_a_style_and_a_row(verdict: Verdict) -> None:
 def test_clashing_rows_name_each_other_and_the_report_calls_it_a_bug() -> None:
     text = shown(table(compared(row("a", at(0.1, 0.2)), row("b", at(0.3, 0.4)), row("c", at(0.3, 0.5)))))
     assert [cells(text, name)[6] for name in "abc"] == ["NO: b, c", "NO: a", "NO: a"]
-    assert "The intervals contradict each other." in words(text)
-    assert "that is a bug in boostopt: please report it with the data." in words(text)
+    assert BUG in words(text)
     assert "All together" not in text
 
 
@@ -176,23 +176,23 @@ def test_the_conclusion_holds_all_intervals_together_and_names_who_is_right_and_
         row("not", reason="no"),
     )
     text = words(shown(table(compared(*rows, tol=1e-4))))
-    assert "All together: the optimum lies in [0.2, 0.3]." in text
-    assert "Certified to an absolute gap of 0.0001: slow, fast." in text
-    assert "Fastest of them in this one run: fast." in text
-    assert "Not as narrow as an absolute gap of 0.0001: wide." in text
+    assert re.search(r"All together: [^.]*\[0\.2, 0\.3\]\.", text)
+    assert re.search(r"Certified[^:]*\babsolute\b[^:]* 0\.0001: slow, fast\.", text)
+    assert re.search(r"Fastest[^:]*: fast\.", text)
+    assert re.search(r"narrow[^:]*\babsolute\b[^:]* 0\.0001: wide\.", text)
 
 
 def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
     text = words(shown(table(compared(row("wide", at(0.0, 0.9))))))
-    assert "All together: the optimum lies in [0, 0.9]." in text
-    assert "Not as narrow as an absolute gap of 1e-08: wide." in text
-    assert "Certified to" not in text
+    assert re.search(r"All together: [^.]*\[0, 0\.9\]\.", text)
+    assert re.search(r"narrow[^:]* 1e-08: wide\.", text)
+    assert "Certified" not in text
     assert "Fastest" not in text
 
 
 def test_where_no_backend_is_able_nothing_is_concluded() -> None:
     text = words(shown(table(compared(row("one", reason="no"), row("other", reason="no")))))
-    assert "No backend named can take this program." in text
+    assert "No backend" in text and UNANSWERED not in text
     assert "All together" not in text
 
 
@@ -220,20 +220,20 @@ def test_brackets_in_foreign_words_are_shown_and_not_obeyed() -> None:
     solution = replace(solved(), solver_status="stopped [code 3] [/x]")
     rows = (row("mine[2]", solution, True), row("not[/x]", reason="takes [linear] alone [/x]"))
     text = shown(table(compared(*rows)))
-    assert 'mine[2] says "stopped [code 3] [/x]"; best of 1: primal' in words(text)
-    assert "not[/x]: not run. takes [linear] alone [/x]." in words(text)
-    assert "Fastest of them in this one run: mine[2]." in words(text)
+    assert re.search(r'mine\[2\] [^;]*"stopped \[code 3\] \[/x\]"; ', words(text))
+    assert re.search(r"not\[/x\]: not run\W+takes \[linear\] alone \[/x\]\.", words(text))
+    assert re.search(r"Fastest[^:]*: mine\[2\]\.", words(text))
 
 
 @pytest.mark.parametrize("width", (60, 80, 100, 120, 200))
 def test_no_width_loses_the_interval_or_the_reason(width: int) -> None:
-    rows = (row("one", at(0.123456789, 0.987654321), True), row("two", reason="it takes no cones"))
+    rows = (row("one", at(0.123456789, 0.987654321), True), row("two", reason="no cones"))
     text = shown(table(compared(*rows)), width=width)
     cells = [[cell.strip() for cell in line.split("│")] for line in text.splitlines() if line.startswith("│")]
     assert "".join(line[3] for line in cells if line[3][:1] in "[0") == "[0.123456789,0.987654321]".replace(
         ",", ", " if any("0.123456789, 0" in line[3] for line in cells) else ","
     )
-    assert "two: not run. it takes no cones." in words(text)
+    assert re.search(r"\btwo: not run\W+no cones\.", words(text))
     assert max(map(len, text.splitlines())) <= width
 
 
@@ -241,13 +241,14 @@ def test_no_width_loses_the_interval_or_the_reason(width: int) -> None:
 def test_a_narrow_terminal_cuts_nothing_off_and_drops_the_interval_from_the_table_only(width: int) -> None:
     names = ["cvxpy:clarabel:density-rated", "isolated:cvxpy:scs:dual-rated"]
     rows = [row(name, at(0.123456789, 0.987654321), True) for name in names]
-    text = shown(table(compared(*rows, row("cvxpy:highs:dual", reason="it takes no cones"))), width=width)
+    text = shown(table(compared(*rows, row("cvxpy:highs:dual", reason="no cones"))), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
     for name in names:
-        assert f'{name} says "kOptimal (optimal)"; certified: [0.123456789, 0.987654321]; best' in words(text)
-    assert "cvxpy:highs:dual: not run. it takes no cones." in words(text)
+        proved = r'"kOptimal \(optimal\)"; [^;]*\[0\.123456789, 0\.987654321\]; '
+        assert re.search(f"{name} [^;]*{proved}", words(text))
+    assert re.search(r"\bcvxpy:highs:dual: not run\W+no cones\.", words(text))
 
 
 @pytest.mark.parametrize("width", (60, 76, 80, 100, 120))
@@ -262,7 +263,7 @@ def test_no_width_splits_a_number(width: int, name: str) -> None:
 @pytest.mark.every(4)
 @pytest.mark.parametrize("width", range(40, 130))
 def test_a_line_under_a_table_breaks_at_no_unit_and_ends_in_no_blank(width: int) -> None:
-    lines = shown(table(compared(row("one", solved(), True), row("two", reason="it takes no cones"))), width)
+    lines = shown(table(compared(row("one", solved(), True), row("two", reason="no cones"))), width)
     under = [line for line in lines.splitlines() if line[:1] not in "┏┃┡│└"]
     assert max(map(len, under)) <= width
     assert not any(line.startswith(("s,", "s;", "iteration")) or line == "s" for line in under), under
@@ -287,12 +288,12 @@ def certificate(**changes: Any) -> Certificate:
 def test_a_certificate_shows_interval_gap_and_residuals() -> None:
     c = certificate()
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert cells(text, "optimum certified in")[1] == interval(c.lower, c.upper)
-    assert cells(text, "gap")[1] == f"{c.gap:.2e}  (relative {c.relative_gap:.2e}, slack included)"
-    assert cells(text, "as narrow as 1e-06")[1] == "yes"
+    assert cells(text, "certified")[1] == interval(c.lower, c.upper)
+    assert re.match(rf"{c.gap:.2e} .*\brelative {c.relative_gap:.2e}\b", cells(text, "gap")[1])
+    assert cells(text, "1e-06")[1] == "yes"
     for condition, residual in c.kkt.residuals.items():
-        assert cells(text, f"violates {condition} by")[1] == f"{residual:.2e}"
-    assert text.splitlines()[0].strip() == "lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01"
+        assert cells(text, condition)[1] == f"{residual:.2e}"
+    assert text.splitlines()[0].strip() == reference_lpboost().headline
 
 
 def test_a_gap_is_relative_to_the_larger_end_and_without_ends_to_nothing() -> None:
@@ -300,43 +301,46 @@ def test_a_gap_is_relative_to_the_larger_end_and_without_ends_to_nothing() -> No
     c = replace(program.certify(d=[0.5, 0.5], w=[1.0]), lower=-0.25, upper=0.0)
     assert c.relative_gap == c.gap / 0.25
     c = replace(c, upper=np.inf)
-    assert cells(shown(certificate_table(program, c, 1e-6)), "gap")[1] == "inf  (slack included)"
+    cell = cells(shown(certificate_table(program, c, 1e-6)), "gap")[1]
+    assert cell.startswith("inf ") and "relative" not in cell
 
 
 def test_a_comparison_says_where_it_compares_little() -> None:
-    trivial = words(shown(ComparisonTable("", [row("a", at(-1e-9, 1e-9), True)], [0.0, 0.5])))
-    assert "The optimum is 0 up to the gap 1e-08" in trivial
-    assert "Equal weights of the hypotheses prove the lower bound" in trivial
-    assert "Equal weights of the examples" not in trivial
-    small = words(shown(ComparisonTable("", [row("a", at(1e-7, 1.01e-7), True)], [-1.0, None])))
-    assert "a gap of 1e-08 is 0.099 times its size" in small and "Equal weights" not in small
-    known = words(shown(ComparisonTable("", [row("a", at(0.5, 0.5), True)], [-1.0, 0.5])))
-    assert "Equal weights of the examples prove the upper bound" in known and "The optimum is" not in known
+    for lower, upper, equal_weights, facts in (
+        (-1e-9, 1e-9, [0.0, 0.5], (r"\b0\b.*\b1e-08\b", r"\bweights\b.*\bhypotheses\b.*\blower\b")),
+        (1e-7, 1.01e-7, [-1.0, None], (r"\b1e-08\b.*\b0\.099\b",)),
+        (0.5, 0.5, [-1.0, 0.5], (r"\bweights\b.*\bexamples\b.*\bupper\b",)),
+    ):
+        rows = [row("a", at(lower, upper), True)]
+        remarks = [one.words for one in trivial_bounds(rows, equal_weights)]
+        assert len(remarks) == len(facts) and all(map(re.search, facts, remarks))
+        text = words(shown(ComparisonTable("", rows, equal_weights)))
+        assert all(remark in text for remark in remarks)
 
 
 def test_a_wide_certificate_says_that_it_is() -> None:
     c = reference_lpboost().certify(w=[1, 0, 0])
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert cells(text, "as narrow as 1e-06")[1] == "no"
+    assert cells(text, "1e-06")[1] == "no"
 
 
 def test_whether_it_is_narrow_depends_on_the_size_of_the_objective() -> None:
     gaps = np.full(6, 0.1)
     for value, narrow in ((1000.0, "yes"), (1.0, "no")):
         c = certificate(lower=value, upper=value + 0.6, example_gaps=gaps)
-        assert cells(shown(certificate_table(reference_lpboost(), c, 1e-3)), "as narrow as 0.001")[1] == narrow
+        assert cells(shown(certificate_table(reference_lpboost(), c, 1e-3)), "0.001")[1] == narrow
 
 
 def test_a_missing_side_is_called_missing() -> None:
     text = shown(certificate_table(reference_lpboost(), reference_lpboost().certify(w=[1, 0, 0]), 1e-6))
-    assert cells(text, "violates sum d = 1 by")[1] == "not given or not finite"
-    assert cells(text, "violates sum w = 1 by")[1] == "0.00e+00"
+    assert re.match(r"not given\b", cells(text, "sum d = 1")[1])
+    assert cells(text, "sum w = 1")[1] == "0.00e+00"
 
 
 @pytest.mark.parametrize("d_is, named", list(PROOFS.items()))
 def test_it_says_which_d_proves_the_upper_end(d_is: str, named: str) -> None:
     text = shown(certificate_table(reference_lpboost(), certificate(d_is=d_is), 1e-6))
-    assert cells(text, "upper end proved by")[1] == named
+    assert cells(text, "upper end")[1] == named
 
 
 def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:
@@ -344,22 +348,23 @@ def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:
     c = certificate(example_gaps=gaps, hypothesis_gaps=np.array([0.0, 0.25, 0.0]))
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
     assert BLAMED == 5
-    assert cells(text, "examples to blame")[1] == "2: 6.0e-03, 4: 5.0e-03, 5: 4.0e-03, 1: 3.0e-03, 3: 2.0e-03"
-    assert cells(text, "hypotheses to blame")[1] == "1: 2.5e-01"
+    assert cells(text, "examples")[1] == "2: 6.0e-03, 4: 5.0e-03, 5: 4.0e-03, 1: 3.0e-03, 3: 2.0e-03"
+    assert cells(text, "hypotheses")[1] == "1: 2.5e-01"
 
 
 def test_where_there_is_no_gap_nobody_is_blamed() -> None:
     c = certificate(example_gaps=np.zeros(6), hypothesis_gaps=np.zeros(3))
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert cells(text, "examples to blame")[1] == "none"
-    assert cells(text, "hypotheses to blame")[1] == "none"
+    assert cells(text, "examples")[1] == "none"
+    assert cells(text, "hypotheses")[1] == "none"
 
 
 def test_brackets_in_the_name_of_a_condition_are_shown() -> None:
     c = certificate()
-    c = replace(c, kkt=replace(c.kkt, residuals={"d in [0, 1] [/x] [b]": 0.5}))
+    condition = "d in [0, 1] [/x] [b]"
+    c = replace(c, kkt=replace(c.kkt, residuals={condition: 0.5}))
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert cells(text, "violates d in [0, 1] [/x] [b] by")[1] == "5.00e-01"
+    assert cells(text, condition)[1] == "5.00e-01"
 
 
 def test_a_title_is_not_padded() -> None:
@@ -367,11 +372,11 @@ def test_a_title_is_not_padded() -> None:
 
 
 def test_no_answer_is_no_interval_in_a_table() -> None:
-    silent = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: no licence"),))
+    silent = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: unlicensed"),))
     both, alone = compare(reference_lpboost(), ["interior", silent]), compare(reference_lpboost(), [silent])
     row = next(line for line in str(both).splitlines() if "cvxpy:mosek" in line and "none" in line)
-    assert "no answer" in row and "[" not in row and "yes" not in row
-    assert 'cvxpy:mosek says "raised"; no answer; Error: no licence' in " ".join(str(both).split())
-    assert "No backend left an answer." in str(alone) and "the optimum lies" not in str(alone)
+    assert NO_ANSWER in row and "[" not in row and "yes" not in row
+    assert re.search(rf'cvxpy:mosek [^;]*"raised"; {NO_ANSWER}; Error: unlicensed;', " ".join(str(both).split()))
+    assert UNANSWERED in str(alone) and "[" not in str(alone)
     html = both._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    assert "no answer" in html and "Error: no licence" in html
+    assert NO_ANSWER in html and "Error: unlicensed" in html

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
 from problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
-from boostopt.comparison.rendering.phrases import accuracies, asked, asked_for, clashes, proved, together, verdict
 from boostopt.comparison.solve_record import Row
+from boostopt.comparison.rendering.phrases import BUG, accuracies, asked, asked_for, clashes, proved, together, verdict
 
 
 def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Row:
@@ -23,46 +24,47 @@ NOT_RUN = run("absent", 0.0, 0.0, result="not run")
 
 
 @pytest.mark.parametrize(
-    "runs, kind, words",
+    "runs, kind, fact",
     [
-        ([NOT_RUN], "wrong", "No backend named can take this program."),
-        ([INFEASIBLE, NOT_RUN], "good", "The program is infeasible, proved by proof."),
+        ([NOT_RUN], "wrong", r"No backend\b"),
+        ([INFEASIBLE, NOT_RUN], "good", r"\binfeasible\b.*\bproof\."),
         (
             [run("a", 0.25, 0.5), NOT_RUN],
             "good",
-            "The optimum lies in [0.25, 0.5]: certified to 0.001 by a; no other backend was run.",
+            r"\[0\.25, 0\.5\]: certified\b.*\b0\.001\b.*\ba; no\b",
         ),
         (
             [run("a", 0.25, 0.5), run("b", 0.125, 0.375), run("c", 0.0, 1.0, result="failed")],
             "good",
-            "The optimum lies in [0.25, 0.375]: certified to 0.001 by a and b; all intervals agree.",
+            r"\[0\.25, 0\.375\]: certified\b.*\b0\.001\b.*\ba\b.*\bb;.*\bagree\b",
         ),
         (
             [run("a", 0.0, 1.0, result="failed")],
             "warning",
-            "The optimum lies in [0, 1]: nobody certified it to 0.001; no other backend was run.",
+            r"\[0, 1\]: nobody\b.*\b0\.001; no\b",
         ),
         (
             [run("a", 0.0, 1.0), run("b", 0.0, 1.0, 1e-6, "failed")],
             "warning",
-            "The optimum lies in [0, 1]: certified to 0.001 by a; all intervals agree.",
+            r"\[0, 1\]: certified\b.*\b0\.001\b.*\ba; all\b",
         ),
         (
             [run("a", 0.0, math.inf, result="failed")],
             "warning",
-            "The optimum lies in [0, inf]: nobody certified it to 0.001; no other backend was run.",
+            r"\[0, inf\]: nobody\b.*\b0\.001; no\b",
         ),
     ],
+    ids=("not run", "infeasible", "one", "two agree", "none reached", "finest failed", "one end"),
 )
-def test_the_verdict_by_hand(runs: list[Row], kind: str, words: str) -> None:
+def test_the_verdict_by_hand(runs: list[Row], kind: str, fact: str) -> None:
     said = verdict(runs)
-    assert (said.kind, said.words) == (kind, words)
+    assert said.kind == kind and re.search(fact, said.words)
 
 
 def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibility() -> None:
     for runs in ([run("a", 0.0, 0.1), run("b", 0.2, 0.3)], [run("a", 0.0, 0.1), INFEASIBLE]):
         said = verdict(runs)
-        assert said.kind == "wrong" and "that is a bug in boostopt" in said.words
+        assert said.kind == "wrong" and BUG in said.words
         assert together(runs)[0] > together(runs)[1]
         assert clashes(runs[0], runs) == [runs[1].backend] and clashes(runs[1], runs) == ["a"]
 
