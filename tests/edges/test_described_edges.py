@@ -91,9 +91,15 @@ def test_the_cones_are_read_from_the_expression() -> None:
     assert DescribedEdges(FUNCTIONS["squares"]).cones == {"linear", "quadratic"}
 
 
+NOT_CONVEX = (
+    r"^an edge function must be a convex scalar expression; got shape \(.*\), (CONCAVE|AFFINE): .*\. "
+    r"Write it with atoms that CVXPY recognizes as convex\.$"
+)
+
+
 @pytest.mark.parametrize("G", [lambda e: -cp.sum_squares(e), lambda e: e, lambda e: cp.sqrt(e[0] + 2)])
 def test_what_is_no_convex_scalar_is_refused(G: Callable[[Any], Any]) -> None:
-    with pytest.raises(ProblemError, match="must be a convex scalar expression"):
+    with pytest.raises(ProblemError, match=NOT_CONVEX):
         DescribedEdges(G).value(np.zeros(3))
 
 
@@ -103,16 +109,16 @@ def test_a_norm_has_a_subgradient_also_where_cvxpy_knows_none(G: Callable[[Any],
 
 
 def test_eigenvalues_are_refused_by_name() -> None:
-    with pytest.raises(ProblemError, match=r"lambda_max must not stand.*Write it with norms of vectors"):
+    with pytest.raises(ProblemError, match=r"\blambda_max\b.*\bnorms\b"):
         DescribedEdges(lambda e: cp.lambda_max(cp.diag(e))).value(np.zeros(3))
 
 
 def test_the_conjugate_has_no_model() -> None:
-    with pytest.raises(ProblemError, match="conjugate of a described edge function is not known in closed form"):
+    with pytest.raises(ProblemError, match=r"\bconjugate\b.*\bprimal\b"):
         DescribedEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))
 
 
 def test_what_is_declared_convex_and_is_not_is_noticed() -> None:
     G = DescribedEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
-    with pytest.raises(ProblemError, match="the matrix of a quadratic form must be positive or negative semidefinite"):
+    with pytest.raises(ProblemError, match=r"\bquadratic\b.*\bsemidefinite\b"):
         G.conjugate(np.zeros(3), np.array([0.1, 0.2, 0.3]))
