@@ -133,17 +133,21 @@ def test_relative_gap_counts_small_objectives_in_full() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("answer", "expected", "came"),
     [
-        ({"d": [0.5, 0.5]}, r"d must be 6 real numbers, shape \(N,\); got shape \(2,\)"),
-        ({"w": np.ones((3, 1))}, r"w must be 3 real numbers, shape \(t,\); got shape \(3, 1\)"),
-        ({"w": ["a", "b", "c"]}, "w must be 3 real numbers"),
-        ({"d": np.ones(6) * 1j}, "d must be 6 real numbers"),
+        ({"d": [0.5, 0.5]}, "d must be 6 real numbers, shape (N,)", "(2,) of float64"),
+        ({"w": np.ones((3, 1))}, "w must be 3 real numbers, shape (t,)", "(3, 1) of float64"),
+        ({"w": ["a", "b", "c"]}, "w must be 3 real numbers, shape (t,)", "(3,) of <U1"),
+        ({"d": np.ones(6) * 1j}, "d must be 6 real numbers, shape (N,)", "(6,) of complex128"),
     ],
+    ids=["two numbers", "matrix", "text", "complex"],
 )
-def test_an_answer_of_another_shape_is_refused(answer: dict[str, object], message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
+def test_an_answer_of_another_shape_is_refused(answer: dict[str, object], expected: str, came: str) -> None:
+    with pytest.raises(ProblemError) as refusal:
         reference_lpboost().certify(**answer)  # pyright: ignore[reportArgumentType]
+    assert str(refusal.value) == (
+        f"{expected}; got shape {came}. Pass one weight for each row or column, in the order of the margin matrix."
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -178,11 +179,12 @@ def test_what_cannot_be_told_is_flagged() -> None:
     doubtful[0] -= 1.1e-6 * cap
     flagged = one.program.recover(doubtful, within=1e-6)
     assert set(at_zero) <= set(flagged.doubtful_examples)
-    assert "undecided at this accuracy: example" in str(flagged)
+    assert all(re.search(rf"\bexample.*\b{i}\b", str(flagged)) for i in at_zero)
+    assert not any(re.search(rf"\bexample.*\b{i}\b", str(settled)) for i in at_zero)
     # An edge within 30 tolerances of the largest.
     far = one.program.recover(one.d, within=2e-3)
     assert len(far.doubtful_hypotheses) > 0
-    assert "hypothesis" in str(far)
+    assert re.search(rf"\bhypothesis.*\b{far.doubtful_hypotheses[0]}\b", str(far))
 
 
 def test_equal_columns_have_no_unique_weights() -> None:
@@ -192,7 +194,8 @@ def test_equal_columns_have_no_unique_weights() -> None:
     found = twice.recover(one.d)
     assert not found.unique
     assert (found.rank, found.unknowns) == (ACTIVE + 1, ACTIVE + 2)
-    assert "alone, they do not determine the multipliers" in str(found)
+    assert f" {found.rank} for {found.unknowns} " in str(found)
+    assert "unique" not in str(found) and "unique" in str(one.program.recover(one.d))
     assert found.certificate.gap < 1e-10
     assert found.w[0] + found.w[T] == pytest.approx(one.w[0], abs=1e-7)
     both = program(np.column_stack([U, -U[:, 0]]), ENTROPY, AbsoluteEdge()).recover(one.d)
@@ -281,18 +284,19 @@ def test_the_answer_to_w_is_the_maximizer() -> None:
     w = np.array([0.5, 0.3, 0.2])
     np.testing.assert_array_equal(pair.example_weights(w), pair.regularizer.conjugate_at(-REFERENCE_U @ w).d)
     np.testing.assert_allclose(pair.example_weights(10 * w), pair.example_weights(w), atol=1e-15)
-    with pytest.raises(ProblemError, match="w must have a positive finite weight; it has none"):
+    with pytest.raises(ProblemError, match=r"\bw\b.*\bpositive\b"):
         pair.example_weights(np.zeros(3))
-    with pytest.raises(ProblemError, match="w must be 3 real numbers"):
+    with pytest.raises(ProblemError, match=r"\bw\b.*\b3\b.*\(2,\)"):
         pair.example_weights(np.zeros(2))
 
 
 def test_a_d_that_had_to_be_moved_is_named() -> None:
     pair = reference_lpboost()
     best = pair.solve(tol=1e-9).d
-    assert "was moved" not in str(pair.recover(best))
-    assert f"d was moved by up to {abs(best).max():.2e}" in str(pair.recover(2 * best))
-    assert "numbers that are not finite" in str(pair.recover(np.where(np.arange(6) == 1, np.nan, best)))
+    broken = np.where(np.arange(6) == 1, np.nan, best)
+    assert not re.search("moved|finite", str(pair.recover(best)))
+    assert re.search(rf"\bd\b.*\bmoved\b.*{re.escape(f'{abs(best).max():.2e}')}", str(pair.recover(2 * best)))
+    assert re.search(r"\bd\b.*\bfinite\b", str(pair.recover(broken)))
 
 
 @pytest.mark.parametrize("method", ["nnls", "least_squares"])
@@ -322,12 +326,13 @@ def test_any_junk_is_recovered_from() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"method": "nls"}, OptionError, "Did you mean 'nnls'"),
-        ({"within": 0.0}, OptionError, r"within must lie in \(0, 0.1\]; got 0.0"),
-        ({"within": 0.2}, OptionError, r"within must lie in \(0, 0.1\]; got 0.2"),
-        ({"within": math.nan}, OptionError, "got nan"),
-        ({"d": np.ones(5)}, ProblemError, r"d must be 6 real numbers, shape \(N,\); got shape \(5,\)"),
+        ({"method": "nls"}, OptionError, r"\bmethod\b.*'nls'.*'nnls'"),
+        ({"within": 0.0}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* 0\.0\b"),
+        ({"within": 0.2}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* 0\.2\b"),
+        ({"within": math.nan}, OptionError, r"\bwithin\b.*\(0, 0\.1\].* nan\b"),
+        ({"d": np.ones(5)}, ProblemError, r"\bd\b.*\b6\b.*\(5,\)"),
     ],
+    ids=["method", "within 0", "within 0.2", "within nan", "d"],
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
@@ -347,5 +352,5 @@ def test_no_warning_of_scipy_leaks_from_huge_slopes() -> None:
 def test_multipliers_of_weights_that_are_no_optimum_are_named() -> None:
     bound = reference_erlpboost()
     d = np.array([0.3, 0.14, 0.14, 0.14, 0.14, 0.14])
-    assert "these multipliers prove no optimum" in str(bound.recover(d))
-    assert "prove no optimum" not in str(bound.recover(bound.solve(tol=1e-10).d))
+    assert "no optimum" in str(bound.recover(d))
+    assert "no optimum" not in str(bound.recover(bound.solve(tol=1e-10).d))
