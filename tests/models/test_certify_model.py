@@ -218,10 +218,10 @@ def test_the_factor_and_what_it_misses(seed: int) -> None:
 
 
 def test_what_is_no_kernel_is_refused() -> None:
-    with pytest.raises(ProblemError, match="must be positive semidefinite"):
+    with pytest.raises(ProblemError, match=r"\bkernel\b.*\bsemidefinite\b.*\b3\b"):
         pivoted_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
     sigmoid = machine(kernel="sigmoid").fit(X, y)
-    with pytest.raises(ProblemError, match="A sigmoid is not positive semidefinite"):
+    with pytest.raises(ProblemError, match=r"\bkernel\b.*\bSVC\b.*'sigmoid'"):
         certify_svc(sigmoid, X, y)
 
 
@@ -246,33 +246,31 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (logistic(), "must be fitted; got LogisticRegression, which knows no classes"),
-        (
-            logistic().fit(X, np.arange(200) % 3),
-            "must tell two classes apart; got LogisticRegression, which was fitted to 3",
-        ),
-        (RidgeClassifier().fit(X, y), "expected a fitted LogisticRegression"),
-        (logistic(C=np.inf).fit(X, y), "must have a penalty; got none"),
-        (sgd(loss="perceptron").fit(X, y), "the loss of SGDClassifier must be one of"),
-        (sgd(penalty=None).fit(X, y), "must have a penalty"),
+        (logistic(), r"\bLogisticRegression\b.*\bfit\(X, y\)"),
+        (logistic().fit(X, np.arange(200) % 3), r"\bLogisticRegression\b.*\b3\b"),
+        (RidgeClassifier().fit(X, y), r"\bLogisticRegression\b.*\bRidgeClassifier\b"),
+        (logistic(C=np.inf).fit(X, y), r"\bLogisticRegression\b.*\bpenalty\b"),
+        (sgd(loss="perceptron").fit(X, y), r"\bloss\b.*\bSGDClassifier\b.*'perceptron'"),
+        (sgd(penalty=None).fit(X, y), r"\bSGDClassifier\b.*\bpenalty\b"),
     ],
+    ids=["not fitted", "three classes", "ridge", "no penalty", "loss", "no penalty of steps"],
 )
-def test_what_cannot_be_certified_is_said(model: Any, why: str) -> None:
+def test_what_cannot_be_certified_is_refused(model: Any, why: str) -> None:
     with pytest.raises(ProblemError, match=why):
         certify_model(model, X, y)
 
 
 def test_another_training_set_is_refused() -> None:
     model = logistic().fit(X, y)
-    with pytest.raises(ProblemError, match="must have the 8 features that the model was fitted to; got 7"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\b8\b.*\b7\b"):
         certify_model(model, X[:, :7], y)
-    with pytest.raises(ProblemError, match="must have the 200 rows of y; got 100"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\b200\b.*\by\b.*\b100\b"):
         certify_model(model, X[:100], y)
-    with pytest.raises(ProblemError, match="y must hold the labels that LogisticRegression was fitted to"):
+    with pytest.raises(ProblemError, match=r"\by\b.*\bLogisticRegression\b.*\[0, 1\]"):
         certify_model(model, X, y + 5)
-    with pytest.raises(OptionError, match="nu must belong to an ensemble"):
+    with pytest.raises(OptionError, match=r"\bnu\b.*\b3\b.*\bLogisticRegression\b"):
         certify_model(model, X, y, nu=3)
-    with pytest.raises(ProblemError, match="balanced class weights beside sample weights"):
+    with pytest.raises(ProblemError, match=r"\bbalanced\b.*\bscikit-learn\b"):
         certify_model(logistic(class_weight="balanced").fit(X, y), X, y, np.ones(200))
 
 
@@ -293,7 +291,7 @@ def test_examples_of_weight_0_are_left_out_as_libsvm_leaves_them_out(kernel: str
     assert found.attained == pytest.approx(attained_by_hand(svc, X, c), rel=1e-7)
     assert found.lower <= found.attained <= found.lower * 1.001
     K = X @ X.T
-    with pytest.raises(ProblemError, match="all examples must have a weight above 0; 40 have 0"):
+    with pytest.raises(ProblemError, match=r"\bprecomputed\b.*\b40\b"):
         certify_svc(machine(kernel="precomputed").fit(K, y, c), K, y, c)
 
 
@@ -320,15 +318,15 @@ def elastic_by_hand(model: Any) -> float:
     return model.alpha * (model.l1_ratio * float(np.abs(v).sum()) + 0.5 * (1 - model.l1_ratio) * float(v @ v))
 
 
-def test_coefficients_that_cannot_be_computed_with_are_said() -> None:
+def test_coefficients_that_cannot_be_computed_with_are_refused() -> None:
     model = logistic().fit(X, y)
     model.coef_ = model.coef_ * 1e18
     found = certify_model(model, X, y)
     assert found.attained == np.inf and found.excess[0] == 0.0
     model.coef_ = model.coef_ * np.nan
-    with pytest.raises(ProblemError, match="must be finite numbers"):
+    with pytest.raises(ProblemError, match=r"\bcoefficients\b.*\bfinite\b"):
         certify_model(model, X, y)
-    with pytest.raises(ProblemError, match=r"the largest feature must lie in \[1e-45, 1e\+45\]"):
+    with pytest.raises(ProblemError, match=r"\bfeature\b.*\[1e-45, 1e\+45\].*e\+150"):
         certify_model(logistic().fit(X, y), X * 1e150, y)
 
 
@@ -341,7 +339,7 @@ def test_the_rounding_of_a_kernel_far_from_0_counts() -> None:
     for off in (1e3, 1e4):  # exact: the kernel stays the same
         d = certify_svc(svc.fit(near + off, labels), near + off, labels)
         assert d.lower <= c.upper and c.lower <= d.upper
-    with pytest.raises(ProblemError, match="centre them before the fit"):
+    with pytest.raises(ProblemError, match=r"\bSVC\b.*\bcentre\b"):
         certify_svc(svc.fit(near, labels), near + 1e6, labels)
 
 
@@ -369,14 +367,14 @@ def test_another_training_set_of_a_support_vector_machine_is_refused() -> None:
     svc = machine().fit(X, y)
     order = np.random.default_rng(1).permutation(len(y))
     for data, labels in ((X[order], y[order]), (X, 1 - y)):
-        with pytest.raises(ProblemError, match="its decision function is another one there"):
+        with pytest.raises(ProblemError, match=r"\bsample_weight\b.*\bSVC\b.*\border\b"):
             certify_svc(svc, data, labels)
-    with pytest.raises(ProblemError, match=r"of shape \(200, 8\); got shape \(100, 8\)"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\(200, 8\).*\(100, 8\)"):
         certify_svc(svc, X[:100], y[:100])
-    with pytest.raises(ProblemError, match="y must hold examples of both classes; got 200 of one"):
+    with pytest.raises(ProblemError, match=r"\by\b.*\bclasses\b.*\b200\b"):
         certify_svc(svc, X, np.ones(200, dtype=int))
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
-    with pytest.raises(ProblemError, match="in that order"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\bLogisticRegression\b.*\['a', 'b',.*\['h', 'g',"):
         certify_model(logistic().fit(frame, y), frame[frame.columns[::-1]], y)
 
 
@@ -395,10 +393,11 @@ def that_fails(A: Any, B: Any) -> Any:
 @pytest.mark.parametrize(
     ("kernel", "why"),
     [
-        (not_finite, "not all finite"),
-        (of_another_shape, r"got shape \(3, 200\)"),
-        (that_fails, "raises RuntimeError: no"),
+        (not_finite, r"\bkernel\b.*\(200, 200\).*\bfinite\b"),
+        (of_another_shape, r"\bkernel\b.*\(3, 200\)"),
+        (that_fails, r"\bkernel\b.*\bRuntimeError: no\b"),
     ],
+    ids=["not finite", "another shape", "failure"],
 )
 def test_a_kernel_function_that_gives_no_kernel_is_refused(kernel: Any, why: str) -> None:
     svc = machine(kernel=lambda A, B: A @ B.T).fit(X, y)
@@ -410,14 +409,18 @@ def test_a_kernel_function_that_gives_no_kernel_is_refused(kernel: Any, why: str
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_what_is_no_such_model_is_told_what_to_do() -> None:
     inside = make_pipeline(StandardScaler(), logistic()).fit(X, y)
-    with pytest.raises(ProblemError, match=r"Pass model\[-1\] with model\[:-1\].transform\(X\)"):
+    with pytest.raises(ProblemError) as refusal:
         certify_model(inside, X, y)
+    assert str(refusal.value) == (
+        "expected a model, not a pipeline; got one that ends in LogisticRegression. "
+        "Pass model[-1] with model[:-1].transform(X)."
+    )
     assert certify_model(inside[-1], inside[:-1].transform(X), y).relative_gap < 1e-3
-    with pytest.raises(ProblemError, match="expected a fitted SVC; got NuSVC"):
+    with pytest.raises(ProblemError, match=r"\bSVC\b.*\bNuSVC\b.*\bcertify_model\b"):
         certify_svc(NuSVC(nu=0.2).fit(X, y), X, y)
-    with pytest.raises(ProblemError, match='multi_class of LinearSVC must be "ovr"'):
+    with pytest.raises(ProblemError, match=r"\bmulti_class\b.*\bLinearSVC\b.*'crammer_singer'"):
         certify_model(linear(multi_class="crammer_singer").fit(X, y), X, y)
-    with pytest.raises(ProblemError, match="sample_weight must be 200 finite numbers"):
+    with pytest.raises(ProblemError, match=r"\bsample_weight\b.*\b200\b.* -1\b"):
         certify_model(logistic().fit(X, y), X, y, -np.ones(200))
     chosen: Any = LogisticRegressionCV(Cs=3, cv=3).fit(X, y)
     assert certify_model(chosen, X, y).relative_gap < 1e-3
