@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,35 +55,47 @@ class TestWhatIsRead:
         assert arguments.numbers("n", 0.5) == (0.5,)
 
     def test_a_float_that_is_whole_is_told_how_to_be_written(self) -> None:
-        with pytest.raises(OptionError, match=r"max_rounds must be .*; got 10000\.0\. Write 10000\."):
+        with pytest.raises(OptionError) as refusal:
             boost("lpboost", stumps(), nu=2, max_rounds=1e4)  # pyright: ignore[reportArgumentType]
+        assert str(refusal.value) == (
+            "max_rounds must be None, or a whole number of at least 1; got 10000.0. Write 10000."
+        )
 
 
 @pytest.mark.usefixtures("as_users")
 @pytest.mark.parametrize(
-    ("option", "says"),
+    ("option", "value", "facts"),
     [
-        ({"stabilization": True}, r"stabilization must be a Stabilization; got True\. Make one with .*Stabilization\("),
-        ({"stabilization": Stabilization}, "stabilization must be a Stabilization; got <class"),
-        ({"schedule": 1e-3}, r"schedule must be a Schedule; got 0\.001\. Make one"),
-        ({"start": "x"}, "start must be a run of boost; got 'x'"),
-        ({"columns_per_round": "x"}, """columns_per_round must be "auto", or a whole number of at least 1; got 'x'"""),
-        ({"columns_per_round": 1.5}, r'columns_per_round must be "auto", or a whole number of at least 1; got 1\.5'),
-        ({"epsilon": "0.1"}, r"epsilon must be a positive number; got '0\.1'"),
-        ({"time_limit": "x"}, "time_limit must be a positive number of seconds or None; got 'x'"),
-        ({"max_rounds": 2.5}, r"max_rounds must be None, or a whole number of at least 1; got 2\.5"),
-        (
-            {"max_round": 3},
-            r"unknown keyword 'max_round' of boost\. Did you mean 'max_rounds'.*Known: its own at_zero.*nu",
-        ),
+        ("stabilization", True, r"True\b.*\bboostopt\.boosting\.Stabilization\("),
+        ("stabilization", Stabilization, r"<class .*\bboostopt\.boosting\.Stabilization\("),
+        ("schedule", 1e-3, r"0\.001\b.*\bboostopt\.boosting\.Schedule\("),
+        ("start", "x", r"\bboost\b.*'x'"),
+        ("columns_per_round", "x", """"auto".* 1\\b.*'x'"""),
+        ("columns_per_round", 1.5, r'"auto".* 1\b.* 1\.5\b'),
+        ("epsilon", "0.1", r"\bpositive\b.*'0\.1'"),
+        ("time_limit", "x", r"\bpositive\b.*\bNone\b.*'x'"),
+        ("max_rounds", 2.5, r"\bNone\b.* 1\b.* 2\.5\b"),
+        ("max_round", 3, r"'max_rounds'.*\bat_zero\b.*\bof lpboost\b.*\bnu\b"),
+    ],
+    ids=[
+        *("stabilization", "class", "schedule", "start", "columns", "part of a column"),
+        *("epsilon", "time limit", "part of a round", "unknown"),
     ],
 )
-def test_options_of_boost_are_refused_in_words(option: dict[str, Any], says: str) -> None:
-    with pytest.raises(OptionError, match=says):
-        boost("lpboost", stumps(), nu=2, **option)
-    if "start" not in option:  # which a path sets itself
-        with pytest.raises(OptionError, match=says.replace("of boost", "of path")):
-            path("lpboost", stumps(), nu=[2.0], **option)
+def test_options_of_boost_are_refused(option: str, value: Any, facts: str) -> None:
+    with pytest.raises(OptionError, match=rf"\b{option}\b.*{facts}"):
+        boost("lpboost", stumps(), nu=2, **{option: value})
+    if option != "start":  # which a path sets itself
+        with pytest.raises(OptionError, match=rf"\b{option}\b.*{facts}"):
+            path("lpboost", stumps(), nu=[2.0], **{option: value})
+
+
+@pytest.mark.usefixtures("as_users")
+def test_an_unknown_option_is_one_of_the_function_that_was_called() -> None:
+    with pytest.raises(OptionError, match=r"'max_round' of boost\b"):
+        boost("lpboost", stumps(), nu=2, **{"max_round": 3})
+    with pytest.raises(OptionError, match=r"'max_round' of path\b"):
+        path("lpboost", stumps(), nu=[2.0], **{"max_round": 3})
 
 
 @pytest.mark.usefixtures("as_users")
@@ -119,7 +132,7 @@ def test_one_form_is_a_list_of_one() -> None:
 @pytest.mark.usefixtures("as_users")
 def test_one_profile_is_a_list_of_one() -> None:
     assert benchmark(PROGRAM, "interior", profiles=1e-3, repeats=1).settings.profiles == (1e-3,)
-    with pytest.raises(OptionError, match=r"repeats must be a whole number of at least 1; got 1\.5"):
+    with pytest.raises(OptionError, match=r"\brepeats\b.* 1\b.* 1\.5\b"):
         benchmark(PROGRAM, "interior", repeats=1.5)  # pyright: ignore[reportArgumentType]
 
 
@@ -127,28 +140,29 @@ def test_one_column_to_drop_is_a_list_of_one(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("region,a,label\nnorth,1,x\nsouth,2,y\n")
     assert load_dataset(str(table), drop="region").features == ("a",)
-    with pytest.raises(DataError, match=r"'region'.* leave it out with drop=\.\.\."):
+    with pytest.raises(DataError, match=r"\bt\.csv, line 2\b.*'north'.*'region'.*\bdrop=\.\.\."):
         load_dataset(str(table))
 
 
 def test_python_names_its_arguments() -> None:
-    with pytest.raises(DataError, match=r"Set one against the others with positive=\.\.\.$"):
+    with pytest.raises(DataError, match=r"\bwine\b.*\b3\b.*\bpositive=\.\.\.$"):
         load_dataset("wine")
 
 
 @pytest.mark.usefixtures("as_users")
 def test_progress_of_comparisons_is_said_on_the_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     compare(PROGRAM, "interior", progress=True)
-    assert capsys.readouterr().err.startswith("interior ...\ninterior: bounded, gap ")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "interior ..." and second.startswith("interior: bounded,")
     benchmark(PROGRAM, "interior", 1e-3, 1, progress=True)
-    assert capsys.readouterr().err.startswith("[1/1] interior to 0.001: reached in ")
+    assert re.match(r"\[1/1\] interior\b.* 0\.001\b.* reached\b", capsys.readouterr().err)
     compare(PROGRAM, "interior")
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.usefixtures("as_users")
 def test_a_program_is_no_start() -> None:
-    with pytest.raises(OptionError, match="start must be a solution of solve; got Program"):
+    with pytest.raises(OptionError, match=r"\bstart\b.*\bsolve\b.*\bProgram\b"):
         PROGRAM.solve("interior", start=PROGRAM)
 
 
@@ -157,9 +171,9 @@ def test_a_list_is_an_inner_point() -> None:
     domain, inside = CappedSimplex([1, 1], 1), [0.5, 0.5]  # pyright: ignore[reportArgumentType]
     F = DescribedRegularizer(domain, cp.sum_squares, inside)  # pyright: ignore[reportArgumentType]
     assert F.value(np.array(inside)) == pytest.approx(0.5)
-    with pytest.raises(ProblemError, match=r"c must be real numbers of shape \(N,\); got shape \(\) of int64"):
+    with pytest.raises(ProblemError, match=r"\bc\b.*\(N,\).*\(\) of int64"):
         CappedSimplex(100, 20)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ProblemError, match=r"constraints must be a function of d; got \[\]"):
+    with pytest.raises(ProblemError, match=r"\bconstraints\b.*\bd\b.*\[\]"):
         DescribedRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*those of NumPy take no variables"):
+    with pytest.raises(ProblemError, match=r"\bf\b.*\bCVXPY\b.*\bcp\.sum\b.*\bNumPy\b"):
         DescribedRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))
