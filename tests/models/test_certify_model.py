@@ -253,7 +253,7 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
         (sgd(loss="perceptron").fit(X, y), r"\bloss\b.*\bSGDClassifier\b.*'perceptron'"),
         (sgd(penalty=None).fit(X, y), r"\bSGDClassifier\b.*\bpenalty\b"),
     ],
-    ids=["not fitted", "three classes", "ridge", "no penalty", "loss", "no penalty of steps"],
+    ids=["not fitted", "three classes", "ridge", "no penalty", "loss", "SGD"],
 )
 def test_what_cannot_be_certified_is_refused(model: Any, why: str) -> None:
     with pytest.raises(ProblemError, match=why):
