@@ -90,23 +90,24 @@ THREE = MarginBoostClassifier(epsilon=0.5).fit(X, np.arange(len(Y)) % 3)
 
 
 @pytest.mark.parametrize(
-    ("ensemble", "features", "y", "message"),
+    ("ensemble", "features", "y", "facts"),
     [
-        (FOREST, X[:, :2], Y, r"^member 0: DecisionTreeClassifier\.predict does not take X: .*as input\. Pass X"),
-        (FOREST, X[:0], Y, r"X must have at least one row; got shape \(0,"),
-        (FOREST, X[:0], Y[:0], r"one label for each row of X and N >= 1; got shape \(0,\). Pass"),
-        (RUN, X, np.arange(len(Y)) % 3, "y must hold -1 and 1, or 0 and 1; got 0, 1, 2"),
-        (RUN, X, np.where(SIGNS > 0, np.nan, 1.0), "y must hold -1 and 1"),
-        (RUN, X, np.array(["a", None], dtype=object)[(SIGNS > 0).astype(int)], "y must hold labels of one type"),
-        (THREE, X, Y, "separate two classes; MarginBoostClassifier was fitted to .*call reweight_one_vs_rest"),
-        (MarginBoostClassifier(), X, Y, r"expected a fitted ensemble: .*a MarginBoostClassifier, a pipeline"),
+        (FOREST, X[:, :2], Y, r"^member 0: DecisionTreeClassifier\.predict .*\bX\b.* 2 .* 4 "),
+        (FOREST, X[:0], Y, r"\bX\b.*\(0,"),
+        (FOREST, X[:0], Y[:0], r"\by\b.*\bN >= 1\b.*\(0,\)"),
+        (RUN, X, np.arange(len(Y)) % 3, r"\by\b.* -1 .* 0, 1, 2\b"),
+        (RUN, X, np.where(SIGNS > 0, np.nan, 1.0), r"\by\b.* -1 .*\bnan\b"),
+        (RUN, X, np.array(["a", None], dtype=object)[(SIGNS > 0).astype(int)], r"\by\b.*\btype\b.*'NoneType'"),
+        (THREE, X, Y, r"\bMarginBoostClassifier\b.*\[0, 1, 2\].*\breweight_one_vs_rest\b"),
+        (MarginBoostClassifier(), X, Y, r"\bMarginBoostClassifier,.*\bMarginBoostClassifier\(\)"),
     ],
+    ids=["features", "no rows", "no labels", "three labels", "nan", "types", "three classes", "not fitted"],
 )
-def test_messages_say_it_once_and_in_own_words(ensemble: Any, features: Any, y: Any, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
+def test_what_cannot_be_reweighted_is_refused(ensemble: Any, features: Any, y: Any, facts: str) -> None:
+    with pytest.raises(ProblemError, match=facts):
         reweight(ensemble, features, y, "lpboost", nu=NU)
 
 
 def test_what_has_no_rows_is_not_classified() -> None:
-    with pytest.raises(ProblemError, match="X must have at least one row"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\(0,"):
         reweight(FOREST, X, Y, "lpboost", nu=NU).predict(X[:0])
