@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.binary_fit import Plan
-from boostopt.oracles import DecisionStumps, Oracle, Query
+from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Answer
 
 
@@ -71,13 +71,14 @@ STEPS: dict[str, Any] = {"backend": "interior"}
 def test_two_classes_are_boost_by_hand(nu: float, how: dict[str, Any]) -> None:
     model = fitted(X, y, nu=nu, intercept=False, **how)
     total: dict[str, Any] = {**how, "columns_per_round": COLUMNS, "stabilization": MEASURED} if how else {}
-    run = boost("erlpboost", DecisionStumps(*in_order(X, y)), nu=12, epsilon=0.01, **total)
+    oracle = DecisionStumps(*in_order(X, y))
+    run = boost("erlpboost", oracle, nu=12, epsilon=0.01, **total)
     np.testing.assert_array_equal(model.decision_function(X), run.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), (run.predict(X) + 1) // 2)
     assert model.certificate_.lower == run.class_certificate.lower
     assert model.certificate_.upper == run.class_certificate.upper
     assert model.n_iter_ == run.rounds == model.run_.rounds
-    assert model.oracle_ == "decision stumps on 4 features, both directions"
+    assert model.oracle_ == str(oracle)
     np.testing.assert_array_equal(model.margins_, (2 * y - 1) * run.decision_function(X))
     assert np.sort(model.margins_)[:12].mean() == pytest.approx(run.class_certificate.lower, abs=1e-9)
 
@@ -158,7 +159,7 @@ def test_more_classes_are_problems_of_two_each() -> None:
     np.testing.assert_array_equal(model.predict(WINE), model.classes_[f.argmax(axis=1)])
     assert model.n_iter_ == max(run.rounds for run in model.runs_)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
-    with pytest.raises(AttributeError, match="run_ needs two classes; there are 3"):
+    with pytest.raises(AttributeError, match=r"\brun_ .* 3\b"):
         model.run_  # noqa: B018
     two = fitted(WINE, names, epsilon=0.2, n_jobs=2)
     np.testing.assert_array_equal(two.decision_function(WINE), f)
@@ -179,15 +180,13 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
     assert len(stages) == several.n_iter_ and all(stage.shape == (178, 3) for stage in stages)
     np.testing.assert_array_equal(stages[-1], several.decision_function(WINE))
     long = fitted(X, y, formulation="corrective_erlpboost", max_iter=None, epsilon=0.3)
-    with pytest.raises(OptionError, match=r"stages need the weights of every round.*Set max_iter to at most 1000"):
+    with pytest.raises(OptionError, match=r"\bstages\b.*\bmax_iter\b.* 1000\b"):
         list(long.staged_predict(X))
 
 
 @pytest.mark.thorough
 def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
-    with pytest.warns(
-        ConvergenceWarning, match=r"the limit of time_limit = 1e-09 seconds was reached before a stopping rule held: "
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"\btime_limit = 1e-09\b.*\bsoft margin\b.*\[.*\]"):
         short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
     assert (short.run_.reason, short.n_iter_) == (StopReason.TIME_LIMIT, 1)
     assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
@@ -219,9 +218,9 @@ def test_importances_are_shares_of_the_weights() -> None:
     for base in ("feature", DecisionTreeClassifier(max_depth=2), LogisticRegression()):
         shares = fitted(X, X[:, 0] > 0, base=base, epsilon=0.1).feature_importances_
         assert shares.shape == (4,) and shares.sum() == pytest.approx(1.0) and shares.argmax() == 0
-    with pytest.raises(AttributeError, match="RBFHypothesis uses all features"):
+    with pytest.raises(AttributeError, match=r"\bRBFHypothesis\b"):
         fitted(X, y, base="rbf", epsilon=0.3).feature_importances_  # noqa: B018
-    with pytest.raises(AttributeError, match="KNeighborsClassifier has neither"):
+    with pytest.raises(AttributeError, match=r"\bKNeighborsClassifier\b"):
         fitted(X, y, base=KNeighborsClassifier(9), epsilon=0.3).feature_importances_  # noqa: B018
 
 
@@ -235,16 +234,15 @@ def test_further_fits_go_on_from_the_last_one() -> None:
     assert again.n_iter_ < cold.n_iter_ and again.certificate_.gap <= 0.002
     assert again.certificate_.lower <= cold.certificate_.upper and cold.certificate_.lower <= again.certificate_.upper
     np.testing.assert_array_equal(list(again.staged_predict(X))[-1], again.predict(X))
-    with pytest.raises(OptionError, match=r"the same examples, weights.*had 60 different examples and.*has 50 and"):
+    with pytest.raises(OptionError, match=r"\bwarm_start\b.* 60 .* 50 "):
         model.fit(X[:50], y[:50])
-    with pytest.raises(OptionError, match=r"the classes \[0, 1\]; got \[0, 5\]"):
+    with pytest.raises(OptionError, match=r"\[0, 1\].*\[0, 5\]"):
         model.fit(X, 5 * y)
 
 
 @pytest.mark.thorough
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
-    expected = r"in 3 of 3 runs \(classes .*, .*, .* against the rest\) before .* held: for class .*, the best"
-    with pytest.warns(ConvergenceWarning, match=expected):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_iter = 4\b.* 3 of 3 .*\b0\b.*\b1\b.*\b2\b.*\[.*\]"):
         fitted(WINE, CULTIVAR, max_iter=4, epsilon=0.05, checkpoint=tmp_path / "wine")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["wine.0", "wine.1", "wine.2"]
     first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]
@@ -253,11 +251,9 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
         # A run is stored as it stood before its last look, which is made again.
         assert list(after.hypotheses[: len(before.w)]) == list(before.hypotheses) and before.rounds == 3
         assert certificate.gap <= 0.05
-    with pytest.raises(DataError, match="expected a checkpoint of this run"):
+    with pytest.raises(DataError, match=r"\bcheckpoint\b.*\bwine\.0\b"):
         fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=tmp_path / "wine", nu=0.3)
-    with pytest.raises(
-        OptionError, match="checkpoint needs hypotheses that can be stored without pickle; got Decision"
-    ):
+    with pytest.raises(OptionError, match=r"\bcheckpoint\b.*\bDecisionTreeClassifier\b"):
         fitted(X, y, base=DecisionTreeClassifier(max_depth=1), checkpoint=tmp_path / "trees")
 
 
@@ -298,9 +294,9 @@ def test_an_interrupt_ends_the_fit_and_leaves_the_checkpoint(tmp_path: Path) -> 
 
 
 def test_the_limit_on_rounds_is_warned_of_with_what_is_proved() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"max_iter = 3 rounds.*decision stumps.*lies in \[.*epsilon = 0.01"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_iter = 3\b.*\bstumps\b.*\[.*\].*\bepsilon = 0\.01\b"):
         fitted(X, y, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="the optimum over the collected hypotheses lies in"):
+    with pytest.warns(ConvergenceWarning, match=r"\bmax_iter = 1\b.*\boptimum\b.*\bcollected\b.*\["):
         fitted(X, y, max_iter=1, formulation="svm", parameters={"C": 1.0})
     assert fitted(X, y, max_iter=3, formulation="adaboost").n_iter_ == 3  # there rounds are the only end
 
@@ -339,21 +335,22 @@ def test_any_formulation_classifies(formulation: str, parameters: Any) -> None:
 
 @pytest.mark.thorough
 def test_bases_are_the_oracles_of_their_names() -> None:
-    for base, words in {
-        "stump": "decision stumps on 4 features, both directions, and constants",
-        "feature": "4 features as they are, both directions, and constants",
-        "kernel": "columns of the linear kernel, on 60 different examples, and negations, and constants",
-        "rbf": "RBF networks with 20 adaptive centres, and negations, and constants",
+    signs = 2 * y - 1
+    for base, oracle in {
+        "stump": DecisionStumps(X, signs),
+        "feature": RawFeatures(X, signs, reflexive=True),
+        "kernel": KernelColumns(X, signs, reflexive=True),
+        "rbf": RBFNetworks(X, signs, reflexive=True),
     }.items():
-        assert fitted(X, y, base=base, epsilon=0.2).oracle_ == words
-    options = {"kernel": "rbf", "gamma": 0.5}
+        assert re.fullmatch(rf"{re.escape(str(oracle))}.*\bconstants", fitted(X, y, base=base, epsilon=0.2).oracle_)
+    options: Any = {"kernel": "rbf", "gamma": 0.5}
     radial = fitted(X, y, base="kernel", base_options=options, reflexive=False, epsilon=0.2, intercept=False)
-    assert radial.oracle_ == "columns of the rbf kernel, gamma 0.5, on 60 different examples"
+    assert radial.oracle_ == str(KernelColumns(X, signs, reflexive=False, **options))
     tree, neighbours = DecisionTreeClassifier(max_depth=1), KNeighborsClassifier(9)
-    assert fitted(X, y, base=tree, epsilon=0.2, intercept=False).oracle_.startswith("DecisionTreeClassifier fitted to")
-    assert fitted(X, y, base=neighbours, epsilon=0.3).oracle_.startswith("KNeighborsClassifier fitted to 60 examples d")
+    assert fitted(X, y, base=tree, epsilon=0.2, intercept=False).oracle_.startswith("DecisionTreeClassifier ")
+    assert re.match(r"KNeighborsClassifier .* 60 ", fitted(X, y, base=neighbours, epsilon=0.3).oracle_)
     one_way = fitted(X, y, base=lambda X, y, c: DecisionStumps(X, y, c, reflexive=False))
-    assert one_way.oracle_ == "decision stumps on 4 features, one direction"
+    assert one_way.oracle_ == str(DecisionStumps(X, signs, reflexive=False))
     drawn_twice = [fitted(X, y, base="rbf", random_state=5, epsilon=0.2).decision_function(X) for _ in range(2)]
     np.testing.assert_array_equal(*drawn_twice)
 
@@ -479,75 +476,80 @@ def test_weights_are_routed() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"nu": 0.0}, r"nu must be a float in \(0, 1\].*got 0\.0"),
-    ({"nu": True}, "nu must be.*got True"),
-    ({"nu": 0}, "nu must be.*got 0"),
-    ({"nu": 61}, "nu must be at most the sum of the weights, 60; got 61 examples"),
-    ({"nu": np.nan}, "nu must be.*got nan"),
-    ({"epsilon": 0}, "epsilon must be a positive number; got 0"),
-    ({"epsilon": "small"}, "epsilon must be a positive number; got 'small'"),
-    ({"eta": "large"}, "eta must be a positive number"),
-    ({"eta": -1.0}, "eta must lie in"),
-    ({"base": "stumps"}, "unknown base 'stumps'. Did you mean 'stump'?"),
-    ({"base": DecisionTreeClassifier}, "base must be one of stump, binned, feature, kernel, rbf, an unfitted"),
-    ({"base": 3}, "base must be one of stump"),
-    ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, "base must return an oracle over the 60 examples"),
-    ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, "base_options must be empty if base is a function; got K"),
-    ({"base_options": {"K": 2}}, "unknown option of DecisionStumps 'K'. Known: none"),
-    ({"base": "rbf", "base_options": {"k": 2}}, "unknown option of RBFNetworks 'k'"),
-    ({"base_options": 2}, "base_options must be a mapping from names to values, or None; got 2"),
-    ({"parameters": 2}, "parameters must be a mapping"),
-    ({"parameters": {"nu": 2}}, "nu is a parameter of the classifier; got it in parameters. Set nu itself"),
-    ({"parameters": {"C": 2}}, "unknown parameter of erlpboost 'C'. Known: two_sided"),
-    ({"formulation": "erlpbost"}, "unknown formulation 'erlpbost'. Did you mean 'erlpboost'"),
-    ({"formulation": "l1_adaboost"}, "l1_adaboost needs C"),
+    ({"nu": 0.0}, r"\bnu\b.*\(0, 1\].* 0\.0\b"),
+    ({"nu": True}, r"\bnu\b.*\(0, 1\].* True\b"),
+    ({"nu": 0}, r"\bnu\b.*\(0, 1\].* 0\b"),
+    ({"nu": 61}, r"\bnu\b.* 60\b.* 61\b"),
+    ({"nu": np.nan}, r"\bnu\b.*\(0, 1\].* nan\b"),
+    ({"epsilon": 0}, r"\bepsilon\b.* 0\b"),
+    ({"epsilon": "small"}, r"\bepsilon\b.*'small'"),
+    ({"eta": "large"}, r"\beta\b.*\bNone\b.*'large'"),
+    ({"eta": -1.0}, r"\beta\b.*\[1e-100, 1e\+100\].* -1\b"),
+    ({"base": "stumps"}, r"\bbase\b.*'stumps'.*'stump'"),
+    ({"base": DecisionTreeClassifier}, r"\bbase\b.*\bstump, binned, feature, kernel, rbf\b.*<class '"),
+    ({"base": 3}, r"\bbase\b.*\bstump, binned, feature, kernel, rbf\b.* 3\b"),
+    ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, r"\bbase\b.* 60 .*\bDecisionStumps\b.* 40\b"),
+    ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, r"\bbase_options\b.*\bK\b.*\bfunctools\.partial\b"),
+    ({"base_options": {"K": 2}}, r"\bDecisionStumps\b.*'K'"),
+    ({"base": "rbf", "base_options": {"k": 2}}, r"\bRBFNetworks\b.*'k'.*'K'"),
+    ({"base_options": 2}, r"\bbase_options\b.*\bmapping\b.* 2\b"),
+    ({"parameters": 2}, r"\bparameters\b.*\bmapping\b.* 2\b"),
+    ({"parameters": {"nu": 2}}, r"\bnu\b.*\bin parameters\b"),
+    ({"parameters": {"C": 2}}, r"\berlpboost\b.*'C'.*\btwo_sided\b"),
+    ({"formulation": "erlpbost"}, r"\bformulation\b.*'erlpbost'.*'erlpboost'"),
+    ({"formulation": "l1_adaboost"}, r"\bl1_adaboost\b.*\bC\b"),
     *(
-        ({"time_limit": bad}, "time_limit must be a positive number of seconds, or None")
+        ({"time_limit": bad}, rf"\btime_limit\b.*\bpositive\b.*\bNone\b.* {re.escape(repr(bad))}")
         for bad in (0, -1.0, "x", True)
     ),
-    ({"formulation": "adaboost", "max_iter": None}, "adaboost needs a limit.*max_iter=None and time_limit=None"),
-    ({"reflexive": 1}, "reflexive must be True or False; got 1"),
-    ({"intercept": "yes"}, "intercept must be True or False; got 'yes'"),
-    ({"final_weights": 1}, "final_weights must be a string, or None; got 1"),
-    ({"final_weights": "best"}, "unknown final_weights 'best'"),
-    ({"backend": 1}, "backend must be the name of a backend, or one; got 1"),
-    ({"backend": "simplex"}, "unknown backend 'simplex'"),
-    ({"max_iter": 0}, "max_iter must be a whole number of at least 1, or None; got 0"),
-    ({"max_iter": 2.5}, "max_iter must be"),
-    ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),
-    ({"warm_start": 1}, "warm_start must be True or False; got 1"),
-    ({"checkpoint": 1}, "checkpoint must be a path, or None; got 1"),
-    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a writable folder"),
-    ({"random_state": "seed"}, "'seed' cannot be used to seed"),
-    (
-        {"class_weight": "even"},
-        "class_weight must be None, \"balanced\" or a mapping from labels to weights; got 'even'",
-    ),
-    ({"class_weight": {0: 0, 1: 1}}, "class_weight must give each class a positive number in .*; got 0 for 0"),
-    ({"class_weight": {0: 1, 1: -2}}, "class_weight must give each class a positive number in .*; got -2 for 1"),
-    ({"class_weight": {5: 1}}, "class_weight must have the labels in y as keys, 0, 1; got the key 5, and no key 0"),
+    ({"formulation": "adaboost", "max_iter": None}, r"\badaboost\b.*\bmax_iter=None\b.*\btime_limit=None\b"),
+    ({"reflexive": 1}, r"\breflexive\b.* 1\b"),
+    ({"intercept": "yes"}, r"\bintercept\b.*'yes'"),
+    ({"final_weights": 1}, r"\bfinal_weights\b.* 1\b"),
+    ({"final_weights": "best"}, r"\bfinal_weights\b.*'best'.*\bscaled\b"),
+    ({"backend": 1}, r"\bbackend\b.* 1\b"),
+    ({"backend": "simplex"}, r"\bbackend\b.*'simplex'.*\binterior\b"),
+    ({"max_iter": 0}, r"\bmax_iter\b.* 1\b.* 0\b"),
+    ({"max_iter": 2.5}, r"\bmax_iter\b.* 1\b.* 2\.5\b"),
+    ({"n_jobs": 0}, r"\bn_jobs\b.* 0\b.* 0\b"),
+    ({"warm_start": 1}, r"\bwarm_start\b.* 1\b"),
+    ({"checkpoint": 1}, r"\bcheckpoint\b.* 1\b"),
+    ({"checkpoint": "/nowhere/run"}, r"\bfolder\b.*'/nowhere/run'"),
+    ({"random_state": "seed"}, r"'seed'.*\bRandomState\b"),
+    ({"class_weight": "even"}, r"""\bclass_weight\b.*\bNone, "balanced".*'even'"""),
+    ({"class_weight": {0: 0, 1: 1}}, r"\bclass_weight\b.*\[1e-100, 1e\+100\].* 0 for 0\b"),
+    ({"class_weight": {0: 1, 1: -2}}, r"\bclass_weight\b.*\[1e-100, 1e\+100\].* -2 for 1\b"),
+    ({"class_weight": {5: 1}}, r"\bclass_weight\b.* 0, 1\b.*\bkey 5\b.*\bno key 0\b"),
 ]
 
 
-@pytest.mark.parametrize(("parameters", "message"), BAD, ids=[message[:40] for _, message in BAD])
-def test_what_it_cannot_take_is_a_named_error(parameters: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("parameters", "facts"), BAD, ids=[" ".join(parameters) for parameters, _ in BAD])
+def test_what_it_cannot_take_is_refused_by_name(parameters: dict[str, Any], facts: str) -> None:
     model = MarginBoostClassifier(**parameters)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=facts):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
 
 
+def test_a_refusal_says_what_was_expected_what_came_and_what_to_do() -> None:
+    with pytest.raises(OptionError) as refusal:
+        fitted(X, y, nu=61)
+    assert str(refusal.value) == (
+        "nu must be at most the sum of the weights, 60; got 61 examples. Pass fewer, or a share such as 0.1."
+    )
+
+
 def test_examples_that_are_none_are_named() -> None:
-    with pytest.raises(ProblemError, match="at least two classes; got 1 class"):
+    with pytest.raises(ProblemError, match=r"\bclasses\b.* 1\b"):
         fitted(X, y, y)
-    with pytest.raises(ProblemError, match=r"60 weights of at least 0, not all zero; got shape \(60,\), smallest -1"):
+    with pytest.raises(ProblemError, match=r"\bsample_weight\b.* 60 .* -1\b"):
         fitted(X, y, -np.ones(60))
     with pytest.raises(ValueError, match="NaN"):
         fitted(np.where(X > 1, np.nan, X), y)
-    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+    with pytest.raises(ValueError, match=r"\bcontinuous\b"):
         fitted(X, X[:, 0])
-    with pytest.raises(ProblemError, match="linear kernel needs an example with a feature that is not 0"):
+    with pytest.raises(ProblemError, match=r"\blinear\b.*\bX\b.* 0\b"):
         fitted(np.zeros((60, 2)), y, base="kernel")
-    with pytest.raises(ValueError, match="X has 2 features, but MarginBoostClassifier is expecting 4 features"):
+    with pytest.raises(ValueError, match=r"\bX\b.* 2 .*\bMarginBoostClassifier\b.* 4 "):
         fitted(X, y).predict(X[:, :2])

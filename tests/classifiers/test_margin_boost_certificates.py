@@ -69,28 +69,28 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
     said = json.loads(path.read_text())
     states = [its["is"] for its in said["data"]["hypotheses"] if "inf" in str(its["is"]["threshold"])]
     assert states and oracle.margins_of(Stump(0, -np.inf, 1, 4)) is not None
-    with pytest.raises(ValueError, match="expected a hypothesis of"):
+    with pytest.raises(ValueError, match=r"\bstumps\b.*\bone direction\b.*\balways -1\b"):
         oracle.margins_of(Stump(0, -np.inf, -1, 4))
 
 
 @pytest.mark.thorough
 def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
     path, model = tmp_path / "proof.json", classifier().fit(X, THREE)
-    with pytest.raises(OptionError, match=r"one of the classes \[0, 1, 2\]; got None"):
+    with pytest.raises(OptionError, match=r"\blabel\b.*\[0, 1, 2\].*\bNone\b"):
         model.save_certificate(path, X, THREE)
     model.save_certificate(path, X, THREE, label=2)
     assert verify(path, classifier().class_of(X, THREE, label=2))
     assert not verify(path, classifier().class_of(X, THREE, label=1))
-    with pytest.raises(OptionError, match=r"one of the classes \['yes'\]; got 'no'"):
+    with pytest.raises(OptionError, match=r"\blabel\b.*\['yes'\].*'no'"):
         classifier().class_of(X, y, label="no")
 
 
 def test_what_holds_no_run_has_no_certificate(tmp_path: Path) -> None:
     model = classifier().fit(X, y)
     model.save(tmp_path / "model.npz")
-    with pytest.raises(OptionError, match="loaded from a file, which holds no run"):
+    with pytest.raises(OptionError, match=r"\brun\b.*\bfile\b"):
         MarginBoostClassifier.load(tmp_path / "model.npz").save_certificate(tmp_path / "proof.json", X, y)
-    with pytest.raises(OptionError, match="the oracle must have the examples"):
+    with pytest.raises(OptionError, match=r"\boracle\b.* 60 .* 59 "):
         model.save_certificate(tmp_path / "proof.json", X[1:], y[1:])
     assert not (tmp_path / "proof.json").exists()
 

@@ -27,16 +27,13 @@ def fitted(sample_weight: Any = None, X: Any = X, y: Any = y, **parameters: Any)
 
 @pytest.mark.thorough
 def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
-    with pytest.warns(
-        ConvergenceWarning, match=r"ended \(the solver is stuck.*(by|of) .*\) before.* = 1e-09: the best.*se epsilon\.$"
-    ):
+    stuck = StopReason.SOLVER_STUCK
+    with pytest.warns(ConvergenceWarning, match=rf"\({stuck}.*\bepsilon = 1e-09\b.*\[.*\].*\bepsilon\.$"):
         model = fitted(epsilon=1e-9)
     assert model.certificate_.gap > 1e-9
-    with pytest.warns(ConvergenceWarning, match=r"no further hypothesis helped before.* = 0.01: .*or leave out eta\.$"):
+    with pytest.warns(ConvergenceWarning, match=r"\bepsilon = 0\.01\b.*\beta\.$"):
         model = fitted(eta=1e-9)
-    assert model.run_.reason.startswith(
-        f"{StopReason.CONVERGED}; this promises nothing about the soft margin, because the regularizer"
-    )
+    assert model.run_.stop_reason is StopReason.CONVERGED and "regularizer" in model.run_.reason
     assert model.certificate_.gap > 0.5
 
 
@@ -60,7 +57,7 @@ def test_all_examples_are_a_count_whatever_the_rounding_of_their_weights() -> No
         one = fitted(np.full(N, 1 / N), X[:N], y[:N], nu=1, epsilon=0.05)
         # With nu the sum of the weights all are at their cap: the best hypothesis is that of least error.
         assert one.certificate_.lower == pytest.approx(np.mean(one.margins_))
-    with pytest.raises(OptionError, match="at most the sum of the weights, 60; got 61"):
+    with pytest.raises(OptionError, match=r"\bnu\b.* 60\b.* 61\b"):
         fitted(nu=61)
 
 
@@ -101,46 +98,37 @@ def kernel(**options: Any) -> dict[str, Any]:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    (
-        {"class_weight": np.array([1, 2])},
-        r'None, "balanced" or a mapping from labels to weights; got ndarray of shape \(2,\)',
-    ),
-    ({"class_weight": Series()}, "a mapping from labels to weights; got Series"),
-    ({"class_weight": {0: "a", 1: 1}}, "class_weight must give each class a positive number in .*; got 'a' for 0"),
-    ({"class_weight": {0: True, 1: 1}}, "class_weight must give each class a positive number in .*; got True for 0"),
-    ({"class_weight": {"0": 1, "1": 2}}, "as keys, 0, 1; got the key '0', and no key 0. Write the labels"),
-    ({"class_weight": {0: 1e300, 1: 1e-300}}, r"positive number in \[1e-100, 1e\+100\]; got 1e\+300 for 0"),
-    ({"class_weight": {0: 1e60, 1: 1e-60}}, r"sample_weight times class_weight must lie.*got 1e-60 to 1e\+60"),
-    ({"sample_weight": np.full(60, 1e308)}, r"sample_weight must be 0 or lie in .*got weights from 1e\+308 to 1e\+308"),
-    ({"sample_weight": np.full(60, 1e300)}, r"sample_weight must be 0 or lie in .*got weights from 1e\+300"),
-    ({"sample_weight": np.r_[1e-200, np.ones(59)]}, "sample_weight must be 0 or lie in .*got weights from 1e-200 to 1"),
-    ({"sample_weight": np.r_[1e-60, np.full(59, 1e60)]}, "sample_weight times class_weight must lie in"),
-    (kernel(kernel=3), "unknown kernel 3. Known: linear, polynomial, rbf"),
-    (kernel(kernel=len), "unknown kernel <built-in function len>"),
-    (kernel(kernel="rbf", gamma="auto"), "gamma must be a positive number, or None.*got 'auto'"),
-    (kernel(kernel="linear", gamma=-1), "gamma must be a positive number, or None for 1 / .*; got -1"),
-    (kernel(kernel="rbf", degree=2.5), "degree must be a whole number from 1 to 1000; got 2.5"),
-    (kernel(kernel="polynomial", coef0="x"), "coef0 must be a finite number; got 'x'"),
-    ({"formulation": "svm", "parameters": {"C": "1"}}, "C must be a real number; got '1'"),
-    ({"formulation": "svm"}, r'svm needs C, .*; got none. Pass parameters=\{"C": ...\}'),
-    ({"formulation": "adaboost_star"}, r'needs accuracy, .*; got none. Pass parameters=\{"accuracy": ...\}'),
-    ({"base": ReturnsNone()}, "ReturnsNone.fit must return self, with the method predict; got None"),
-    ({"base": one_argument}, r"must take \(X, y, c\); one_argument does not: too many positional arguments"),
-    (
-        {"base_options": {"reflexive": False}},
-        "reflexive is a parameter of the classifier; got it in base_options. Set r",
-    ),
-    (
-        {"base_options": {"c": 1}},
-        "c is a parameter of the classifier; got it in base_options. Pass sample_weight to fit",
-    ),
-    ({"checkpoint": ""}, "checkpoint must be a path, or None; got ''"),
+    ({"class_weight": np.array([1, 2])}, r'\bclass_weight\b.*\bNone, "balanced".*\bndarray\b.*\(2,\)'),
+    ({"class_weight": Series()}, r'\bclass_weight\b.*\bNone, "balanced".*\bSeries\b'),
+    ({"class_weight": {0: "a", 1: 1}}, r"\bclass_weight\b.*\[1e-100, 1e\+100\].*'a' for 0\b"),
+    ({"class_weight": {0: True, 1: 1}}, r"\bclass_weight\b.*\[1e-100, 1e\+100\].* True for 0\b"),
+    ({"class_weight": {"0": 1, "1": 2}}, r"\bclass_weight\b.* 0, 1\b.*\bkey '0'.*\bno key 0\b"),
+    ({"class_weight": {0: 1e300, 1: 1e-300}}, r"\bclass_weight\b.*\[1e-100, 1e\+100\].* 1e\+300 for 0\b"),
+    ({"class_weight": {0: 1e60, 1: 1e-60}}, r"\bsample_weight\b.*\bclass_weight\b.* 1e-60 to 1e\+60\b"),
+    ({"sample_weight": np.full(60, 1e308)}, r"\bsample_weight\b.*\[1e-100, 1e\+100\].* 1e\+308 to 1e\+308\b"),
+    ({"sample_weight": np.full(60, 1e300)}, r"\bsample_weight\b.*\[1e-100, 1e\+100\].* 1e\+300 to 1e\+300\b"),
+    ({"sample_weight": np.r_[1e-200, np.ones(59)]}, r"\bsample_weight\b.*\[1e-100, 1e\+100\].* 1e-200 to 1\b"),
+    ({"sample_weight": np.r_[1e-60, np.full(59, 1e60)]}, r"\bsample_weight\b.*\bclass_weight\b.* 1e-60 to 1e\+60\b"),
+    (kernel(kernel=3), r"\bkernel 3\b.*\blinear, polynomial, rbf\b"),
+    (kernel(kernel=len), r"\bkernel <built-in function len>.*\blinear, polynomial, rbf\b"),
+    (kernel(kernel="rbf", gamma="auto"), r"\bgamma\b.*\bNone\b.*'auto'"),
+    (kernel(kernel="linear", gamma=-1), r"\bgamma\b.*\bNone\b.* -1\b"),
+    (kernel(kernel="rbf", degree=2.5), r"\bdegree\b.* 1 to 1000\b.* 2\.5\b"),
+    (kernel(kernel="polynomial", coef0="x"), r"\bcoef0\b.*\bfinite\b.*'x'"),
+    ({"formulation": "svm", "parameters": {"C": "1"}}, r"\bC\b.*'1'"),
+    ({"formulation": "svm"}, r'\bsvm\b.*\bC\b.*\{"C": \.\.\.\}'),
+    ({"formulation": "adaboost_star"}, r'\badaboost_star\b.*\baccuracy\b.*\{"accuracy": \.\.\.\}'),
+    ({"base": ReturnsNone()}, r"\bReturnsNone\.fit\b.*\bself\b.*\bNone\b"),
+    ({"base": one_argument}, r"\bbase\b.*\(X, y, c\).*\bone_argument\b"),
+    ({"base_options": {"reflexive": False}}, r"\breflexive\b.*\bin base_options\b.*\breflexive\b"),
+    ({"base_options": {"c": 1}}, r"\bc\b.*\bin base_options\b.*\bsample_weight\b"),
+    ({"checkpoint": ""}, r"\bcheckpoint\b.*''"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[message[:40] for _, message in REFUSED])
-def test_what_leaked_is_a_named_error(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises((OptionError, ProblemError), match=message):
+@pytest.mark.parametrize(("arguments", "facts"), REFUSED, ids=[" ".join(arguments) for arguments, _ in REFUSED])
+def test_what_leaked_is_refused_by_name(arguments: dict[str, Any], facts: str) -> None:
+    with pytest.raises((OptionError, ProblemError), match=facts):
         fitted(**arguments)
 
 
@@ -169,5 +157,5 @@ CHANGES: list[Callable[[Any], Any]] = [
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_warm_start_says_what_must_stay(change: Callable[[Any], Any]) -> None:
     model = fitted(epsilon=0.3, warm_start=True)
-    with pytest.raises(OptionError, match="needs the same examples, weights, base, reflexive and intercept"):
+    with pytest.raises(OptionError, match=r"\bwarm_start\b.*\bbase\b.*\breflexive\b.*\bintercept\b.*\bclass_weight\b"):
         change(model)
