@@ -5,6 +5,7 @@ The numbers in the messages are those of hand: shares of classes, soft margins o
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -47,21 +48,19 @@ def test_what_is_told_apart_is_not_warned_of() -> None:
 
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
     (words,) = said(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
-    assert words.startswith(
-        "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: "
+    assert re.sub(r"\[.*\]", "[...]", words) == (
+        "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: the best one "
+        "over decision stumps on 2 features, both directions, and constants lies in [...]. Raise nu, to 1 at most, or "
+        "use another base with better hypotheses. f(x) = 0 on 100% of the training examples: hypotheses and their "
+        "negations cancel, or every weight costs more than it gains. Every training example is predicted as 1."
     )
-    assert "over decision stumps on 2 features, both directions, and constants lies in [" in words
-    assert "Raise nu, to 1 at most, or use another base with better hypotheses." in words
-    assert "lower epsilon" not in words and "f(x) = 0 on 100% of the training examples" in words
-    assert words.endswith("Every training example is predicted as 1.")
 
 
 def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     noise = RNG.permutation(CLEAR)
     (words,) = said(X, noise, epsilon=0.3)
-    assert words.startswith("at nu = 0.1 the weights are not proved to have a soft margin above 0")
-    assert "lower epsilon = 0.3, which narrows the interval" in words
-    assert f"Raise nu, to {2 * min((noise == 'yes').mean(), (noise == 'no').mean()):g} at most" in words
+    assert re.match(r"at nu = 0\.1 .*\bnot proved\b.* 0,", words) and "lower epsilon = 0.3" in words
+    assert f"nu, to {2 * min((noise == 'yes').mean(), (noise == 'no').mean()):g} " in words
     assert said(X, noise, nu=0.5) == []
 
 
@@ -71,31 +70,27 @@ def test_random_labels_that_are_fitted_are_named() -> None:
     rng = np.random.default_rng(1)
     features, labels = rng.normal(size=(1200, 10)), np.where(rng.random(1200) < 0.25, "yes", "no")
     (words,) = said(features, labels, epsilon=0.01)
-    assert "a soft margin above 0, that of f(x) = 0, which predicts nothing, by more than 0.01: " in words
-    assert "lies in [0.00" in words
+    assert "soft margin" in words and re.search(r" 0, .* 0\.01: .*\[0\.00", words)
 
 
 def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
     (words,) = said(X, RNG.permutation(CLEAR), epsilon=0.001, max_iter=2)
-    assert "raise max_iter, which narrows the interval" in words and "lower epsilon" not in words
+    assert "max_iter" in words and "epsilon" not in words
 
 
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = said(X, RARE, nu=0.4)
-    assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so the model may ")
-    assert (
-        "the constant prediction 'no' has the soft margin 0.5; the soft margin of the model, 0.59" in words
-    )  # 1 - 2 * 0.1 / 0.4
-    assert words.endswith('Set nu to 0.2 or less, or give both classes the same weight with class_weight="balanced".')
+    assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.59", words)  # 1 - 2 * 0.1 / 0.4
+    assert re.search(r'\bnu to 0\.2 .*\bclass_weight="balanced"\.$', words)
     assert said(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.
     assert said(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
     (counted,) = said(X, RARE, nu=40)
-    assert counted.startswith("nu = 40 is 4 times") and "Set nu to 20 or less" in counted
+    assert re.match(r"nu = 40 .* 4 .*\bnu to 20 ", counted)
     (weighted,) = said(X, RARE, np.where(RARE == "yes", 1.0, 2.0), nu=0.2)
-    assert "3.8 times the share 0.0526" in weighted  # 10 / 190
+    assert re.search(r" 3\.8 .* 0\.0526 ", weighted)  # 10 / 190
     (constant,) = said(X, RARE, nu=1.0)
-    assert constant.startswith("Every training example is predicted as 'no'. nu = 1.0 is 10 times")
+    assert re.match(r"[^.]* 'no'\. nu = 1\.0 .* 10 ", constant)
 
 
 def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> None:
@@ -109,19 +104,15 @@ def test_of_several_classes_one_warning_tells_all() -> None:
     sizes = np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
     y = sizes[np.argsort(np.argsort(SUM))]
     (words,) = said(X, y, nu=0.35, epsilon=0.3)
-    assert "3.5 times the share 0.1 of the smaller class in the weights (classes 0, 1, 2 against the rest)" in words
-    assert "the constant prediction not 0 has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
-    assert words.endswith("Set nu to 0.1 or less.")
+    assert re.search(r" 3\.5 .* 0\.1 .*\(classes 0, 1, 2 .*\bnot 0 .* 0\.429\b", words)  # 1 - 2 * 0.1 / 0.35
+    assert re.search(r"\bnu to 0\.1 [^.]*\.$", words)
     (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
-    assert "(classes 0, 1, 2 and 2 more against the rest): the best one of class" in noise
+    assert re.search(r"\(classes 0, 1, 2 and 2 more .*\bof class [0-4] .*\[", noise)
 
 
 def test_what_has_no_soft_margin_is_warned_of_where_it_says_nothing() -> None:
     (zero,) = said(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
-    assert zero.startswith(
-        "f(x) = 0 on 100% of the training examples: hypotheses and their negations cancel, or every weight costs"
-    )
-    assert "Every training example is predicted as" in zero and "Set other parameters of " in zero
+    assert re.match(r"f\(x\) = 0 on 100% .* predicted as \S+\. .*\bl1_adaboost\b", zero)
     # A booster that adds steps goes on whatever the soft margin is.
     assert said(SQUARE, EXCLUSIVE + (np.arange(20) == 0), formulation="madaboost", max_iter=3) == []
 
@@ -130,24 +121,16 @@ def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
     """With the penalty r |d| the value of f = 0 is the least penalty, r / sqrt N."""
     (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
     least = 0.5 / np.sqrt(20)
-    assert (
-        f"a value of the program above {least:.3g}, that of f(x) = 0, which predicts nothing" in words
-        and "at nu" not in words
-    )
+    assert f"value of the program above {least:.3g}, " in words and "at nu" not in words
 
 
 def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
     forest = RandomForestClassifier(10, max_depth=1, random_state=0).fit(X, RARE)
-    with pytest.warns(
-        MarginWarning,
-        match="nu = 40 is 4 times the share 0.1 .* the constant prediction 'no' .* 0.5; the soft margin of the model",
-    ):
+    with pytest.warns(MarginWarning, match=r"\bnu = 40 .* 4 .* 0\.1 .*'no' .* 0\.5; .*\bnu to 20 "):
         reweight(forest, X, RARE, "lpboost", nu=40)
     noise = np.random.default_rng(3).permutation(CLEAR)
     stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)
-    with pytest.warns(
-        MarginWarning, match=r"^at nu = 5 no weights have .* over all members lies in .* Raise nu, to"
-    ) as w:
+    with pytest.warns(MarginWarning, match=r"^at nu = 5 no weights .*\bmembers .*\[.*\bnu, to \d+ ") as w:
         found = reweight(stumps, X, noise, "lpboost", nu=5)
     assert found.soft_margin <= ZERO and len(w) == 1
     with warnings.catch_warnings():
@@ -159,7 +142,7 @@ def test_the_command_says_it_once(tmp_path: Path) -> None:
     np.savez(tmp_path / "data.npz", X=X, y=(RARE == "yes").astype(int))
     data, out = str(tmp_path / "data.npz"), str(tmp_path / "model.npz")
     done = invoke("fit", "--data", data, "--out", out, "--nu", "0.4", "--epsilon", "0.1")
-    assert done.exit_code == 0 and done.stderr.count("warning: nu = 0.4 is 4 times the share 0.1") == 1
+    assert done.exit_code == 0 and len(re.findall(r"warning: nu = 0\.4 .* 4 ", done.stderr)) == 1
     assert done.stderr.count("warning") == 1 and "warning" not in done.stdout
 
 
