@@ -92,10 +92,11 @@ def test_options_of_boost_are_refused(option: str, value: Any, facts: str) -> No
 
 @pytest.mark.usefixtures("as_users")
 def test_an_unknown_option_is_one_of_the_function_that_was_called() -> None:
+    unknown: Any = {"max_round": 3}
     with pytest.raises(OptionError, match=r"'max_round'.*\bboost\b"):
-        boost("lpboost", stumps(), nu=2, **{"max_round": 3})
+        boost("lpboost", stumps(), nu=2, **unknown)
     with pytest.raises(OptionError, match=r"'max_round'.*\bpath\b"):
-        path("lpboost", stumps(), nu=[2.0], **{"max_round": 3})
+        path("lpboost", stumps(), nu=[2.0], **unknown)
 
 
 @pytest.mark.usefixtures("as_users")
