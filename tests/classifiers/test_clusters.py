@@ -35,6 +35,7 @@ Y = np.where(Z > 0, "yes", "no")
 THREE = np.digitize(Z, [-1.0, 1.0])
 C = RNG.integers(0, 3, N)
 NAMES = ["a", "b", "c", "d"]
+WITHOUT_ROWS = r"\bstored\b.*\brows\b.*\brun\.verify_class\(oracle\)"
 
 
 @pytest.fixture(scope="module")
@@ -123,14 +124,14 @@ def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
     assert again.certificate_.lower == model.run_.class_certificate.lower and len(again.run_.trace) == model.n_iter_
     assert again.run_.majority == model.run_.majority and "N = 600" in again.run_._repr_html_()
     for ask in (lambda: again.certificate_.d, lambda: again.run_.record, lambda: again.run_.at(1)):
-        with pytest.raises(ProblemError, match="stored without its rows"):
+        with pytest.raises(ProblemError, match=WITHOUT_ROWS):
             ask()
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
     its, own = (cast(ClassCertificate, each.certificate_) for each in (loaded, model))
     assert its.upper == own.upper and its.recorded
     assert (tmp_path / "model.npz").stat().st_size < 10_000
-    with pytest.raises(ProblemError, match="stored without its rows"):
+    with pytest.raises(ProblemError, match=WITHOUT_ROWS):
         _ = its.d
     assert np.array_equal(loaded.predict(array()).compute(), model.predict(X))
 
@@ -151,30 +152,42 @@ def test_a_fit_in_memory_follows_one_on_a_cluster_and_the_other_way(client: Any)
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "base": (lambda: classifier(base="stump").fit(array(), array(Y)), OptionError, 'base must be "binned"'),
+    "base": (lambda: classifier(base="stump").fit(array(), array(Y)), OptionError, r"""\bbase\b.*"binned".*'stump'"""),
     "class weight": (
         lambda: classifier(class_weight="balanced").fit(array(), array(Y)),
         OptionError,
-        "class_weight must keep",
+        r"\bclass_weight\b.*\bcluster\b.*'balanced'",
     ),
-    "warm start": (lambda: classifier(warm_start=True).fit(array(), array(Y)), OptionError, "warm_start must keep"),
-    "backend": (lambda: classifier(backend="highs").fit(array(), array(Y)), OptionError, "backend must keep"),
-    "nu": (lambda: classifier(nu=1000).fit(array(), array(Y)), OptionError, "nu must be at most the sum"),
-    "lengths": (lambda: classifier().fit(array(), array(Y[:100])), ProblemError, "y shape"),
-    "one class": (lambda: classifier().fit(array(), array(np.ones(N))), ProblemError, "at least two classes"),
-    "numbers": (lambda: classifier().fit(array(), array(Z)), ValueError, "Unknown label type: continuous"),
-    "features": (lambda: classifier().fit(X, Y).predict(array()[:, :2]), ProblemError, "the 4 features"),
+    "warm start": (
+        lambda: classifier(warm_start=True).fit(array(), array(Y)),
+        OptionError,
+        r"\bwarm_start\b.*\bcluster\b.* True\b",
+    ),
+    "backend": (
+        lambda: classifier(backend="highs").fit(array(), array(Y)),
+        OptionError,
+        r"\bbackend\b.*\bcluster\b.*'highs'",
+    ),
+    "nu": (lambda: classifier(nu=1000).fit(array(), array(Y)), OptionError, r"\bnu\b.* 600\b.* 1000\b"),
+    "lengths": (lambda: classifier().fit(array(), array(Y[:100])), ProblemError, r"\by\b.*\(600, 4\).*\(100,\)"),
+    "one class": (lambda: classifier().fit(array(), array(np.ones(N))), ProblemError, r"\bclasses\b.* 1\b"),
+    "numbers": (lambda: classifier().fit(array(), array(Z)), ValueError, r"\bcontinuous\b"),
+    "features": (lambda: classifier().fit(X, Y).predict(array()[:, :2]), ProblemError, r"\bX\b.* 4 .* 2\b"),
     "formulation": (
         lambda: classifier(formulation="adaboost", max_iter=5).fit(array(), array(Y)),
         ProblemError,
-        "rows on a cluster support looks only",
+        r"\blooks\b.*\bmultiplicities\b.*--cluster\b",
     ),
-    "stages": (lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)), ProblemError, "support looks only"),
+    "stages": (
+        lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)),
+        ProblemError,
+        r"\blooks\b.*\blabels\b.*--cluster\b",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_is_named(what: str, client: Any) -> None:
-    make, error, message = REFUSED[what]
-    with typechecker.unchecked(), pytest.raises(error, match=message):
+    make, error, facts = REFUSED[what]
+    with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()

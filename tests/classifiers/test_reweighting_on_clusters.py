@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -183,9 +184,9 @@ def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> No
         lambda: found.margins,
         lambda: found.thinned(3),
     ):
-        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
+        with pytest.raises(ProblemError, match=r"\blooks\b.*\bX\.compute\(\)"):
             ask()
-    with pytest.raises(ProblemError, match="stored without its rows"):
+    with pytest.raises(ProblemError, match=r"\bstored\b.*\brows\b"):
         _ = again.certificate.d
 
 
@@ -201,9 +202,7 @@ def test_every_other_formulation_is_refused_or_certified(page: str, client: Any)
     try:
         found = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
     except OptionError as refusal:
-        assert "uses looks, which support LPBoost, ERLPBoost and similar programs" in str(refusal) and page in str(
-            refusal
-        )
+        assert re.search(rf"\bLPBoost, ERLPBoost\b.*\b{page}\b", str(refusal))
     else:
         twin = reweight(FOREST, X, Y, page, **numbers)
         assert isinstance(found, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(found, twin)
@@ -213,38 +212,54 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "values": (
         lambda: there(FOREST, array(), Y, values="predict_proba"),
         OptionError,
-        "values must be left out for rows",
+        r"\bvalues\b.*\bcluster\b.*'predict_proba'",
     ),
-    "backend": (lambda: there(FOREST, array(), Y, backend="highs"), OptionError, "backend must be left out for rows"),
-    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, "d0 must be left out for rows"),
-    "tol": (lambda: there(FOREST, array(), Y, tol=1e-6), OptionError, "tol must be at least 1e-05.*got 1e-06"),
-    "eta": (lambda: there(FOREST, array(), Y, formulation="erlpboost", eta=1e6), OptionError, "leave out eta"),
-    "nu": (lambda: there(FOREST, array(), Y, nu=2.0 * N), ProblemError, "nu must lie in"),
+    "backend": (
+        lambda: there(FOREST, array(), Y, backend="highs"),
+        OptionError,
+        r"\bbackend\b.*\bcluster\b.*'highs'",
+    ),
+    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, r"\bd0\b.*\bcluster\b"),
+    "tol": (lambda: there(FOREST, array(), Y, tol=1e-6), OptionError, r"\btol\b.* 1e-05\b.* 1e-06\b"),
+    "eta": (
+        lambda: there(FOREST, array(), Y, formulation="erlpboost", eta=1e6),
+        OptionError,
+        r"\bLPBoost, ERLPBoost\b.*\berlpboost\b.*\beta\b",
+    ),
+    "nu": (lambda: there(FOREST, array(), Y, nu=2.0 * N), ProblemError, rf"\bnu\b.* {2 * N}\b"),
     "no votes": (
         lambda: there(fresh(ENSEMBLES["gradient boosting"]).fit(X, Y), array(), Y),
         ProblemError,
-        "on a cluster members must have the values -1 and 1; .* has a value of size 0.*Pass an ensemble of classifiers",
+        r"\bcluster\b.* -1 and 1\b.* 0\.\d+\b",
     ),
     "a label": (
         lambda: there(FOREST, array(), np.where(C == 2, "perhaps", Y)),
         ProblemError,
-        "labels that the ensemble was fitted to, 'no' and 'yes'; got 'perhaps'",
+        r"\by\b.*'no' and 'yes'.*'perhaps'",
     ),
-    "one class": (lambda: there(FOREST, array(), np.full(N, "no")), ProblemError, "examples of one class"),
-    "lengths": (lambda: there(FOREST, array(), Y[:100]), ProblemError, "y shape"),
-    "shares": (lambda: there(FOREST, array(), Y, sample_weight=C + 0.5), ProblemError, "whole numbers from 0"),
-    "features": (lambda: there(FOREST, array()[:, :3], Y), ProblemError, "does not take X"),
+    "one class": (lambda: there(FOREST, array(), np.full(N, "no")), ProblemError, rf"\bclasses\b.* {N} "),
+    "lengths": (lambda: there(FOREST, array(), Y[:100]), ProblemError, r"\by\b.*\(100,\)"),
+    "shares": (
+        lambda: there(FOREST, array(), Y, sample_weight=C + 0.5),
+        ProblemError,
+        r"\bc\b.*\bwhole\b.* 0 to \d+\b",
+    ),
+    "features": (lambda: there(FOREST, array()[:, :3], Y), ProblemError, r"\bmember 0\b.*\bX\b.* 3 .* 4 "),
     "names": (
         lambda: there(RandomForestClassifier(3).fit(pd.DataFrame(X, columns=NAMES), Y), frame(), "label"),
         ProblemError,
-        "X must have the 4 features that the ensemble was fitted to",
+        r"^X\b.* 4 .* 5 ",
     ),
-    "chunks": (lambda: there(FOREST, array()[array()[:, 0] > 0], Y), ProblemError, "chunks of known sizes"),
+    "chunks": (
+        lambda: there(FOREST, array()[array()[:, 0] > 0], Y),
+        ProblemError,
+        r"\bchunks\b.*\bcompute_chunk_sizes\(\)",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused_is_named(what: str, client: Any) -> None:
-    make, error, message = REFUSED[what]
-    with typechecker.unchecked(), pytest.raises(error, match=message):
+    make, error, facts = REFUSED[what]
+    with typechecker.unchecked(), pytest.raises(error, match=facts):
         make()
