@@ -141,9 +141,7 @@ def test_members_that_saw_one_class_know_one_label() -> None:
     listed = [DecisionTreeClassifier().fit(X, np.full(len(X), "no")), fresh(STUMP).fit(X, Y)]
     assert (values(members_of(listed), Z)[:, 0] == -1).all()
     svms = BaggingClassifier(AlwaysSure(), 20, max_samples=1, random_state=0).fit(X[few], y)
-    with pytest.raises(
-        ProblemError, match=r"member 0: .*members that were fitted to two classes; AlwaysSure was fitted to \[[01]\]"
-    ):
+    with pytest.raises(ProblemError, match=r"\bmember 0\b.*\bAlwaysSure\b.*\[[01]\]"):
         values(members_of(svms, "decision_function"), Z)
 
 
@@ -174,11 +172,9 @@ def test_features_may_come_in_any_form_that_the_ensemble_takes(kind: str, form: 
 @pytest.mark.parametrize("kind", ENSEMBLES)
 def test_columns_in_another_order_are_refused(kind: str) -> None:
     members = members_of(fitted(kind, X=table(X)))
-    with pytest.raises(
-        ProblemError, match=r"4 features that the ensemble was fitted to, in their order; got 4 .*'beta"
-    ):
+    with pytest.raises(ProblemError, match=r"\bX\b.* 4 .* 4 .*\['beta', 'alpha'\]"):
         members.rows(table(Z)[["beta", "alpha", "gamma", "delta"]])
-    with pytest.raises(ProblemError, match="got 3"):
+    with pytest.raises(ProblemError, match=r"\bX\b.* 4 .* 3 "):
         members.rows(table(Z)[["alpha", "beta", "gamma"]])
 
 
@@ -188,7 +184,7 @@ def test_pipelines_transform_first() -> None:
     assert values(members, table(Z)) @ members.weights == pytest.approx(2 * ensemble.predict_proba(table(Z))[:, 1] - 1)
     alone = make_pipeline(fresh(ENSEMBLES["forest"])).fit(X, Y)
     assert values(members_of(alone), Z).shape == (50, 15)
-    with pytest.raises(ProblemError, match=r"StandardScaler|Pipeline.transform does not take X: .*Pass X in the form"):
+    with pytest.raises(ProblemError, match=r"\bPipeline\.transform\b.*\bX\b.* 2 .*\bStandardScaler\b.* 4 "):
         members.rows(Z[:, :2])
 
 
@@ -208,7 +204,7 @@ def test_members_pickle_and_are_named_when_saved() -> None:
     assert member(Z) == pytest.approx(values(members, Z)[:, 3])
     restored = Member.restored(member.state())
     assert restored == member
-    with pytest.raises(ProblemError, match="DecisionTreeRegressor 3 was restored without its estimator"):
+    with pytest.raises(ProblemError, match=r"\bDecisionTreeRegressor 3\b.*\bpickle\b"):
         restored(Z)
 
 
@@ -241,20 +237,21 @@ class AlwaysSure(ClassifierMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer", "message"),
+    ("kind", "answer", "facts"),
     [
-        ("predict", np.full(50, "maybe"), "must return one of the labels .*no.* and .*yes.*; got .*maybe"),
-        ("predict", np.full(49, "no"), r"must return shape \(50,\)"),
-        ("predict", np.full((50, 1), "no"), r"must return shape \(50,\)"),
-        ("predict_proba", np.full((50, 2), 1.5), r"must return probabilities in \[0, 1\]; got 1.5"),
-        ("predict_proba", np.full((50, 3), 0.5), r"must return shape \(50, 2\)"),
-        ("decision_function", np.full(50, np.nan), "must return finite numbers; got .*nan"),
-        ("decision_function", np.full((50, 2), 0.5), r"must return shape \(50,\)"),
+        ("predict", np.full(50, "maybe"), r"'no'.*'yes'.*'maybe'"),
+        ("predict", np.full(49, "no"), r"\(50,\).*\(49,\)"),
+        ("predict", np.full((50, 1), "no"), r"\(50,\).*\(50, 1\)"),
+        ("predict_proba", np.full((50, 2), 1.5), r"\[0, 1\].* 1\.5\b"),
+        ("predict_proba", np.full((50, 3), 0.5), r"\(50, 2\).*\(50, 3\)"),
+        ("decision_function", np.full(50, np.nan), r"\bfinite\b.*\bnan\b"),
+        ("decision_function", np.full((50, 2), 0.5), r"\(50,\).*\(50, 2\)"),
     ],
+    ids=["another label", "too few", "one column", "above 1", "three columns", "nan", "two columns"],
 )
-def test_strange_answers_are_refused_with_the_member(kind: str, answer: Any, message: str) -> None:
+def test_strange_answers_are_refused_with_the_member(kind: str, answer: Any, facts: str) -> None:
     members = members_of([Answering(answer)], kind)
-    with pytest.raises(ProblemError, match=f"member 0(: Answering|, Answering: ).*{message}"):
+    with pytest.raises(ProblemError, match=rf"\bmember 0\b.*\bAnswering\b.*\.{kind}\b.*{facts}"):
         values(members, Z)
 
 
@@ -270,31 +267,35 @@ FOREST = RandomForestClassifier(3, random_state=0)
 
 
 @pytest.mark.parametrize(
-    ("ensemble", "message"),
+    ("ensemble", "facts"),
     [
-        (FOREST, "must be fitted; RandomForestClassifier has no classes. Call fit"),
-        (AdaBoostClassifier(), "must be fitted; AdaBoostClassifier"),
-        (make_pipeline(StandardScaler(), FOREST), "must be fitted; RandomForestClassifier"),
-        ([STUMP], "must be fitted; DecisionTreeClassifier"),
-        ([], "at least one member; got none"),
-        ([object()], "a list must hold fitted classifiers"),
-        (LogisticRegression(), "expected a fitted ensemble: .*VotingClassifier.*; got LogisticRegression"),
-        (RandomForestRegressor(), "expected a fitted ensemble"),
-        (HistGradientBoostingClassifier(), "HistGradientBoostingClassifier gives neither"),
-        (GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y), "must start from a constant"),
-        ([Answering(), Answering(classes=("no", "maybe"))], r"same two labels; got 3: \['maybe', 'no', 'yes'\]"),
-        ([Answering(classes=("no",))], "same two labels; got 1"),
+        (FOREST, r"\bRandomForestClassifier\b.*\bfit\(X, y\)"),
+        (AdaBoostClassifier(), r"\bAdaBoostClassifier\b.*\bfit\(X, y\)"),
+        (make_pipeline(StandardScaler(), FOREST), r"\bRandomForestClassifier\b.*\bfit\(X, y\)"),
+        ([STUMP], r"\bDecisionTreeClassifier\b.*\bfit\(X, y\)"),
+        ([], r"\bmember\b.*\bnone\b"),
+        ([object()], r"\blist\b.*<object object"),
+        (LogisticRegression(), r"\bVotingClassifier\b.*\bLogisticRegression\(\)"),
+        (RandomForestRegressor(), r"\bVotingClassifier\b.*\bRandomForestRegressor\(\)"),
+        (HistGradientBoostingClassifier(), r"\bHistGradientBoostingClassifier\b.*\bGradientBoostingClassifier\b"),
         (
-            fresh(FOREST).fit(X, np.arange(80) % 3),
-            r"RandomForestClassifier was fitted to \[0, 1, 2\]",
+            GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y),
+            r'\binit=LogisticRegression\(\).*\binit=None or "zero"',
         ),
-        (fresh(FOREST).fit(X, np.zeros(80)), r"separate two classes; .* fitted to \[0.0\]"),
-        (fresh(FOREST).fit(X, np.stack([SIGNS, SIGNS], axis=1)), "has 2 outputs"),
-        ([Answering(classes=(0, 1, 2))], "same two labels; got 3: .*reweight_one_vs_rest"),
+        ([Answering(), Answering(classes=("no", "maybe"))], r" 3: \['maybe', 'no', 'yes'\]"),
+        ([Answering(classes=("no",))], r" 1: \['no'\]"),
+        (fresh(FOREST).fit(X, np.arange(80) % 3), r"\bRandomForestClassifier\b.*\[0, 1, 2\]"),
+        (fresh(FOREST).fit(X, np.zeros(80)), r"\bRandomForestClassifier\b.*\[0\.0\]"),
+        (fresh(FOREST).fit(X, np.stack([SIGNS, SIGNS], axis=1)), r"\bRandomForestClassifier\b.* 2 outputs\b"),
+        ([Answering(classes=(0, 1, 2))], r" 3: \[0, 1, 2\].*\breweight_one_vs_rest\b"),
+    ],
+    ids=[
+        *("forest", "adaboost", "pipeline", "list", "no member", "object", "single", "regressor", "histograms", "init"),
+        *("labels", "one label", "three classes", "one class", "two outputs", "list of three classes"),
     ],
 )
-def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, message: str) -> None:
-    with pytest.raises(ProblemError, match=message):
+def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, facts: str) -> None:
+    with pytest.raises(ProblemError, match=facts):
         members_of(ensemble)
 
 
@@ -303,37 +304,37 @@ def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, mes
 )
 def test_weights_must_be_finite_numbers_not_all_zero(weights: Any) -> None:
     models = [fresh(STUMP).fit(X, Y)] * 2
-    with pytest.raises(ProblemError, match="weights of an ensemble must be 2 finite numbers, not all 0"):
+    with pytest.raises(ProblemError, match=r"\bweights\b.* 2 finite\b"):
         members_of(models, weights=weights)
     assert members_of(models, weights=[1e308, 1e308]).weights.tolist() == [0.5, 0.5]
 
 
 def test_options_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"unknown kind of values 'proba'.*Did you mean 'predict_proba'"):
+    with pytest.raises(OptionError, match=r"\bvalues\b.*'proba'.*'predict_proba'"):
         members_of(fitted("forest"), "proba")
-    with pytest.raises(OptionError, match="GradientBoostingClassifier have their own values"):
+    with pytest.raises(OptionError, match=r"\bGradientBoostingClassifier\b.*\bvalues='predict'"):
         members_of(fitted("gradient boosting"), "predict")
-    with pytest.raises(OptionError, match="hypotheses have their own values"):
+    with pytest.raises(OptionError, match=r"\bhypotheses\b.*\bvalues='predict'"):
         members_of([Given(0)], "predict")
-    with pytest.raises(OptionError, match="weights must belong to a list of classifiers; AdaBoostClassifier has"):
+    with pytest.raises(OptionError, match=r"\bweights\b.*\bAdaBoostClassifier\b"):
         members_of(fitted("adaboost"), weights=np.ones(15))
-    with pytest.raises(ProblemError, match="DecisionTreeClassifier must have the method decision_function"):
+    with pytest.raises(ProblemError, match=r"\bDecisionTreeClassifier\b.*\bdecision_function\b"):
         values(members_of(fitted("forest"), "decision_function"), Z)
-    with pytest.raises(ProblemError, match=r"member 0: .*\.predict does not take X: .*features"):
+    with pytest.raises(ProblemError, match=r"\bmember 0: DecisionTreeClassifier\.predict\b.* 2 .* 4 "):
         values(members_of(fitted("forest")), Z[:, :2])
-    with pytest.raises(ProblemError, match="RandomForestClassifier"):
+    with pytest.raises(ProblemError, match=r"\bmember 0: RandomForestClassifier\.predict\b.* 2 .* 4 "):
         values(members_of(VotingClassifier([("f", FOREST)]).fit(X, Y)), Z[:, :2])
 
 
 def test_labels_must_be_those_of_the_ensemble() -> None:
     members = members_of(fitted("forest"))
-    with pytest.raises(ProblemError, match=r"y must hold the labels .*'no'.* and .*'yes'.*; got .*'maybe'"):
+    with pytest.raises(ProblemError, match=r"\by\b.*'no'.*'yes'.*'maybe'"):
         members.coded(["no", "maybe"])
-    with pytest.raises(ProblemError, match=r"y must hold the labels .*; got .*1"):
+    with pytest.raises(ProblemError, match=r"\by\b.*'no'.*'yes'.* 1\b"):
         members.coded(SIGNS)
-    with pytest.raises(ProblemError, match=r"y must have shape \(N,\).*got shape \(80, 1\)"):
+    with pytest.raises(ProblemError, match=r"\by\b.*\(N,\).*\(80, 1\)"):
         members.coded(Y[:, np.newaxis])
-    with pytest.raises(ProblemError, match="y must hold -1 and 1, or 0 and 1"):
+    with pytest.raises(ProblemError, match=r"\by\b.* -1 .*'yes', 'no'"):
         members_of([Given(0)]).coded(Y)
 
 
@@ -343,5 +344,5 @@ def test_values_outside_are_refused() -> None:
             return np.full(len(X), 1.5)
 
     members = members_of([Large(0)])
-    with pytest.raises(ProblemError, match=r"column 0 has a value of size 1.5|hypotheses, numbers in \[-1, 1\]"):
+    with pytest.raises(ProblemError, match=r"\bX\b.*\[-1, 1\].*\bcolumn 0\b"):
         members.margins(1.5 * np.ones((80, 1)), SIGNS.astype(np.int8), ROWS)

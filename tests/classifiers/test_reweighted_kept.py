@@ -44,7 +44,7 @@ def test_a_model_file_predicts_the_same(found: Any, few: bool, tmp_path: Path) -
     assert loaded.certificate_.lower == kept.soft_margin and loaded.certificate_.upper == max(
         best.upper, kept.soft_margin
     )
-    assert loaded.oracle_ == f"{len(kept.w)} members of an ensemble"
+    assert loaded.oracle_.startswith(f"{len(kept.w)} members")
     np.savez(tmp_path / "new.npz", X=X)
     done = invoke("predict", tmp_path / "model.npz", "--data", tmp_path / "new.npz")
     assert [int(line.split(",")[0]) for line in done.stdout.split()[1:]] == kept.predict(X).tolist()
@@ -53,7 +53,7 @@ def test_a_model_file_predicts_the_same(found: Any, few: bool, tmp_path: Path) -
 def test_estimators_are_kept_by_pickle_alone(tmp_path: Path) -> None:
     ensemble = AdaBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
     found = reweight(ensemble, X, y, "lpboost", nu=20)
-    with pytest.raises(OptionError, match=r"got members such as DecisionTreeClassifier 0\. Save this object by pickle"):
+    with pytest.raises(OptionError, match=r"\bDecisionTreeClassifier 0\b.*\bpickle\b"):
         found.save(tmp_path / "model.npz")
     assert not (tmp_path / "model.npz").exists()
     again = pickle.loads(pickle.dumps(found))

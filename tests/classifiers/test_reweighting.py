@@ -57,7 +57,7 @@ UNMEASURED = ("logitboost_cg",)
 
 def test_a_program_without_a_soft_margin_measures_no_weights() -> None:
     for name in UNMEASURED:
-        with pytest.raises(OptionError, match=f"needs a formulation with a soft margin; {name} has none"):
+        with pytest.raises(OptionError, match=rf"\breweight\b.*\bsoft margin\b.*\b{name}\b"):
             reweight(ADABOOST, X, Y, name)
 
 
@@ -91,7 +91,7 @@ def test_every_program_over_all_hypotheses_gives_weights(name: str, reflexive: b
 
 @pytest.mark.parametrize("name", sorted(set(list_formulations()) - set(WHOLE)))
 def test_updates_are_no_programs_over_all_hypotheses(name: str) -> None:
-    with pytest.raises(OptionError, match=f"needs a program over all hypotheses; {name} states one update, of [12] c"):
+    with pytest.raises(OptionError, match=rf"\b{name}\b.* [12] columns?\b"):
         reweight(ADABOOST, X, Y, name)
 
 
@@ -112,7 +112,7 @@ def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> 
     # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
     found = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
     assert not found.solution.w.any()
-    assert found.weights_are == "of the largest soft margin, because the weights of l1_adaboost are 0"
+    assert "largest soft margin" in found.weights_are and found.weights_are.endswith(" l1_adaboost are 0")
     assert found.nu == N and found.soft_margin == pytest.approx(found.U.to_array().mean(axis=0).max(), abs=1e-10)
 
 
@@ -123,7 +123,7 @@ def test_an_infeasible_bound_gives_the_weights_of_the_linear_program(name: str) 
     below = best.soft_margin_certificate.lower - 0.01
     found = reweight(BOOSTING, X, Y, name, gamma=below, **nu)
     assert found.certificate.infeasible and found.solution.outcome is Outcome.INFEASIBLE
-    assert found.weights_are == f"of the largest soft margin, because {name} is infeasible"
+    assert "largest soft margin" in found.weights_are and found.weights_are.endswith(f" {name} is infeasible")
     assert found.weights_are in repr(found)
     assert found.soft_margin == pytest.approx(best.soft_margin, abs=1e-8) and found.loss <= 1e-8
     assert found.nu == pytest.approx(nu.get("nu", 1.0))
@@ -222,38 +222,39 @@ def test_results_pickle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "facts"),
     [
-        ({"y": Y[:-1]}, r"one row for each of 79 labels; got 80"),
-        ({"y": np.full(N, "yes")}, "both classes must occur among the examples with a positive weight; got 80"),
-        ({"y": Y, "sample_weight": (Y == "yes").astype(float)}, "both classes must occur among the examples with"),
-        ({"y": SIGNS}, "y must hold the labels"),
-        ({"y": Y, "sample_weight": np.zeros(N)}, "multiplicities c must be 80 finite numbers"),
-        ({"y": Y, "sample_weight": -np.ones(N)}, "multiplicities c must be 80 finite numbers"),
-        ({"y": Y, "nu": 0.1}, r"nu must lie in \[1, sum of c\].*If 0.1 is a fraction, pass 8"),
-        ({"y": Y, "nu": None}, "lpboost needs nu"),
-        ({"y": Y, "X": X[:, :2]}, r"member 0: .*does not take X: .*2 features"),
+        ({"y": Y[:-1]}, r"\bX\b.* 79 .* 80 "),
+        ({"y": np.full(N, "yes")}, r"\bclasses\b.* 80 "),
+        ({"y": Y, "sample_weight": (Y == "yes").astype(float)}, rf"\bclasses\b.* {np.sum(Y == 'yes')} "),
+        ({"y": SIGNS}, r"\by\b.*'no' and 'yes'.* 1\b"),
+        ({"y": Y, "sample_weight": np.zeros(N)}, r"\bc\b.* 80 .*\bsum 0\b"),
+        ({"y": Y, "sample_weight": -np.ones(N)}, r"\bc\b.* 80 .*\bsum -80\b"),
+        ({"y": Y, "nu": 0.1}, r"\bnu\b.*\[1, 80\].* 0\.1\b.* 8\b"),
+        ({"y": Y, "nu": None}, r"\blpboost\b.*\bnu\b"),
+        ({"y": Y, "X": X[:, :2]}, r"\bmember 0\b.*\bX\b.* 2 .* 4 "),
     ],
+    ids=["rows", "one class", "weights of one class", "labels", "zeros", "negative", "share", "no nu", "features"],
 )
-def test_what_does_not_fit_is_refused(given: Any, message: str) -> None:
+def test_what_does_not_fit_is_refused(given: Any, facts: str) -> None:
     arguments: dict[str, Any] = {"X": X, "nu": NU, **given}
-    with pytest.raises(ProblemError, match=message):
+    with pytest.raises(ProblemError, match=facts):
         reweight(ADABOOST, formulation="lpboost", **arguments)
 
 
 def test_what_gradient_boosting_refuses_its_trees_do_not_take() -> None:
     gone = X.copy()
     gone[3, 2] = np.nan
-    with pytest.raises(ProblemError, match="member 0, DecisionTreeRegressor: X must be finite; got nan at row 3, feat"):
+    with pytest.raises(ProblemError, match=r"\bmember 0, DecisionTreeRegressor\b.*\bX\b.*\bnan at row 3, feature 2\b"):
         reweight(BOOSTING, gone, Y, "lpboost", nu=NU)
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(OptionError, match="unknown formulation 'lpbost'"):
+    with pytest.raises(OptionError, match=r"\bformulation\b.*'lpbost'.*'lpboost'"):
         reweight(ADABOOST, X, Y, "lpbost")
-    with pytest.raises(OptionError, match="unknown keyword 'eta' of reweight"):
+    with pytest.raises(OptionError, match=r"'eta'.*\breweight\b"):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, eta=3.0)
-    with pytest.raises(OptionError, match="unknown backend"):
+    with pytest.raises(OptionError, match=r"\bbackend\b.*'nonsense'"):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, backend="nonsense")
 
 
@@ -265,10 +266,10 @@ def test_options_come_whole_or_one_by_one() -> None:
     wrong: Any = {"tol": 1e-6}
     with (
         typechecker.unchecked(),
-        pytest.raises(OptionError, match=r"options must be a ReweightOptions; got \{'tol': 1e-06\}"),
+        pytest.raises(OptionError, match=r"\boptions\b.*\bReweightOptions\b.*\{'tol': 1e-06\}"),
     ):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=wrong)
-    with pytest.raises(OptionError, match="tol must lie in"):
+    with pytest.raises(OptionError, match=r"\btol\b.*\(0, 1\).* 2\.0\b"):
         ReweightOptions(tol=2.0)
 
 
@@ -291,5 +292,5 @@ class Penalized(Formulation[NoParameters]):
 
 
 def test_a_program_without_any_soft_margin_is_refused() -> None:
-    with pytest.raises(OptionError, match="needs a formulation with a soft margin; penalized has none"):
+    with pytest.raises(OptionError, match=r"\breweight\b.*\bsoft margin\b.*\bpenalized\b"):
         reweight(ADABOOST, X, Y, Penalized(), tol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError
+from boostopt.ensembles.reweighting_result import OF_PROGRAM
+from boostopt.ensembles.thinning import trimmed
 from boostopt.ensembles import Reweighted, reweight
 from boostopt.ensembles.thinning import trimmed
 
@@ -60,7 +63,7 @@ def test_members_of_the_few_are_those_of_the_ensemble() -> None:
     assert (few.U.to_array() == found.U.to_array()[:, few.numbers]).all()
     assert few.soft_margin_certificate is found.soft_margin_certificate
     assert few.soft_margin_before == found.soft_margin_before
-    assert few.weights_are == f"of the largest soft margin over {few.kept} of 20 members"
+    assert few.weights_are.endswith(f" largest soft margin over {few.kept} of 20 members")
     assert SIGNS * few.decision_function(X) == pytest.approx(few.margins, abs=1e-12)
     assert set(few.predict(Z)) <= {"no", "yes"}
     assert few.solution.program.margins.t >= few.kept
@@ -72,7 +75,7 @@ def test_nothing_is_lost_where_no_member_has_to_go() -> None:
         same = found.thinned(k)
         assert same.loss == found.loss and same.kept == found.kept == len(same.members)
         assert (same.decision_function(Z) == found.decision_function(Z)).all()
-        assert same.weights_are == "of the program" and same.solution is found.solution
+        assert same.weights_are == OF_PROGRAM and same.solution is found.solution
 
 
 def test_few_may_be_thinned_again() -> None:
@@ -112,7 +115,7 @@ def test_negations_may_be_among_the_few() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", None])
 def test_k_must_be_a_whole_number_of_members(k: Any) -> None:
-    with pytest.raises(OptionError, match="k must be a whole number of members of at least 1; got"):
+    with pytest.raises(OptionError, match=rf"\bk\b.* 1\b.* {re.escape(repr(k))}"):
         forest().thinned(k)
 
 
