@@ -59,13 +59,13 @@ def test_several_classes_are_told_apart_by_a_booster() -> None:
     assert model.score(X, labels) > 0.9
 
 
-def test_what_a_booster_lacks_is_said() -> None:
+def test_what_a_booster_lacks_is_refused() -> None:
     X, y = examples()
-    with pytest.raises(ProblemError, match=r'SmoothBoost needs kappa.*Pass parameters=\{"kappa": \.\.\.\}'):
+    with pytest.raises(ProblemError, match=r'\bSmoothBoost\b.*\bkappa\b.*\{"kappa": \.\.\.\}'):
         MarginBoostClassifier("smoothboost").fit(X, y)
-    with pytest.raises(OptionError, match="got warm_start=True"):
+    with pytest.raises(OptionError, match=r"\bMadaBoost\b.*\bwarm_start=True\b"):
         MarginBoostClassifier("madaboost", max_iter=5, warm_start=True).fit(X, y).fit(X, y)
-    with pytest.raises(OptionError, match=r"MadaBoost needs a limit.*max_iter=None"):
+    with pytest.raises(OptionError, match=r"\bMadaBoost\b.*\bmax_iter=None\b.*\btime_limit=None\b"):
         MarginBoostClassifier("madaboost", max_iter=None).fit(X, y)
 
 
@@ -77,5 +77,5 @@ def test_the_command_fits_one_and_the_file_predicts(tmp_path: Path) -> None:
     done = invoke(
         "fit", *data, "--out", out, "--formulation", "smoothboost", "--set", "kappa=0.3", "--set", "gamma=0.02"
     )
-    assert done.exit_code == 0 and "the algorithm has come to its own end" in done.stdout
+    assert done.exit_code == 0 and " NOT " not in done.stdout
     assert invoke("predict", out, *data).exit_code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +91,11 @@ def test_the_proof_is_that_of_the_chosen_nu(tmp_path: Path) -> None:
 
 
 def test_what_has_no_nu_or_too_few_examples_is_refused() -> None:
-    with pytest.raises(OptionError, match="nu='auto' needs a formulation with the parameter nu; svm does not have it"):
+    with pytest.raises(OptionError, match=r"\bnu='auto'.*\bsvm\b"):
         MarginBoostClassifier("svm", nu="auto", parameters={"C": 1.0}).fit(X, y)
-    with pytest.raises(ProblemError, match="at least two different examples; got a class with one"):
+    with pytest.raises(ProblemError, match=r'\bnu="auto".*\bclass with one\b'):
         MarginBoostClassifier(nu="auto").fit(X, np.arange(80) == 0)
-    with pytest.raises(OptionError, match="or \"auto\"; got 'best'"):
+    with pytest.raises(OptionError, match=r"""\bnu\b.*"auto".*'best'"""):
         MarginBoostClassifier(nu="best").fit(X, y)
 
 
@@ -108,11 +109,11 @@ def test_the_command_chooses_and_says_what(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, y)
     assert done.exit_code == 0 and f'"nu": {model.nu_}' in done.stdout
     refused = invoke("fit", "--data", str(tmp_path / "data.npz"), "--out", out, "--nu", "much")
-    assert refused.exit_code == 2 and "--nu must be a number, or auto; got 'much'" in refused.stderr
+    assert refused.exit_code == 2 and re.search(r"--nu\b.*\bauto\b.*'much'", refused.stderr)
 
 
 def test_the_page_and_the_docstring_name_the_shares() -> None:
     first, last = ", ".join(f"{share:g}" for share in FRACTIONS[:-1]), FRACTIONS[-1]
-    named = f"{first} and {last:g} times the largest"
+    named = f"{first} and {last:g} times"
     page = Path(__file__).parents[2] / "docs" / "classifiers.md"
     assert named in page.read_text() and named in " ".join(str(MarginBoostClassifier.__doc__).split())

@@ -24,12 +24,12 @@ WHOLE: Any = {"cv": 5, "ensemble": False}
 def test_there_are_none_unless_they_are_asked_for() -> None:
     model: Any = MarginBoostClassifier(**ROUGH)
     assert not hasattr(model, "predict_proba") and not hasattr(model.fit(X, y), "predict_log_proba")
-    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as failed:
+    with pytest.raises(AttributeError, match="'predict_proba'") as failed:
         model.predict_proba(X)
-    assert "f is a margin, not a probability. Fit with probability=True" in str(failed.value.__cause__)
+    assert "probability=True" in str(failed.value.__cause__)
     assert hasattr(MarginBoostClassifier(probability=True), "predict_proba")  # before the fit, as SVC has it
     assert not hasattr(model.set_params(probability=True), "predict_proba")
-    with pytest.raises(OptionError, match="probability must be True or False; got 'yes'"):
+    with pytest.raises(OptionError, match=r"\bprobability\b.*'yes'"):
         MarginBoostClassifier(probability="yes").fit(X, y)
 
 
@@ -52,16 +52,20 @@ def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_pa
 
 def test_a_class_with_fewer_examples_than_folds_is_refused() -> None:
     few = np.where(np.arange(len(y)) < 3, "rare", y)
-    with pytest.raises(ProblemError, match="each class needs at least 5 examples; got 3 of 'rare'"):
+    with pytest.raises(ProblemError, match=r"\bprobability=True\b.* 5 .* 3 of 'rare'"):
         MarginBoostClassifier(**ROUGH, probability=True).fit(X, few)
 
 
 @pytest.mark.thorough
 def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
-    for sigmoids in ([[np.nan, 0.0]], [[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0]):
+    for sigmoids, facts in (
+        ([[np.nan, 0.0]], r"\b2 finite\b"),
+        ([[1.0, 0.0], [1.0, 0.0]], r"\b2 finite\b"),
+        ([1.0, 0.0], r"\bsigmoids\b.*\btable\b"),
+    ):
         model.sigmoids_ = np.array(sigmoids)
-        with pytest.raises(OptionError, match=r"the sigmoids are not a table|an array does not have"):
+        with pytest.raises(OptionError, match=facts):
             model.save(tmp_path / "model.npz")
 
 

@@ -86,7 +86,7 @@ def test_two_classes_of_any_name_have_one_output() -> None:
 def test_a_class_without_weight_is_none() -> None:
     model = RBFNetworkClassifier().fit(IRIS.data, IRIS.target, sample_weight=(IRIS.target != 1).astype(float))
     np.testing.assert_array_equal(model.classes_, [0, 2])
-    with pytest.raises(ProblemError, match="at least two classes; got 1 class"):
+    with pytest.raises(ProblemError, match=r"\bclasses\b.* 1\b"):
         RBFNetworkClassifier().fit(X, y, sample_weight=(y > 0).astype(float))
 
 
@@ -101,13 +101,13 @@ def test_a_grid_is_searched_in_a_pipeline() -> None:
 
 
 def test_what_it_cannot_take_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"Sparse data was passed.*dense data is required"):
+    with pytest.raises(TypeError, match=r"\bSparse\b.*\bX\b.*\bdense\b"):
         RBFNetworkClassifier().fit(scipy.sparse.csr_array(X), y)
     with pytest.raises(ValueError, match="NaN"):
         RBFNetworkClassifier().fit(np.where(X > 1, np.nan, X), y)
-    with pytest.raises(ProblemError, match=r"200 weights of at least 0, not all zero; got shape \(200,\), smallest -1"):
+    with pytest.raises(ProblemError, match=r"\bsample_weight\b.* 200 .* -1\b"):
         RBFNetworkClassifier().fit(X, y, sample_weight=-np.ones(200))
-    with pytest.raises(OptionError, match="K must be a whole number of centres of at least 1; got 0"):
+    with pytest.raises(OptionError, match=r"\bK\b.* 1\b.* 0\b"):
         RBFNetworkClassifier(K=0).fit(X, y)
     with pytest.raises(NotFittedError):
         RBFNetworkClassifier().predict(X)
@@ -117,7 +117,7 @@ def test_names_load_on_first_use_and_nothing_heavy_before() -> None:
     for name in estimators.__all__:
         assert getattr(estimators, name).__name__ == name
     assert set(estimators.__all__) <= set(dir(estimators))
-    with pytest.raises(AttributeError, match=r"module 'boostopt\.estimators' has no attribute 'Trees'"):
+    with pytest.raises(AttributeError, match=r"'boostopt\.estimators'.*'Trees'"):
         estimators.Trees  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
     code = "import boostopt.estimators as e, sys; dir(e); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -92,22 +93,23 @@ def test_a_pickled_run_is_the_run() -> None:
 
 
 def test_a_prototype_has_no_path_for_a_name() -> None:
-    with pytest.raises(ProblemError, match=r"name must not be the path of a page; got 'x\.py'"):
+    with pytest.raises(ProblemError, match=r"\bname\b.*'x\.py'"):
         prototype("x.py", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
 
 
 @pytest.mark.parametrize(
-    "page, words",
-    [(str(PAGE), "can only state a regularizer"), ("svm", "no soft margin over a class")],
+    ("page", "facts"),
+    [(str(PAGE), r"\bcertificate file\b.*\bboostopt\.authoring\.formula\b"), ("svm", r"\bsvm\b.*--certificate\b")],
+    ids=["page", "svm"],
 )
 def test_fit_refuses_a_certificate_that_no_file_can_state_before_it_fits(
-    page: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, facts: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MarginBoostClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
     out = ["--out", str(tmp_path / "m.npz"), "--certificate", str(tmp_path / "c.json")]
     more = ["--eta", "2"] if page == str(PAGE) else ["--set", "C=0.1"]
     result = CliRunner().invoke(app, ["fit", "--data", "breast_cancer", "--formulation", page, *out, *more])
-    assert result.exit_code == 2 and words in result.stderr
+    assert result.exit_code == 2 and re.search(facts, result.stderr, re.DOTALL)
     assert not list(tmp_path.iterdir())
 
 
@@ -186,9 +188,12 @@ def test_hypotheses_of_plain_numbers_are_saved_whatever_their_class(tmp_path: Pa
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_hypotheses_that_are_more_than_numbers_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    bases = DecisionTreeClassifier(max_depth=1), over(Steeper)
-    for base in bases:
-        with pytest.raises(OptionError, match="cannot be written in this form"):
+    bases = (
+        (DecisionTreeClassifier(max_depth=1), r"'DecisionTreeClassifier 0'"),
+        (over(Steeper), r"\bobject\b.*\bJSON\b"),
+    )
+    for base, facts in bases:
+        with pytest.raises(OptionError, match=rf"{facts}.*\bpickle\b"):
             fitted("lpboost", base=base).save(tmp_path / "model.npz")
     assert not list(tmp_path.iterdir())
 
@@ -200,7 +205,7 @@ def test_what_would_not_be_read_is_not_written(tmp_path: Path) -> None:
     model.set_params(base_options={"a": {"b": 1}, "c": [1], "d": 2}).save(tmp_path / "model.npz")
     assert MarginBoostClassifier.load(tmp_path / "model.npz").base_options == {"a": None, "c": None, "d": 2}
     model.classes_ = np.array(["a", "b" * (1 << 24)], dtype=object)
-    with pytest.raises(OptionError, match="names of the classes are too long"):
+    with pytest.raises(OptionError, match=r"\bnames\b.*\bclasses\b.*\bpickle\b"):
         model.save(tmp_path / "other.npz")
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
@@ -217,8 +222,8 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
     run = ["boost", "lpboost", *data, "--nu", "300", "--epsilon", "0.5", "--certificate", of_run]
     assert CliRunner().invoke(app, run).exit_code == 0
     for path, right, hint in (
-        (of_fit, ["--classifier"], "It is the proof of a fit: pass --classifier"),
-        (of_run, [], "It is the proof of a run: leave out --classifier"),
+        (of_fit, ["--classifier"], "pass --classifier"),
+        (of_run, [], "leave out --classifier"),
     ):
         other = [] if right else ["--classifier"]
         assert CliRunner().invoke(app, ["verify", path, *data, *right]).exit_code == 0

@@ -259,29 +259,28 @@ def test_searches_split_what_is_passed_to_fit() -> None:
     recorded.check(12, N)
     cross_val_score(recorded.classifier(), TOLD, y, params={"z": z}, **failing)
     recorded.check(12, N)
-    with pytest.raises(
-        ProblemError, match=r"^z must be one number for each row of X, shape \(12,\); got shape \(24,\)"
-    ):
+    with pytest.raises(ProblemError, match=r"^z\b.*\(12,\).*\(24,\)"):
         cross_val_score(recorded.classifier(parameters={"z": z}), TOLD, y, **failing)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "passed", "error", "message"),
+    ("parameters", "passed", "error", "facts"),
     [
-        ({"z": z[1:]}, {}, ProblemError, r"z must be one number for each row of X, shape \(24,\); got shape \(23,\)"),
-        ({"z": np.where(np.arange(N) == 2, np.nan, z)}, {}, ProblemError, "z must be finite; got nan at 2"),
-        ({}, {"z": 1.0}, ProblemError, r"z must be one number for each row of X"),
-        ({"z": z}, {"z": z}, OptionError, "z must be passed once"),
-        ({"z": z}, {"price": 1.0}, OptionError, "fit takes parameters with one value an example; got price"),
-        ({"z": z}, {"sample_wieght": z}, OptionError, "unknown parameter of costs 'sample_wieght'"),
+        ({"z": z[1:]}, {}, ProblemError, r"\bz\b.*\bX\b.*\(24,\).*\(23,\)"),
+        ({"z": np.where(np.arange(N) == 2, np.nan, z)}, {}, ProblemError, r"\bz\b.*\bnan at 2\b"),
+        ({}, {"z": 1.0}, ProblemError, r"\bz\b.*\bX\b.*\(24,\).*\(\)"),
+        ({"z": z}, {"z": z}, OptionError, r"\bz\b.*\bin parameters\b.*\bin fit\b"),
+        ({"z": z}, {"price": 1.0}, OptionError, r"\bfit\b.*\bprice\b.*\{'price': \.\.\.\}"),
+        ({"z": z}, {"sample_wieght": z}, OptionError, r"\bcosts\b.*'sample_wieght'"),
     ],
+    ids=["too few", "nan", "number", "twice", "price", "unknown"],
 )
 def test_values_that_belong_to_no_rows_are_refused(
-    parameters: dict[str, Any], passed: dict[str, Any], error: type[Exception], message: str
+    parameters: dict[str, Any], passed: dict[str, Any], error: type[Exception], facts: str
 ) -> None:
     price = parameter("the price", POSITIVE, 1.0)
     page = prototype("costs", lambda p, x: Tilted(Cap(CappedSimplex(x.c, p.nu)), p.z), nu=NU, z=Z, price=price)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=facts):
         MarginBoostClassifier(page, parameters=parameters).fit(X, y, **passed)
 
 
@@ -294,19 +293,19 @@ def test_a_page_that_knows_the_rows_by_their_order_keeps_them(rows: str) -> None
     np.testing.assert_array_equal(model.run_.problem.F.tilt, z)
 
 
-def test_a_page_whose_arrays_cannot_lose_rows_is_refused_in_words() -> None:
+def test_a_page_whose_arrays_cannot_lose_rows_is_refused() -> None:
     page = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
     oracle = DecisionStumps(X, y, COUNTS)
-    words = r"closed is stated over 20 examples here, of 24 rows.*PER_EXAMPLE"
-    with pytest.raises(ProblemError, match=words):
+    facts = r"\bz\b.* 20 .*\(24,\).*\bclosed\b.* 20 .* 24 .*\bPER_EXAMPLE\b"
+    with pytest.raises(ProblemError, match=facts):
         fitted(page, X, y, COUNTS)
-    with pytest.raises(ProblemError, match=words):
+    with pytest.raises(ProblemError, match=facts):
         boost(page, oracle, nu=5)
-    with pytest.raises(ProblemError, match=words):
+    with pytest.raises(ProblemError, match=facts):
         path(page, oracle, nu=[5, 6])
-    with pytest.raises(ProblemError, match=r"closed is stated over 21 examples here, of 24 rows"):
+    with pytest.raises(ProblemError, match=r"\bclosed\b.* 21 .* 24 .*\bPER_EXAMPLE\b"):
         fitted(page, X, y, early_stopping=True)
-    with pytest.raises(ProblemError, match=r"z must be a finite number, or 19 of them"):
+    with pytest.raises(ProblemError, match=r"\bz\b.* 19 .*\(24,\)"):
         fitted(page, X, y, nu="auto")
 
 
@@ -334,7 +333,7 @@ def test_rows_of_multiplicity_0_leave_with_their_values(kind: str) -> None:
         np.testing.assert_array_equal(run.problem.first.parameters.z, z[alive])
         np.testing.assert_array_equal(run.problem.examples.d0, d0[alive])
     assert ORACLES[kind](None).n_rows == N
-    with pytest.raises(ProblemError, match=r"z must be one number for each example, shape \(20,\); got shape \(3,\)"):
+    with pytest.raises(ProblemError, match=r"\bz\b.*\(20,\).*\(3,\)"):
         boost(COSTS, oracle, z=z[:3], nu=6)
 
 
@@ -355,7 +354,7 @@ def test_reweighting_leaves_out_the_same_rows() -> None:
     one, two = whole.solution.certificate, part.solution.certificate
     assert max(one.lower, two.lower) <= min(one.upper, two.upper)
     page = prototype("closed", lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=z), nu=NU)
-    with pytest.raises(ProblemError, match="closed is stated over 20 examples here, of 24 rows"):
+    with pytest.raises(ProblemError, match=r"\bclosed\b.* 20 .* 24 .*\bPER_EXAMPLE\b"):
         reweight(forest, X, y, page, sample_weight=COUNTS, nu=6)
     three = np.arange(N) % 3
     forest.fit(X, three)
