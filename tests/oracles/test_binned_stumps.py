@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def test_with_all_thresholds_every_answer_is_that_of_all_stumps(form: str, refle
 def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed: int) -> None:
     X, y, d = noisy(seed=seed)
     oracle = BinnedStumps(X, y, bins=bins)
-    assert not oracle.complete and str(oracle).endswith(f"at most {bins - 1} thresholds of each")
+    assert not oracle.complete and re.search(rf"\b6\b.*\b{bins - 1}\b", str(oracle))
     answer = oracle.best(Query(d, 1000))  # all of them
     found: set[Any] = {column.hypothesis for column in answer.columns}
     assert answer.largest is not None
@@ -127,12 +128,13 @@ def test_codes_in_a_file_answer_as_those_in_the_memory(bins: int, tmp_path: Path
 def test_a_file_that_cannot_be_filled_leaves_what_was_there(tmp_path: Path) -> None:
     X, y, _ = noisy()
     X[299, 2] = np.nan
-    (tmp_path / "codes.npy").write_text("what was there before")
-    with pytest.raises(ProblemError, match="X must be finite; got nan at row 299, feature 2"):
+    before = "what was there before"
+    (tmp_path / "codes.npy").write_text(before)
+    with pytest.raises(ProblemError, match=r"^X\b.*\bnan\b.*\b299\b.*\b2\b"):
         BinnedStumps(X, y, codes=tmp_path / "codes.npy")
-    assert (tmp_path / "codes.npy").read_text() == "what was there before"
-    with pytest.raises(DataError, match="cannot be written"):
-        BinnedStumps(noisy()[0], y, codes=tmp_path / "no folder" / "codes.npy")
+    assert (tmp_path / "codes.npy").read_text() == before
+    with pytest.raises(DataError, match=r"\bmissing/codes\.npy\b.*\bwritten\b"):
+        BinnedStumps(noisy()[0], y, codes=tmp_path / "missing" / "codes.npy")
 
 
 def test_copies_are_multiplicities_and_multiplicity_0_is_left_out() -> None:
@@ -156,16 +158,18 @@ def test_constants_are_the_class_only_where_nothing_else_is(reflexive: bool) -> 
     assert answers(oracle, d, 3) == answers(whole, d, 3)
     constant = oracle.best(Query(d)).columns[0].hypothesis
     assert np.array_equal(oracle.margins_of(constant), oracle.best(Query(d)).columns[0].margins)
-    with pytest.raises(ProblemError, match="expected a hypothesis of decision stumps on 6 features"):
-        binned().margins_of(Stump(0, -np.inf, 1, 6))
+    other, always = binned(), Stump(0, -np.inf, 1, 6)
+    with pytest.raises(ProblemError, match=f"{re.escape(str(other))}.*{re.escape(str(always))}"):
+        other.margins_of(always)
 
 
 @pytest.mark.parametrize(
     "stump", [Stump(0, 0.123, 1, 6), Stump(0, 0.0, 1, 5), Stump(3, 0.0, 1, 6), Stump(1, 0.5, -1, 6)]
 )
 def test_stumps_of_another_class_are_refused(stump: Stump) -> None:
-    with pytest.raises(ProblemError, match="Pass the oracle of its class"):
-        binned(reflexive=False).margins_of(stump)
+    oracle = binned(reflexive=False)
+    with pytest.raises(ProblemError, match=f"{re.escape(str(oracle))}.*{re.escape(str(stump))}"):
+        oracle.margins_of(stump)
 
 
 def test_the_digest_tells_class_and_examples_apart() -> None:
@@ -200,11 +204,11 @@ def test_it_boosts_with_a_certificate_over_its_class(name: str, tmp_path: Path) 
     run.save_certificate(tmp_path / "class.json", oracle)
 
 
-@pytest.mark.parametrize(("bins", "kind"), [(301, ""), (16, ", at most 15 thresholds of each")])
-def test_the_classifier_takes_it_by_name(bins: int, kind: str) -> None:
+@pytest.mark.parametrize("bins", [301, 16])
+def test_the_classifier_takes_it_by_name(bins: int) -> None:
     X, y, _ = noisy()
     model = MarginBoostClassifier(base="binned", base_options={"bins": bins}, nu=0.3, epsilon=0.05).fit(X, y)
-    assert model.oracle_ == f"decision stumps on 6 features, both directions{kind}, and constants"
+    assert re.fullmatch(rf"{re.escape(str(BinnedStumps(X, y, bins=bins)))}\b.*\bconstants", model.oracle_)
     assert model.predict(X).shape == (300,)
 
 
@@ -226,16 +230,28 @@ def test_a_million_entries_are_asked_with_little_memory() -> None:
 @pytest.mark.parametrize(
     ("bad", "error", "message"),
     [
-        ({"bins": 1}, OptionError, "bins must be a whole number of bins of at least 2; got 1"),
-        ({"bins": 65_537}, OptionError, "bins must be at most 65536; got 65537"),
-        ({"bins": 16.5}, OptionError, "bins must be a whole number of bins"),
-        ({"codes": "codes.bin"}, OptionError, "codes must be a file ending in .npy; got 'codes.bin'"),
-        ({"X": np.ones((0, 3))}, ProblemError, "X must have shape"),
-        ({"X": np.ones(300)}, ProblemError, "X must have shape"),
-        ({"X": np.full((300, 6), "a")}, ProblemError, "X must be an array of numbers"),
-        ({"X": np.ones((299, 6))}, ProblemError, r"got \(299, 6\) and \(300,\)"),
-        ({"y": np.ones(300)}, ProblemError, "both classes must occur"),
-        ({"c": -np.ones(300)}, ProblemError, "the multiplicities c must be 300 finite numbers of at least 0"),
+        ({"bins": 1}, OptionError, r"^bins\b.*\b2;.*\b1\b"),
+        ({"bins": 65_537}, OptionError, r"^bins\b.*\b65536;.*\b65537\b"),
+        ({"bins": 16.5}, OptionError, r"^bins\b.*\b2;.*\b16\.5\b"),
+        ({"codes": "codes.bin"}, OptionError, r"^codes\b.*\.npy;.*'codes\.bin'"),
+        ({"X": np.ones((0, 3))}, ProblemError, r"^X\b.*; \w+ \(0, 3\)\."),
+        ({"X": np.ones(300)}, ProblemError, r"^X\b.*; \w+ \(300,\)\."),
+        ({"X": np.full((300, 6), "a")}, ProblemError, r"^X\b.*: .*<U1\b"),
+        ({"X": np.ones((299, 6))}, ProblemError, r"^X\b.*\by\b.*\(299, 6\).*\(300,\)"),
+        ({"y": np.ones(300)}, ProblemError, r"\bclasses\b.*\b300\b"),
+        ({"c": -np.ones(300)}, ProblemError, r"\bc\b.*\b300\b.*\(300,\),.* -1,.* -300\."),
+    ],
+    ids=[
+        "one bin",
+        "many bins",
+        "half a bin",
+        "other ending",
+        "no rows",
+        "no matrix",
+        "text",
+        "fewer rows",
+        "one class",
+        "negative",
     ],
 )
 def test_what_is_wrong_is_said(bad: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -247,7 +263,7 @@ def test_what_is_wrong_is_said(bad: dict[str, Any], error: type[Exception], mess
 
 @pytest.mark.parametrize("weights", [np.ones(299), np.full(300, np.nan)])
 def test_weights_must_be_one_finite_number_for_each(weights: np.ndarray) -> None:
-    with pytest.raises(ProblemError, match="the weights d must be 300 finite numbers"):
+    with pytest.raises(ProblemError, match=rf"\bd\b.*\b300\b.*{re.escape(str(weights.shape))}"):
         binned().best(Query(weights))
 
 
@@ -256,5 +272,5 @@ def test_rows_that_are_not_finite_are_named_wherever_they_stand(monkeypatch: pyt
     for row in (3, 100, 299):
         X, y, _ = noisy()
         X[row, 4] = np.inf
-        with pytest.raises(ProblemError, match=f"got inf at row {row}, feature 4"):
+        with pytest.raises(ProblemError, match=rf"^X\b.*\binf\b.*\b{row}\b.*\b4\b"):
             BinnedStumps(X, y)

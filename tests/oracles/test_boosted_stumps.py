@@ -80,9 +80,9 @@ def test_of_many_rows_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     X, y = noisy(10, 0.3)
-    with pytest.raises(OptionError, match="columns"):
+    with pytest.raises(OptionError, match=r"^t\b.* 1;.* 0\."):
         boosted_stump_matrix(X, y, 0)
-    with pytest.raises(ProblemError, match="both classes"):
+    with pytest.raises(ProblemError, match=r"\bclasses\b.*\b10\b"):
         boosted_stump_matrix(X, np.ones(10), 3)
-    with pytest.raises(ProblemError, match="shape"):
+    with pytest.raises(ProblemError, match=r"\bc\b.*\b10\b.*\(9,\)"):
         boosted_stump_matrix(X, y, 3, c=np.ones(9))

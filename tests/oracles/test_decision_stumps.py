@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 import tracemalloc
 from itertools import pairwise
 from typing import Any
@@ -305,7 +306,7 @@ def test_a_wide_sparse_matrix_is_not_made_dense() -> None:
 
 def test_an_explicit_nan_in_a_sparse_matrix_is_an_error_with_its_place() -> None:
     X = scipy.sparse.csr_array(([1.0, np.nan], ([0, 2], [1, 3])), shape=(4, 5))
-    with pytest.raises(ProblemError, match=r"X must be finite; got nan at row 2, feature 3\."):
+    with pytest.raises(ProblemError, match=r"^X\b.*\bnan\b.*\b2\b.*\b3\b"):
         DecisionStumps(X, [-1, 1, 1, -1])
 
 
@@ -320,13 +321,13 @@ def test_explicit_zeros_of_a_sparse_matrix_are_zeros() -> None:
 def test_weights_that_are_not_finite_are_an_error(bad: float) -> None:
     X, y, d = noisy()
     d[7] = bad
-    with pytest.raises(ProblemError, match="the weights d must be 300 finite numbers"):
+    with pytest.raises(ProblemError, match=r"\bd\b.*\b300\b.*\(300,\)"):
         best(X, y, d)
 
 
 def test_one_weight_too_many_is_an_error() -> None:
     X, y, d = noisy()
-    with pytest.raises(ProblemError, match=r"the weights d must be 300 finite numbers.*got shape \(301,\)"):
+    with pytest.raises(ProblemError, match=r"\bd\b.*\b300\b.*\(301,\)"):
         best(X, y, np.append(d, 0.0))
 
 
@@ -335,7 +336,7 @@ def test_new_examples_are_split_at_the_threshold() -> None:
     up, down = Stump(1, 0.5, 1, 2), Stump(1, 0.5, -1, 2)
     assert up(X).tolist() == [-1.0, 1.0, 1.0]
     assert down(scipy.sparse.csc_array(X)).tolist() == [1.0, -1.0, -1.0]
-    with pytest.raises(ProblemError, match=r"X must have the 2 features that were learned from; got shape \(3, 3\)"):
+    with pytest.raises(ProblemError, match=r"^X\b.*\b2\b.*\(3, 3\)"):
         up(np.zeros((3, 3)))
 
 
@@ -343,13 +344,13 @@ def test_stumps_say_what_they_are() -> None:
     assert str(Stump(3, 0.5, 1, 30)) == "feature 3 > 0.5"
     assert str(Stump(3, 0.5, -1, 30)) == "feature 3 <= 0.5"
     X, y, _ = noisy()
-    assert str(DecisionStumps(X, y)) == "decision stumps on 6 features, both directions"
-    assert str(DecisionStumps(X, y, reflexive=False)) == "decision stumps on 6 features, one direction"
+    assert re.search(r"\b6\b.*\bboth\b", str(DecisionStumps(X, y)))
+    assert re.search(r"\b6\b.*\bone\b", str(DecisionStumps(X, y, reflexive=False)))
 
 
-@pytest.mark.parametrize("feature, threshold, sign", [(-1, 0.5, 1), (2, 0.5, 1), (0, math.nan, 1), (0, 0.5, 0)])
+@pytest.mark.parametrize(("feature", "threshold", "sign"), [(-1, 0.5, 1), (2, 0.5, 1), (0, math.nan, 1), (0, 0.5, 0)])
 def test_what_is_no_stump_is_an_error(feature: int, threshold: float, sign: int) -> None:
-    with pytest.raises(ProblemError, match="a stump has a feature from 0 to features - 1, a threshold and the sign"):
+    with pytest.raises(ProblemError, match=rf"\bstump\b.* {feature} .* {threshold},.* {sign}\."):
         Stump(feature, threshold, sign, 2)
 
 

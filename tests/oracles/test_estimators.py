@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_an_estimator_that_ignores_the_weights_answers_the_same_column_with_its_
 
 def test_a_learner_without_weights_is_fitted_to_a_sample_drawn_by_them() -> None:
     neighbours = KNeighborsClassifier(n_neighbors=1)
-    with pytest.raises(ProblemError, match=r"must take sample_weight; that of KNeighborsClassifier does not\. Use Res"):
+    with pytest.raises(ProblemError, match=r"\bsample_weight\b.*\bKNeighborsClassifier\b.*\bResampled\b"):
         Estimators(neighbours, X, y)
     answer = Resampled(neighbours, X, y).best(Query(D))
     assert answer.largest is None
@@ -168,7 +169,7 @@ def test_samples_have_their_size_follow_the_weights_and_hold_both_classes() -> N
 
 def test_a_sample_that_cannot_hold_both_classes_is_an_error() -> None:
     d = np.where(y > 0, 1.0, 0.0)
-    with pytest.raises(ProblemError, match=r"20 samples of 8 examples held one. The weights of class 1 sum to 1 of 1"):
+    with pytest.raises(ProblemError, match=r"\bclasses\b.*\b20\b.*\b8\b.*\b1\b.*\b1\b.*\b1\..*\bsize\b"):
         Resampled(STUMP, X, y, size=8).best(Query(d / d.sum()))
     assert Answering.fits == []
 
@@ -216,22 +217,36 @@ def test_a_failed_fit_does_not_move_the_state() -> None:
 @pytest.mark.parametrize(
     ("values", "answer", "message"),
     [
+        ("predict", np.full(60, 0.5), r"^Answering\.predict\b.* -1 .* 1;.*\[0\.5\]"),
+        ("predict", np.zeros(60, dtype=int), r"^Answering\.predict\b.* -1 .* 1;.*\[0\.0\]"),
+        ("predict", np.array(["a"] * 60), r"^Answering\.predict\b.*\bfinite\b.*'a'"),
+        ("predict", np.ones(59), r"^Answering\.predict\b.*\(60,\).*\(59,\)"),
+        ("predict", np.ones((60, 1)), r"^Answering\.predict\b.*\(60,\).*\(60, 1\)"),
+        ("predict", np.where(np.arange(60) == 7, np.nan, 1.0), r"^Answering\.predict\b.*\bfinite\b.*\bnan\b"),
         (
-            "predict",
-            np.full(60, 0.5),
-            r"Answering\.predict must return the labels it was given, -1 and 1; got \[0\.5\]",
+            "decision_function",
+            np.where(np.arange(60) == 7, np.inf, 1.0),
+            r"^Answering\.decision_function\b.*\bfinite\b.*\binf\b",
         ),
-        ("predict", np.zeros(60, dtype=int), r"the labels it was given, -1 and 1; got \[0\.0\]"),
-        ("predict", np.array(["a"] * 60), r"must return finite numbers; got .*'a'"),
-        ("predict", np.ones(59), r"must return shape \(60,\), for 60 examples of two classes; got \(59,\)"),
-        ("predict", np.ones((60, 1)), r"must return shape \(60,\).*got \(60, 1\)"),
-        ("predict", np.where(np.arange(60) == 7, np.nan, 1.0), r"must return finite numbers; got .*nan"),
-        ("decision_function", np.where(np.arange(60) == 7, np.inf, 1.0), r"must return finite numbers; got .*inf"),
-        ("decision_function", np.ones((60, 3)), r"Answering\.decision_function must return shape \(60,\)"),
-        ("predict_proba", np.ones(60), r"must return shape \(60, 2\).*got \(60,\)"),
-        ("predict_proba", np.full((60, 2), [-0.5, 1.5]), r"probabilities in \[0, 1\]; got 1\.5 to 1\.5"),
-        ("predict_proba", np.full((60, 2), [1.1, -0.1]), r"probabilities in \[0, 1\]; got -0\.1 to -0\.1"),
-        ("predict_proba", np.full((60, 2), np.nan), r"must return finite numbers; got .*nan"),
+        ("decision_function", np.ones((60, 3)), r"^Answering\.decision_function\b.*\(60,\).*\(60, 3\)"),
+        ("predict_proba", np.ones(60), r"^Answering\.predict_proba\b.*\(60, 2\).*\(60,\)"),
+        ("predict_proba", np.full((60, 2), [-0.5, 1.5]), r"^Answering\.predict_proba\b.*\[0, 1\].* 1\.5 .* 1\.5\b"),
+        ("predict_proba", np.full((60, 2), [1.1, -0.1]), r"^Answering\.predict_proba\b.*\[0, 1\].* -0\.1 .* -0\.1\b"),
+        ("predict_proba", np.full((60, 2), np.nan), r"^Answering\.predict_proba\b.*\bfinite\b.*\bnan\b"),
+    ],
+    ids=[
+        "halves",
+        "zeros",
+        "text",
+        "one fewer",
+        "a column",
+        "a nan",
+        "an inf",
+        "three columns",
+        "no columns",
+        "above 1",
+        "below 0",
+        "all nan",
     ],
 )
 def test_answers_that_are_no_hypothesis_are_refused(values: str, answer: Any, message: str) -> None:
@@ -248,17 +263,18 @@ def test_probabilities_off_by_single_precision_are_cut() -> None:
 
 def test_classes_other_than_those_given_are_refused() -> None:
     proba = np.full((60, 2), 0.5)
-    with pytest.raises(ProblemError, match=r"Answering must know the classes \[-1, 1\].*got array\(\[0, 1\]\)"):
+    with pytest.raises(ProblemError, match=r"^Answering\b.*\[-1, 1\].*\[0, 1\]"):
         Estimators(Answering(proba, classes=(0, 1)), X, y, values="predict_proba").best(Query(D))
 
 
 @pytest.mark.parametrize(
     ("d", "message"),
     [
-        (np.zeros(60), "the weights d of a fit must not be all 0"),
-        (np.full(59, 1.0), "must be 60 finite numbers, one for each example that counts"),
-        (np.full(60, np.nan), "must be 60 finite numbers"),
+        (np.zeros(60), r"\bd\b.*\ball 0\b"),
+        (np.full(59, 1.0), r"\bd\b.*\b60\b.*\(59,\)"),
+        (np.full(60, np.nan), r"\bd\b.*\b60\b.*\(60,\)"),
     ],
+    ids=["zeros", "one fewer", "nan"],
 )
 def test_weights_that_cannot_be_fitted_to_are_refused(d: np.ndarray, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -266,25 +282,26 @@ def test_weights_that_cannot_be_fitted_to_are_refused(d: np.ndarray, message: st
 
 
 def test_what_is_no_such_estimator_is_refused() -> None:
-    with pytest.raises(ProblemError, match=r"an object of scikit-learn's kind; got <class.*Pass an instance"):
+    with pytest.raises(ProblemError, match=r"\bestimator\b.*<class.*DecisionTreeClassifier'>.*\binstance\b"):
         Estimators(DecisionTreeClassifier, X, y)
-    with pytest.raises(ProblemError, match="an object of scikit-learn's kind; got 'tree'"):
+    with pytest.raises(ProblemError, match=r"\bestimator\b.*'tree'"):
         Resampled("tree", X, y)
-    with pytest.raises(ProblemError, match="must have the method predict; StandardScaler has none"):
+    with pytest.raises(ProblemError, match=r"\bpredict\b.*\bStandardScaler\b"):
         Resampled(StandardScaler(), X, y)
-    with pytest.raises(ProblemError, match=r"method decision_function; Decision.* has none\. Pass another"):
+    with pytest.raises(ProblemError, match=r"\bdecision_function\b.*\bDecisionTreeClassifier\b.*\bvalues\b"):
         Estimators(STUMP, X, y, values="decision_function")
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (Estimators, {"values": "proba"}, "unknown kind of values 'proba'. Did you mean 'predict_proba'"),
-        (Estimators, {"random_state": -1}, "random_state must be a seed, a whole number of at least 0; got -1"),
-        (Resampled, {"random_state": -2}, "random_state must be a seed, a whole number of at least 0; got -2"),
-        (Resampled, {"size": 1}, "size must be a whole number of examples, one of each class, of at least 2; got 1"),
-        (Resampled, {"size": 0}, "got 0"),
+        (Estimators, {"values": "proba"}, r"\bvalues\b.*'proba'.*'predict_proba'"),
+        (Estimators, {"random_state": -1}, r"^random_state\b.* 0;.* -1\."),
+        (Resampled, {"random_state": -2}, r"^random_state\b.* 0;.* -2\."),
+        (Resampled, {"size": 1}, r"^size\b.* 2;.* 1\."),
+        (Resampled, {"size": 0}, r"^size\b.* 2;.* 0\."),
     ],
+    ids=["values", "seed", "drawn seed", "one", "none"],
 )
 def test_options_out_of_range_are_refused(kind: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
@@ -292,9 +309,9 @@ def test_options_out_of_range_are_refused(kind: Any, options: dict[str, Any], me
 
 
 def test_examples_are_checked() -> None:
-    with pytest.raises(ProblemError, match="both classes must occur"):
+    with pytest.raises(ProblemError, match=r"\bclasses\b.*\b60\b"):
         Estimators(STUMP, X, np.ones(60))
-    with pytest.raises(ProblemError, match="X must be an array of numbers"):
+    with pytest.raises(ProblemError, match=r"^X\b.*: .*<U4\b"):
         Resampled(STUMP, np.full((60, 2), "text"), y)
 
 
@@ -320,11 +337,9 @@ def test_a_restored_hypothesis_knows_its_column_alone(values: str) -> None:
         assert again == hypothesis and hash(again) == hash(hypothesis)
         assert str(again) == "LogisticRegression 0"
         np.testing.assert_array_equal(again.on_training, hypothesis.on_training)
-        with pytest.raises(
-            ProblemError, match=r"LogisticRegression 0 was restored.*classifiers are not saved: only its"
-        ):
+        with pytest.raises(ProblemError, match=r"^LogisticRegression 0\b.*\brestored\b"):
             again(X)
-    with pytest.raises(ProblemError, match="must have the 3 features"):
+    with pytest.raises(ProblemError, match=r"^X\b.*\b3\b.*\(60, 2\)"):
         hypothesis(X[:, :2])
 
 
@@ -352,7 +367,6 @@ def test_the_digest_is_of_examples_and_learner_and_not_of_seeds() -> None:
 
 
 def test_they_say_what_they_are() -> None:
-    assert str(Estimators(STUMP, X, y)) == "DecisionTreeClassifier fitted to the weights, and negations"
-    assert str(Resampled(STUMP, X, y, size=9, reflexive=False)) == (
-        "DecisionTreeClassifier fitted to 9 examples drawn by the weights"
-    )
+    assert re.fullmatch(r"DecisionTreeClassifier\D*\bnegations", str(Estimators(STUMP, X, y)))
+    drawn = str(Resampled(STUMP, X, y, size=9, reflexive=False))
+    assert re.match(r"DecisionTreeClassifier\b.*\b9\b", drawn) and "negations" not in drawn

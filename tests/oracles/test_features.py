@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -198,15 +199,14 @@ def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_second
 def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> None:
     for stored in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
         np.testing.assert_array_equal(combined([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
-    with pytest.raises(ProblemError, match=r"X must have one row for each example; got 3: .*Pass a matrix\."):
+    with pytest.raises(ProblemError, match=r"^X\b.*\brow\b.* 3: "):
         combined([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
 
 
 @pytest.mark.parametrize("values", [np.zeros(39), np.zeros((40, 1)), np.full(40, np.nan), np.full(40, "a"), 0.0])
 def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> None:
-    with pytest.raises(
-        ProblemError, match=r"one finite number for each of 40 rows; own returned shape .* Correct it\."
-    ):
+    came = re.escape(f"{np.shape(values)} of {np.asarray(values).dtype}")
+    with pytest.raises(ProblemError, match=rf"\b40\b.*\bown\b.*{came}"):
         list(evaluate([Own(lambda X: values)], X))
 
 
@@ -232,19 +232,34 @@ def with_index(index: int) -> Any:
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (with_index(10**6), "X must be a sparse matrix with indices in its shape: .*must be < 3.*Make it anew"),
-        (with_index(-3), "X must be a sparse matrix with indices in its shape: .*Make it anew"),
-        (scipy.sparse.csr_array(X + 0j), "X must be a matrix of real numbers; got complex128. Convert it"),
-        (X + 0j, "X must be an array of numbers: its entries are complex128"),
-        (X.astype(str), "X must be an array of numbers: its entries are <U32; got .*. Encode text"),
-        (np.full((40, 3), np.datetime64("2020-01-01")), "X must be an array of numbers: its entries are datetime64"),
-        ([[10**400, 1, 1]] * 40, "X must be an array of numbers: int too large to convert to float"),
-        (np.full((40, 3), np.longdouble("1e400")), "X must be finite; got inf at row 0, feature 0"),
-        (np.where(X > 1, np.array(None), X), "X must be finite; got nan at row"),
-        (np.ma.masked_greater(X, 1), "X must have no masked entries; got .*Drop what is masked"),
-        (scipy.sparse.coo_array(X[:, 0]), r"X must have shape \(N, features\), not empty; got \(40,\)"),
-        (None, r"X must have shape \(N, features\), not empty; got \(\)"),
-        ([[1.0, 2.0, 3.0], [1.0]] * 20, "X must be an array of numbers: .*Encode text, fill up rows"),
+        (with_index(10**6), r"^X\b.*\bindices\b.*: .*\b3\b"),
+        (with_index(-3), r"^X\b.*\bindices\b.*: "),
+        (scipy.sparse.csr_array(X + 0j), r"^X\b.*;.*\bcomplex128\b.*\bX\.astype\(float\)"),
+        (X + 0j, r"^X\b.*: .*\bcomplex128;"),
+        (X.astype(str), r"^X\b.*: .*<U32;"),
+        (np.full((40, 3), np.datetime64("2020-01-01")), r"^X\b.*: .*\bdatetime64"),
+        ([[10**400, 1, 1]] * 40, r"^X\b.*: .*\bint\b.*\bfloat;"),
+        (np.full((40, 3), np.longdouble("1e400")), r"^X\b.*\binf\b.* 0, .* 0\."),
+        (np.where(X > 1, np.array(None), X), r"^X\b.*\bnan\b.*\brow\b"),
+        (np.ma.masked_greater(X, 1), r"^X\b.*\bmasked\b.*\bX\.filled\b"),
+        (scipy.sparse.coo_array(X[:, 0]), r"^X\b.*; \w+ \(40,\)\."),
+        (None, r"^X\b.*; \w+ \(\)\."),
+        ([[1.0, 2.0, 3.0], [1.0]] * 20, r"^X\b.*: .*\binhomogeneous\b"),
+    ],
+    ids=[
+        "index beyond",
+        "index below",
+        "sparse complex",
+        "complex",
+        "text",
+        "dates",
+        "long",
+        "overflow",
+        "objects",
+        "masked",
+        "a row",
+        "none",
+        "ragged",
     ],
 )
 def test_what_are_no_features_is_an_error_before_learning_and_before_predicting(X: Any, message: str) -> None:
@@ -256,7 +271,7 @@ def test_what_are_no_features_is_an_error_before_learning_and_before_predicting(
 @pytest.mark.parametrize("pair", [(1e308, 1e308), (np.inf, -np.inf)])
 def test_duplicates_whose_sum_is_not_finite_are_an_error(pair: tuple[float, float]) -> None:
     sparse = scipy.sparse.csr_array((np.array(pair), np.array([1, 1]), np.array([0, 0, 2])), shape=(2, 3))
-    with pytest.raises(ProblemError, match=r"X must be finite; got (inf|nan) at row 1, feature 1\."):
+    with pytest.raises(ProblemError, match=r"^X\b.*\b(inf|nan)\b.* 1, .* 1\."):
         DecisionStumps(sparse, [-1, 1])
 
 

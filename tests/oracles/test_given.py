@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections import Counter
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_a_guarantee_holds_up_to_rounding() -> None:
     d = np.full(10, 0.1)
     oracle = GivenMargins(np.ones((10, 1), dtype=int), "weakest", guarantee=1.0)
     assert 1 - 1e-14 < oracle.best(Query(d * (1 - 2e-15))).columns[0].edge < 1
-    with pytest.raises(ProblemError, match="not true of this class"):
+    with pytest.raises(ProblemError, match=r"\bguarantee 1\.0\b.*\bedge\b"):
         oracle.best(Query(d * (1 - 1e-12)))
 
 
@@ -74,7 +75,7 @@ def test_a_guarantee_holds_up_to_rounding() -> None:
 def test_a_guarantee_that_is_not_true_is_an_error_however_the_choice(choose: Any) -> None:
     oracle = GivenMargins(U, choose, guarantee=0.6)
     assert oracle.guarantee == 0.6
-    with pytest.raises(ProblemError, match=r"guarantee 0\.6 is not true of this class.*largest edge is 0\.5\. Pass"):
+    with pytest.raises(ProblemError, match=r"\bguarantee 0\.6\b.*\bedge\b.* 0\.5\."):
         oracle.best(Query(D, gain=lambda _: 1.0))
 
 
@@ -100,7 +101,7 @@ def test_equal_seeds_draw_equal_columns_and_a_state_goes_on_where_it_was_taken()
 
 def test_a_call_that_fails_does_not_move_the_state() -> None:
     oracle = GivenMargins(U, [3, 0], guarantee=0.2)
-    with pytest.raises(ProblemError, match=r"column 3, the next of the order, has edge 0 and does not reach"):
+    with pytest.raises(ProblemError, match=r"\bcolumn 3\b.*\bedge 0\b.* 0\.2\."):
         oracle.best(Query(np.array([0.5, 0.5, 0.0])))
     assert ask(oracle) == [(3, 1)]
 
@@ -113,7 +114,7 @@ def test_the_largest_increase_is_chosen_by_the_gain() -> None:
 
 
 def test_without_a_program_there_is_no_increase() -> None:
-    with pytest.raises(ProblemError, match=r"needs a program whose optimum rises; got a query without one\. Use"):
+    with pytest.raises(ProblemError, match=r"\bchoose=\"largest_increase\".*\bprogram\b.*\bquery\b"):
         GivenMargins(U, "largest_increase").best(Query(D))
 
 
@@ -181,12 +182,10 @@ def test_it_can_be_pickled_and_goes_on() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    assert str(GivenMargins(U)) == "4 given columns, best"
-    assert str(GivenMargins(U, "largest_increase", reflexive=True)) == (
-        "4 given columns and their negations, largest increase"
-    )
-    assert str(GivenMargins(U, "weakest", 0.1)) == "4 given columns, weakest, edge 0.1 guaranteed"
-    assert str(GivenMargins(U, [1])) == "4 given columns, in a given order, then the best"
+    assert re.fullmatch(r"4 \w+ columns, best", str(GivenMargins(U)))
+    assert re.fullmatch(r"4\b.*\bnegations, largest increase", str(GivenMargins(U, "largest_increase", reflexive=True)))
+    assert re.fullmatch(r"4 \w+ columns, weakest,.*\b0\.1\b.*", str(GivenMargins(U, "weakest", 0.1)))
+    assert re.fullmatch(r"4 \w+ columns,.*\border,.*\bbest", str(GivenMargins(U, [1])))
 
 
 def test_a_hypothesis_reads_its_column_of_the_values() -> None:
@@ -207,14 +206,15 @@ def test_hypotheses_are_equal_by_column_and_sign_and_restored_from_numbers() -> 
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros((3, 2)), r"shape \(n, t\) with t > 2; got shape \(3, 2\)"),
-        (np.zeros(3), r"got shape \(3,\)"),
-        (np.full((2, 3), 1.5), r"numbers in \[-1, 1\]; got float64 and other values in column 2"),
-        (np.full((2, 3), np.nan), r"numbers in \[-1, 1\]"),
-        (scipy.sparse.csr_array(np.full((2, 3), -2)), r"numbers in \[-1, 1\]"),
-        (np.ones((2, 3), dtype=bool), "got bool"),
-        (np.full((2, 3), "a"), r"numbers in \[-1, 1\]; got <U1"),
+        (np.zeros((3, 2)), r"\bX\b.*\(n, t\).* 2;.*\(3, 2\)"),
+        (np.zeros(3), r"\bX\b.*\(n, t\).* 2;.*\(3,\)"),
+        (np.full((2, 3), 1.5), r"^X\b.*\[-1, 1\];.*\bfloat64\b.* 2\."),
+        (np.full((2, 3), np.nan), r"^X\b.*\[-1, 1\];.*\bfloat64\b.* 2\."),
+        (scipy.sparse.csr_array(np.full((2, 3), -2)), r"^X\b.*\[-1, 1\];.*\bint64\b.* 2\."),
+        (np.ones((2, 3), dtype=bool), r"^X\b.*\[-1, 1\];.*\bbool\b.* 2\."),
+        (np.full((2, 3), "a"), r"^X\b.*\[-1, 1\];.*<U1\b.* 2\."),
     ],
+    ids=["two columns", "one row", "above 1", "nan", "below -1", "bool", "text"],
 )
 def test_other_values_are_refused(X: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -224,18 +224,32 @@ def test_other_values_are_refused(X: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"choose": "weekest", "guarantee": 0.1}, "unknown choice 'weekest'. Did you mean 'weakest'"),
-        ({"choose": "weakest"}, r"got no guarantee\. Pass guarantee=g"),
-        ({"guarantee": 1.5}, r"an edge, a number in \[-1, 1\]; got 1\.5"),
-        ({"guarantee": float("nan")}, "got nan"),
-        ({"random_state": -1}, "random_state must be a seed, a whole number of at least 0; got -1"),
-        ({"choose": [0, 4]}, "column numbers from 0 to 3; got 4"),
-        ({"choose": [-1]}, "column numbers from 0 to 3; got -1"),
-        ({"choose": [0.5]}, r"a list of column numbers; got \[0\.5\], shape \(1,\) of float64"),
-        ({"choose": [[0, 1]]}, r"shape \(1, 2\)"),
-        ({"choose": [[0], [0, 1]]}, "choose must be an array; got rows of unequal length"),
-        ({"choose": [True, False]}, "of bool"),
-        ({"choose": 2}, r"shape \(\) of int64"),
+        ({"choose": "weekest", "guarantee": 0.1}, r"'weekest'.*'weakest'"),
+        ({"choose": "weakest"}, r"\bchoose=\"weakest\".*\bguarantee=g\b"),
+        ({"guarantee": 1.5}, r"^guarantee\b.*\[-1, 1\];.* 1\.5\."),
+        ({"guarantee": float("nan")}, r"^guarantee\b.*\[-1, 1\];.* nan\."),
+        ({"random_state": -1}, r"^random_state\b.* 0;.* -1\."),
+        ({"choose": [0, 4]}, r"\border\b.* 3;.* 4\."),
+        ({"choose": [-1]}, r"\border\b.* 3;.* -1\."),
+        ({"choose": [0.5]}, r"^choose\b.*\[0\.5\],.*\(1,\).*\bfloat64\b"),
+        ({"choose": [[0, 1]]}, r"^choose\b.*\(1, 2\).*\bint64\b"),
+        ({"choose": [[0], [0, 1]]}, r"^choose\b.*\brows\b.*\blength\b"),
+        ({"choose": [True, False]}, r"^choose\b.*\(2,\).*\bbool\b"),
+        ({"choose": 2}, r"^choose\b.*\(\).*\bint64\b"),
+    ],
+    ids=[
+        "misspelt",
+        "no guarantee",
+        "guarantee above 1",
+        "nan",
+        "seed",
+        "beyond",
+        "below 0",
+        "halves",
+        "matrix",
+        "ragged",
+        "bool",
+        "number",
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
@@ -245,18 +259,18 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 
 @pytest.mark.parametrize("c", [[1, 1], [1, 1, -1], [1, 1, float("nan")], [0, 0, 0], [[1], [1], [1]]])
 def test_other_multiplicities_are_refused(c: Any) -> None:
-    with pytest.raises(ProblemError, match="c must be 3 finite numbers of at least 0, not all 0; got shape"):
+    with pytest.raises(ProblemError, match=rf"\bc\b.* 3 .*{re.escape(str(np.shape(c)))}"):
         GivenMargins(U, c=c)
 
 
 def test_what_is_no_margin_matrix_is_refused() -> None:
-    with pytest.raises(ProblemError, match=r"entries in \[-1, 1\]"):
+    with pytest.raises(ProblemError, match=r"^U\b.*\[-1, 1\]"):
         GivenMargins(2 * U)
 
 
 @pytest.mark.parametrize("d", [np.full(4, 0.25), np.full(2, 0.5), np.array([0.5, np.nan, 0.5])])
 def test_other_weights_are_refused(d: Any) -> None:
-    with pytest.raises(ProblemError, match="d must be 3 finite numbers, one for each example that counts"):
+    with pytest.raises(ProblemError, match=rf"\bd\b.* 3 .*{re.escape(str(d.shape))}"):
         GivenMargins(U).best(Query(d))
 
 

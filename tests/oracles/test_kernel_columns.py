@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -181,19 +182,15 @@ def test_equal_examples_give_one_hypothesis() -> None:
     X = np.array([[1.0, -0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
     for features in (X, scipy.sparse.csr_array(X)):
         columns = KernelColumns(features, [1, 1, -1, -1]).best(Query(np.full(4, 0.25), 4)).columns
-        assert sorted(str(column.hypothesis) for column in columns) == [
-            "-K(x, example 2), linear kernel",
-            "K(x, example 0), linear kernel",
-        ]
+        states = [column.hypothesis.state() for column in columns]
+        assert sorted((state["row"], state["sign"]) for state in states) == [(0, 1), (2, -1)]
 
 
 def test_an_example_without_features_has_no_hypothesis_in_the_linear_kernel() -> None:
     X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     columns = KernelColumns(X, [1, -1, 1]).best(Query(np.full(3, 1 / 3), 3)).columns
-    assert [str(column.hypothesis) for column in columns] == [
-        "-K(x, example 1), linear kernel",
-        "K(x, example 2), linear kernel",
-    ]
+    states = [column.hypothesis.state() for column in columns]
+    assert [(state["row"], state["sign"]) for state in states] == [(1, -1), (2, 1)]
     assert len(KernelColumns(X, [1, -1, 1], "rbf", gamma=1.0).best(Query(np.full(3, 1 / 3), 3)).columns) == 3
 
 
@@ -276,11 +273,16 @@ def test_hypotheses_are_equal_by_row_sign_and_kernel() -> None:
 
 def test_it_says_what_it_is() -> None:
     X = [[1.0], [2.0], [2.0]]
-    assert str(KernelColumns(X, [1, -1, 1])) == "columns of the linear kernel, on 2 different examples, and negations"
-    assert str(KernelColumns(X, [1, -1, 1], "rbf", gamma=0.5, reflexive=False)) == (
-        "columns of the rbf kernel, gamma 0.5, on 2 different examples"
-    )
-    assert "polynomial kernel, degree 3, gamma 2, coef0 1" in str(KernelColumns(X, [1, -1, 1], "polynomial", gamma=2.0))
+    assert re.search(r"\blinear\b.* 2 .*\bnegations$", str(KernelColumns(X, [1, -1, 1])))
+    one = str(KernelColumns(X, [1, -1, 1], "rbf", gamma=0.5, reflexive=False))
+    assert re.search(r"\brbf\b.*\bgamma 0\.5\b.* 2 ", one) and "negations" not in one
+    polynomial = str(KernelColumns(X, [1, -1, 1], "polynomial", gamma=2.0))
+    assert re.search(r"\bpolynomial\b.*\bdegree 3,", polynomial)
+    assert re.search(r"\bgamma 2,.*\bcoef0 1\b", polynomial)
+    nothing = np.array([], dtype=int), np.array([])
+    for sign, minus in ((1, ""), (-1, "-")):
+        column = KernelColumn(7, sign, Kernel("linear", 1.0), 1.0, 2, *nothing)
+        assert re.match(rf"{minus}K\(x,.*\b7\),.*\blinear\b", str(column))
 
 
 def test_the_digest_is_of_examples_kernel_and_class() -> None:
@@ -304,13 +306,14 @@ def test_examples_that_do_not_vary_have_gamma_1() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "rbff"}, "unknown kernel 'rbff'. Did you mean 'rbf'"),
-        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be a positive number, or None for 1 / .*; got 0.0"),
-        ({"kernel": "polynomial", "gamma": math.inf}, "gamma must be a positive number, or None for 1 / .*; got inf"),
-        ({"kernel": "polynomial", "degree": 0}, "degree must be a whole number from 1 to 1000; got 0"),
-        ({"kernel": "polynomial", "degree": 1001}, "degree must be a whole number from 1 to 1000; got 1001"),
-        ({"kernel": "polynomial", "coef0": math.nan}, "coef0 must be a finite number; got nan"),
+        ({"kernel": "rbff"}, r"\bkernel\b.*'rbff'.*'rbf'"),
+        ({"kernel": "rbf", "gamma": 0.0}, r"^gamma\b.*\bNone\b.* 0\.0\."),
+        ({"kernel": "polynomial", "gamma": math.inf}, r"^gamma\b.*\bNone\b.*\binf\."),
+        ({"kernel": "polynomial", "degree": 0}, r"\bdegree\b.* 1000;.* 0\."),
+        ({"kernel": "polynomial", "degree": 1001}, r"\bdegree\b.* 1000;.* 1001\."),
+        ({"kernel": "polynomial", "coef0": math.nan}, r"^coef0\b.*\bfinite\b.*\bnan\."),
     ],
+    ids=["misspelt", "gamma 0", "gamma inf", "degree 0", "degree 1001", "coef0 nan"],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
@@ -320,17 +323,18 @@ def test_options_out_of_range_are_refused(options: dict[str, Any], message: str)
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.zeros((2, 2)), {}, "the linear kernel needs an example with a feature that is not 0; all of X is 0"),
+        (np.zeros((2, 2)), {}, r"\blinear\b.*\bX\b.* 0\."),
+        (np.array([[1e200], [1.0]]), {}, r"\blinear\b.*\bfinite\b.*1e\+200\."),
         (
-            np.array([[1e200], [1.0]]),
-            {},
-            "linear kernel must have finite values on the examples; .* norm 1e\\+200. Scale",
+            np.array([[1e80], [1.0]]),
+            {"kernel": "polynomial", "gamma": 1.0},
+            r"\bpolynomial\b.*\bfinite\b.*1e\+80\.",
         ),
-        (np.array([[1e80], [1.0]]), {"kernel": "polynomial", "gamma": 1.0}, "polynomial kernel, .* finite values"),
-        (np.array([[1e200], [1.0]]), {"kernel": "rbf"}, "rbf kernel, .* finite values"),
-        (np.array([[np.nan], [1.0]]), {}, "X must be finite; got nan at row 0, feature 0"),
-        (np.array([1.0, 2.0]), {}, r"X must have shape \(N, features\)"),
+        (np.array([[1e200], [1.0]]), {"kernel": "rbf"}, r"\brbf\b.*\bfinite\b.*5e\+199\."),
+        (np.array([[np.nan], [1.0]]), {}, r"^X\b.*\bnan\b.* 0,.* 0\."),
+        (np.array([1.0, 2.0]), {}, r"^X\b.*; \w+ \(2,\)\."),
     ],
+    ids=["zeros", "linear", "polynomial", "rbf", "nan", "a row"],
 )
 def test_examples_without_a_kernel_are_refused(X: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -340,11 +344,11 @@ def test_examples_without_a_kernel_are_refused(X: Any, options: dict[str, Any], 
 def test_other_features_and_other_weights_are_refused() -> None:
     X, y, d = random_examples()
     oracle = KernelColumns(X, y)
-    with pytest.raises(ProblemError, match=r"must have the 6 features that were learned from; got shape \(2, 5\)"):
+    with pytest.raises(ProblemError, match=r"^X\b.* 6 .*\(2, 5\)"):
         oracle.best(Query(d)).columns[0].hypothesis(np.zeros((2, 5)))
-    with pytest.raises(ProblemError, match="d must be 40 finite numbers"):
+    with pytest.raises(ProblemError, match=r"\bd\b.* 40 .*\(39,\)"):
         oracle.best(Query(d[:-1]))
-    with pytest.raises(ProblemError, match=r"d must be 40 finite numbers.* with others"):
+    with pytest.raises(ProblemError, match=r"\bd\b.* 40 .*\(40,\)"):
         oracle.best(Query(np.full(40, np.nan)))
 
 
@@ -354,14 +358,14 @@ def test_a_kernel_that_cancels_is_refused(degree: int, sparse: bool) -> None:
     """Its columns would be rounding: a class of them is none of the kernel."""
     X = np.full((30, 3), 0.1) + 1e-16 * np.random.default_rng(0).integers(-3, 4, (30, 3))
     features = scipy.sparse.csr_array(X) if sparse else X
-    with pytest.raises(ProblemError, match=r"must not cancel on the examples; of its values at example \d+ .* Change"):
+    with pytest.raises(ProblemError, match=r"\bcancel\b.*\bexample\b.*\bcoef0\b"):
         KernelColumns(features, np.resize([1, -1], 30), "polynomial", gamma=1.0, degree=degree, coef0=-0.03)
 
 
 def test_one_column_that_cancels_is_found_before_a_run() -> None:
     X = np.random.default_rng(1).uniform(-1, 1, (9, 2))
     X[:, 1], X[4, 0] = 0.1, 0.0  # <x, x_4> = 0.1^2 for all x
-    with pytest.raises(ProblemError, match="of its values at example 4 "):
+    with pytest.raises(ProblemError, match=r"\bcancel\b.*\bexample 4 "):
         KernelColumns(X, np.resize([1, -1], 9), "polynomial", gamma=1.0, degree=2, coef0=-0.01)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,15 @@ X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((None, 10, 1e-6), "K must be a whole number of centres of at least 1; got None"),
-        (("a", 10, 1e-6), "K must be a whole number of centres of at least 1; got 'a'"),
-        ((2.0, 10, 1e-6), "K must be a whole number of centres of at least 1; got 2.0"),
-        ((True, 10, 1e-6), "K must be a whole number of centres of at least 1; got True"),
-        ((2, "ten", 1e-6), "iterations must be a whole number of steps of at least 0; got 'ten'"),
-        ((2, 10, "small"), "lambda_ must be a positive number; got 'small'"),
-        ((0, 10, 1e-6), "K must be a whole number of centres of at least 1; got 0"),
+        ((None, 10, 1e-6), r"^K\b.* 1;.* None\."),
+        (("a", 10, 1e-6), r"^K\b.* 1;.* 'a'\."),
+        ((2.0, 10, 1e-6), r"^K\b.* 1;.* 2\.0\."),
+        ((True, 10, 1e-6), r"^K\b.* 1;.* True\."),
+        ((2, "ten", 1e-6), r"^iterations\b.* 0;.* 'ten'\."),
+        ((2, 10, "small"), r"^lambda_\s.*\bpositive\b.*'small'\."),
+        ((0, 10, 1e-6), r"^K\b.* 1;.* 0\."),
     ],
+    ids=["none", "text", "float", "bool", "steps", "penalty", "zero"],
 )
 def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message: str) -> None:
     with typechecker.unchecked():
@@ -39,11 +41,12 @@ def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": -1.0}, "gamma must be a positive number, or None for 1 / .*; got -1.0"),
-        ({"gamma": "scale"}, "gamma must be a positive number, or None"),
-        ({"degree": 0}, "degree must be a whole number from 1 to 1000; got 0"),
-        ({"coef0": np.inf}, "coef0 must be a finite number; got inf"),
+        ({"gamma": -1.0}, r"^gamma\b.*\bNone\b.* -1\.0\."),
+        ({"gamma": "scale"}, r"^gamma\b.*\bNone\b.*'scale'\."),
+        ({"degree": 0}, r"\bdegree\b.* 1000;.* 0\."),
+        ({"coef0": np.inf}, r"^coef0\b.*\bfinite\b.*\binf\."),
     ],
+    ids=["negative", "text", "zero", "inf"],
 )
 def test_options_of_kernels_are_looked_at_whatever_the_kernel(kernel: str, options: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
@@ -53,10 +56,11 @@ def test_options_of_kernels_are_looked_at_whatever_the_kernel(kernel: str, optio
 
 @pytest.mark.parametrize("name", [3, None, len, 1.5])
 def test_names_that_are_no_texts_are_unknown(name: object) -> None:
-    assert f"unknown kind of values {name!r}. Known: predict." in str(unknown_name("kind of values", name, ["predict"]))
+    message = str(unknown_name("kind of values", name, ["predict"]))
+    assert re.search(rf"\bvalues {re.escape(repr(name))}\..*\bpredict\.", message)
 
 
 @pytest.mark.parametrize("text", ["1", b"1", np.str_("1")])
 def test_text_is_no_parameter(text: object) -> None:
-    with pytest.raises(ProblemError, match="C must be a real number; got"):
+    with pytest.raises(ProblemError, match=rf"^C\b.*\breal\b.*{re.escape(repr(text))}"):
         get_formulation("svm").bind(np.ones((2, 1)), C=text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -202,7 +203,7 @@ def test_labels_0_and_1_are_minus_1_and_1(labels: list[float]) -> None:
 
 def test_an_explicit_nan_in_a_sparse_matrix_is_an_error_with_its_place() -> None:
     X = scipy.sparse.csr_array(([1.0, np.nan], ([0, 2], [1, 3])), shape=(4, 5))
-    with pytest.raises(ProblemError, match=r"X must be finite; got nan at row 2, feature 3\."):
+    with pytest.raises(ProblemError, match=r"^X\b.*\bnan\b.* 2,.* 3\."):
         RawFeatures(X, [-1, 1, 1, -1])
 
 
@@ -210,7 +211,7 @@ def test_an_explicit_nan_in_a_sparse_matrix_is_an_error_with_its_place() -> None
 def test_weights_that_are_not_finite_are_an_error(bad: float) -> None:
     X, y, d = noisy()
     d[7] = bad
-    with pytest.raises(ProblemError, match="the weights d must be 300 finite numbers"):
+    with pytest.raises(ProblemError, match=r"\bd\b.* 300 .*\(300,\)"):
         best(X, y, d)
 
 
@@ -218,17 +219,16 @@ def test_features_say_what_they_are() -> None:
     assert str(Feature(3, 1.0, 1, 30)) == "feature 3"
     assert str(Feature(3, 12.5, -1, 30)) == "-feature 3 / 12.5"
     X, y, _ = noisy()
-    assert str(RawFeatures(X, y)) == "6 features as they are, both directions"
-    assert str(RawFeatures(X, y, reflexive=False)) == "6 features as they are, one direction"
+    assert re.search(r"\b6\b.*\bboth\b", str(RawFeatures(X, y)))
+    assert re.search(r"\b6\b.*\bone\b", str(RawFeatures(X, y, reflexive=False)))
 
 
 @pytest.mark.parametrize(
-    "feature, scale, sign", [(-1, 1.0, 1), (2, 1.0, 1), (0, 0.0, 1), (0, math.inf, 1), (0, math.nan, 1), (0, 1.0, 2)]
+    ("feature", "scale", "sign"),
+    [(-1, 1.0, 1), (2, 1.0, 1), (0, 0.0, 1), (0, math.inf, 1), (0, math.nan, 1), (0, 1.0, 2)],
 )
 def test_what_is_no_feature_is_an_error(feature: int, scale: float, sign: int) -> None:
-    with pytest.raises(
-        ProblemError, match="a feature is one from 0 to features - 1 with a positive scale and the sign"
-    ):
+    with pytest.raises(ProblemError, match=rf"\bfeature {feature} of 2,.* {scale},.* {sign}\."):
         Feature(feature, scale, sign, 2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -294,23 +295,24 @@ def test_conjugate_gradients_stop_at_a_minimum() -> None:
 
 def test_a_network_is_checked() -> None:
     one = np.ones(1)
-    with pytest.raises(ProblemError, match=r"centres of shape \(K, features\), K widths.*\(1, 2\), \(2,\), \(1,\)"):
+    with pytest.raises(ProblemError, match=r"\(K, features\).*\(1, 2\), \(2,\), \(1,\)"):
         RBFNetwork(np.ones((1, 2)), np.ones(2), one)
     for width in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(ProblemError, match=r"finite centres and output weights and positive widths"):
+        with pytest.raises(ProblemError, match=rf"\bcentres\b.*\bwidths; .* {width:g},"):
             RBFNetwork(np.ones((1, 2)), np.array([width]), one)
-    with pytest.raises(ProblemError, match=r"finite centres and output weights"):
+    with pytest.raises(ProblemError, match=r"\bcentres\b.*\bwidths; .* 1,"):
         RBFNetwork(np.full((1, 2), math.inf), one, one)
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"K": 0}, r"K must be a whole number of centres of at least 1; got 0\."),
-        ({"iterations": -1}, r"iterations must be a whole number of steps of at least 0; got -1\."),
-        ({"lambda_": 0.0}, r"lambda_ must be a positive number; got 0\.0\."),
-        ({"lambda_": math.nan}, r"lambda_ must be a positive number; got nan\."),
+        ({"K": 0}, r"^K\b.* 1;.* 0\."),
+        ({"iterations": -1}, r"^iterations\b.* 0;.* -1\."),
+        ({"lambda_": 0.0}, r"^lambda_ .*\bpositive\b.* 0\.0\."),
+        ({"lambda_": math.nan}, r"^lambda_\b.*\bpositive\b.*\bnan\."),
     ],
+    ids=["no centres", "steps below 0", "no penalty", "nan"],
 )
 def test_options_out_of_range_are_errors(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
@@ -318,16 +320,16 @@ def test_options_out_of_range_are_errors(options: dict[str, Any], message: str) 
 
 
 def test_examples_that_are_none_are_errors() -> None:
-    with pytest.raises(ProblemError, match=r"finite numbers; X or y holds others"):
+    with pytest.raises(ProblemError, match=r"\bfinite\b.*\bX\b.*\by\b"):
         fit_rbf(np.where(X > 0.9, np.nan, X), S)
     for weights in (np.zeros(60), -S, np.full(60, 1e308), np.full(60, math.nan)):
-        with pytest.raises(ProblemError, match=r"weights must be finite numbers of at least 0, not all 0"):
+        with pytest.raises(ProblemError, match=rf"\bweights\b.*\bfinite\b.* {re.escape(f'{weights.min():.6g}')} "):
             fit_rbf(X, S, weights)
-    with pytest.raises(ProblemError, match=r"must not sum to almost 0; got 6e-199"):
+    with pytest.raises(ProblemError, match=r"\bweights\b.* 6e-199\."):
         fit_rbf(X, S, np.full(60, 1e-200))
-    with pytest.raises(ProblemError, match=r"fitted to X of shape \(N, features\).*got \(60, 0\)"):
+    with pytest.raises(ProblemError, match=r"\(N, features\).*\(60, 0\)"):
         fit_rbf(X[:, :0], S)
-    with pytest.raises(ProblemError, match=r"got \(60, 3\), \(59,\) and \(60,\)"):
+    with pytest.raises(ProblemError, match=r"\(60, 3\), \(59,\).*\(60,\)"):
         fit_rbf(X, S[1:])
-    with pytest.raises(ProblemError, match=r"got \(60, 3\), \(60, 2\) and \(59,\)"):
+    with pytest.raises(ProblemError, match=r"\(60, 3\), \(60, 2\).*\(59,\)"):
         fit_rbf(X, Y, S[1:])

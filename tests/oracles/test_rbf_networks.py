@@ -56,7 +56,7 @@ def test_a_fit_to_the_weights_is_a_column_with_its_edge(values: str) -> None:
     assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-14)
     assert column.edge > 0.5
     assert (column.margins.dtype == np.int8) == (values == "sign")
-    assert str(column.hypothesis) == "RBF network 0, 8 centres"
+    assert {"0", "8"} <= set(str(column.hypothesis).replace(",", "").split())
     # It is the fit to N d from the start of the first call.
     same = fit_rbf(X, y, 80 * D, K=8, random_state=np.random.default_rng([0, 0]))
     np.testing.assert_allclose(hypothesis(column).network.value(X), same.value(X), atol=1e-6)
@@ -106,8 +106,13 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
     again = from_state(state)
     assert again == made and hash(again) == hash(made) and again != RBFHypothesis(3, "clip", ONE)
     np.testing.assert_array_equal(again(X), made(X))
-    for broken in ({"widths": np.array([1.0, -1.0])}, {"number": 0.5}, {"values": "step"}, {"centres": None}):
-        with pytest.raises(DataError, match=r"a saved rbf must hold what its `state` gives"):
+    for broken, reason in (
+        ({"widths": np.array([1.0, -1.0])}, "ProblemError"),
+        ({"number": 0.5}, "TypeError"),
+        ({"values": "step"}, "OptionError"),
+        ({"centres": None}, "TypeError"),
+    ):
+        with pytest.raises(DataError, match=rf"\brbf\b.*`state`.*\b{reason}: "):
             from_state({**state, **broken})
 
 
@@ -130,7 +135,7 @@ def test_settings_come_whole_or_one_by_one() -> None:
     whole = RBFNetworks(X, y, settings=RBFSettings(K=5, iterations=4), K=8)
     assert whole.digest == RBFNetworks(X, y, K=8, iterations=4).digest != RBFNetworks(X, y, K=8).digest
     wrong: Any = {"K": 5}
-    with typechecker.unchecked(), pytest.raises(OptionError, match=r"settings must be an RBFSettings; got \{'K': 5\}"):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"^settings\b.*\bRBFSettings\b.*\{'K': 5\}"):
         RBFNetworks(X, y, settings=wrong)
 
 
@@ -147,15 +152,15 @@ def _any(options: Any) -> Any:
 
 
 def test_what_is_out_of_range_is_an_error() -> None:
-    with pytest.raises(OptionError, match="unknown kind of values 'step'"):
+    with pytest.raises(OptionError, match=r"\bvalues 'step'"):
         RBFNetworks(X, y, values="step")
-    with pytest.raises(OptionError, match="K must be a whole number of centres of at least 1; got 0"):
+    with pytest.raises(OptionError, match=r"^K\b.* 1;.* 0\."):
         RBFNetworks(X, y, K=0)
-    with pytest.raises(OptionError, match="random_state must be a seed, a whole number of at least 0; got -1"):
+    with pytest.raises(OptionError, match=r"^random_state\b.* 0;.* -1\."):
         RBFNetworks(X, y, random_state=-1)
-    with pytest.raises(ProblemError, match="the weights d of a fit must not be all 0"):
+    with pytest.raises(ProblemError, match=r"\bd\b.*\ball 0\b"):
         RBFNetworks(X, y).best(Query(0 * D))
-    with pytest.raises(ProblemError, match="one output; got number -1"):
+    with pytest.raises(ProblemError, match=r"\boutput;.*\bnumber -1 "):
         RBFHypothesis(-1, "sign", ONE)
-    with pytest.raises(ProblemError, match="X must have the 2 features that were learned from"):
+    with pytest.raises(ProblemError, match=r"^X\b.* 2 .*\(3, 4\)"):
         RBFHypothesis(0, "sign", ONE)(np.ones((3, 4)))

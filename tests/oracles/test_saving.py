@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 import subprocess
 import sys
 from typing import Any
@@ -62,28 +63,37 @@ def test_states_name_the_kind_beside_plain_numbers() -> None:
 
 @pytest.mark.parametrize("kind", ["tree", None, 3, ["stump"]])
 def test_another_kind_is_an_error(kind: object) -> None:
-    with pytest.raises(
-        DataError, match=r"own kinds, feature, .*stump; got .*Those of your own are read where the file"
-    ):
+    with pytest.raises(DataError, match=rf"\bfeature, .*\bstump;.* {re.escape(repr(kind))}\..*--oracle\b"):
         from_state({"kind": kind, "feature": 0})
 
 
 @pytest.mark.parametrize(
     "rest, reason",
     [
-        ({}, "nothing, and KeyError"),
-        ({"feature": 0, "threshold": 0.5, "sign": 1}, "KeyError: 'features'"),
-        ({"feature": 0, "threshold": None, "sign": 1, "features": 2}, "TypeError"),
-        ({"feature": 0, "threshold": "high", "sign": 1, "features": 2}, "ValueError"),
-        ({"feature": math.inf, "threshold": 0.5, "sign": 1, "features": 2}, "TypeError: 'float' object"),
-        ({"feature": 0.5, "threshold": 0.5, "sign": 1, "features": 2}, "TypeError: 'float' object"),
-        ({"feature": 0, "threshold": 0.5, "sign": -1.5, "features": 2}, "TypeError: 'float' object"),
-        ({"feature": 0, "threshold": math.nan, "sign": 1, "features": 2}, "ProblemError: a stump has"),
-        ({"feature": 2, "threshold": 0.5, "sign": 1, "features": 2}, "ProblemError: a stump has a feature from 0"),
+        ({}, r"\bnothing\b.*\bKeyError: "),
+        ({"feature": 0, "threshold": 0.5, "sign": 1}, r"\bsign\b.*\bKeyError:.*'features'"),
+        ({"feature": 0, "threshold": None, "sign": 1, "features": 2}, r"\bTypeError: "),
+        ({"feature": 0, "threshold": "high", "sign": 1, "features": 2}, r"\bValueError: .*'high'"),
+        ({"feature": math.inf, "threshold": 0.5, "sign": 1, "features": 2}, r"\bTypeError: .*'float'"),
+        ({"feature": 0.5, "threshold": 0.5, "sign": 1, "features": 2}, r"\bTypeError: .*'float'"),
+        ({"feature": 0, "threshold": 0.5, "sign": -1.5, "features": 2}, r"\bTypeError: .*'float'"),
+        ({"feature": 0, "threshold": math.nan, "sign": 1, "features": 2}, r"\bProblemError: .* nan,"),
+        ({"feature": 2, "threshold": 0.5, "sign": 1, "features": 2}, r"\bProblemError: .* 2 of 2,"),
+    ],
+    ids=[
+        "nothing",
+        "no count",
+        "no threshold",
+        "text",
+        "infinite feature",
+        "half a feature",
+        "half a sign",
+        "nan",
+        "feature beyond",
     ],
 )
 def test_what_is_no_state_of_its_kind_is_an_error(rest: dict[str, Any], reason: str) -> None:
-    with pytest.raises(DataError, match=rf"a saved stump must hold what its `state` gives; got .*{reason}.*anew"):
+    with pytest.raises(DataError, match=rf"\bstump\b.*`state`.*{reason}"):
         from_state({"kind": "stump", **rest})
 
 
@@ -130,9 +140,7 @@ FITTED = {"number": 0, "sign": 1, "description": "Tree", "values": "predict", "f
 )  # fmt: skip
 def test_a_damaged_state_is_refused_and_a_sound_one_is_not(whole: dict[str, Any], damage: dict[str, Any]) -> None:
     assert to_state(from_state(whole))["kind"] == whole["kind"]
-    with pytest.raises(
-        DataError, match=rf"a saved {whole['kind']} must hold what its `state` gives; got .*Save"
-    ) as error:
+    with pytest.raises(DataError, match=rf"\b{whole['kind']}\b.*`state`.*Error: ") as error:
         from_state({**whole, **damage})
     assert "TypeCheckError" not in str(error.value)  # by the hypothesis itself, not by the type checker of the tests
 
@@ -142,7 +150,7 @@ def test_every_public_name_loads_and_nothing_heavy_before() -> None:
     for name in oracles.__all__:
         assert getattr(oracles, name).__name__ == name
     assert set(oracles.__all__) <= set(dir(oracles))
-    with pytest.raises(AttributeError, match=r"module 'boostopt\.oracles' has no attribute 'Trees'"):
+    with pytest.raises(AttributeError, match=r"'boostopt\.oracles'.*'Trees'"):
         oracles.Trees  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
     code = "import boostopt.oracles as o, boostopt.oracles.hypothesis_state, sys; dir(o); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

@@ -81,12 +81,13 @@ def test_the_total_is_the_sum_of_sizes() -> None:
 @pytest.mark.parametrize(
     ("d", "message"),
     [
-        (np.full(N, 1e308), "the weights d must sum to at most 4.49423e.307; got inf. Divide them by their largest"),
-        (np.full(N, MOST / 11), "must sum to at most 4.49423e.307; got 4.9"),
-        (np.full(N, np.nan), f"the weights d must be {N} finite numbers, one for each example that counts"),
-        (np.where(np.arange(N) == 1, np.inf, 0.0), "finite numbers.* with others"),
-        (np.ones(N - 1), r"got shape \(11,\)"),
+        (np.full(N, 1e308), r"\bd\b.* 4\.49423e\+307;.* inf\."),
+        (np.full(N, MOST / 11), r"\bd\b.* 4\.49423e\+307;.* 4\.9\d*e\+307\."),
+        (np.full(N, np.nan), rf"\bd\b.* {N} .*\({N},\)"),
+        (np.where(np.arange(N) == 1, np.inf, 0.0), rf"\bd\b.* {N} .*\({N},\)"),
+        (np.ones(N - 1), rf"\bd\b.* {N} .*\({N - 1},\)"),
     ],
+    ids=["overflow", "a large sum", "nan", "inf", "one fewer"],
 )
 def test_weights_without_edges_are_an_error(kind: str, d: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -95,7 +96,7 @@ def test_weights_without_edges_are_an_error(kind: str, d: Any, message: str) -> 
 
 @pytest.mark.parametrize("count", [0, -3])
 def test_fewer_columns_than_one_cannot_be_asked_for(count: int) -> None:
-    with pytest.raises(OptionError, match=f"a whole number of columns of at least 1; got {count}. Ask for one or more"):
+    with pytest.raises(OptionError, match=rf"^count\b.* 1;.* {count}\."):
         Query(np.ones(N), count)
 
 
