@@ -26,7 +26,7 @@ BAD: tuple[tuple[str, bytes, str], ...] = (
     ("no text", b"\xff\xfe\x00", "not JSON"),
     ("a number", b"3", "object"),
     ("a list", b"[]", "object"),
-    ("another object", b"{}", "must say"),
+    ("another object", b"{}", "formulation"),
     ("null", b"null", "object"),
     ("nan", b'{"kind": NaN}', "NaN"),
     ("infinite", b'{"kind": -Infinity}', "Infinity"),
@@ -44,7 +44,7 @@ BAD: tuple[tuple[str, bytes, str], ...] = (
     ("a name twice", b'{"kind": 1, "kind": 2}', "twice"),
     ("a huge number", b'{"kind": ' + b"9" * 5000 + b"}", "digits"),
     ("a long number", b'{"kind": 0.' + b"1" * 5000 + b"}", "letters"),
-    ("a long exponent", b'{"kind": 1e-99999999999999999999}', "power of ten"),
+    ("a long exponent", b'{"kind": 1e-99999999999999999999}', "power"),
     ("a zip", b"PK\x03\x04" + bytes(100), "not JSON"),
     ("a pickle", pickle.dumps({"kind": print}), "not JSON"),
 )
@@ -59,10 +59,11 @@ def test_what_is_no_certificate_is_rejected(what: str, content: bytes, reason: s
 
 
 def test_paths_that_are_no_files_are_rejected(tmp_path: Path) -> None:
-    assert "cannot be read" in verify(tmp_path / "none.json", NOTHING).reason
-    assert "cannot be read" in verify(tmp_path, NOTHING).reason
+    for path in (tmp_path / "none.json", tmp_path):
+        reason = verify(path, NOTHING).reason
+        assert path.name in reason and "read" in reason
     for path in ("x" * 5000, "a\0b", "a\ud800b"):
-        assert "cannot be read" in verify(path, NOTHING).reason
+        assert "read" in verify(path, NOTHING).reason
         assert subject(path) == ""
 
 
@@ -80,9 +81,11 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Path, "open", noted)
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
-        assert "it is not a file" in verify(path, NOTHING).reason
+        reason = verify(path, NOTHING).reason
+        assert path.name in reason and "not a file" in reason
     assert not opened
-    assert "it is not a file" in verify(tmp_path / "changed.json", NOTHING).reason
+    reason = verify(tmp_path / "changed.json", NOTHING).reason
+    assert "changed.json.npz" in reason and "not a file" in reason
     assert opened == [tmp_path / "changed.json"]
 
 
@@ -114,7 +117,7 @@ def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkey
 
     for module, name in ((import_module("boostopt.verification.verify"), "recompute"), (reading, "parse")):
         monkeypatch.setattr(module, name, full)
-        assert "more memory than there is" in judged(document("cap"), "cap", tmp_path).reason
+        assert "memory" in judged(document("cap"), "cap", tmp_path).reason
 
 
 def beside(arrays: bytes, tmp_path: Path) -> Any:
@@ -167,7 +170,8 @@ def test_nothing_is_looked_up_by_a_name_in_a_file(tmp_path: Path) -> None:
     trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
     said = document("entropy")
     said["formulation"]["name"] = str(trap)
-    assert "is unknown; pass its page" in judged(said, "entropy", tmp_path).reason
+    reason = judged(said, "entropy", tmp_path).reason
+    assert repr(str(trap)) in reason and "unknown" in reason
     said = document("entropy")
     said["made"] = {"path": str(trap), "options": {"__reduce__": "exec"}, "nested": [[[[{}]]]]}
     assert judged(said, "entropy", tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,10 +101,10 @@ def test_any_storage_of_the_data_will_do(tmp_path: Path) -> None:
     assert verify(str(path), scipy.sparse.coo_array(U))
     with pytest.raises(ProblemError, match="finite"):
         verify(path, np.full((40, 5), np.nan))
-    for data in ("U.npz", 3, [["a"]], None):
-        with pytest.raises(ProblemError, match="margin matrix"):
+    for data, shape in (("U.npz", r"\(\)"), (3, r"\(\)"), ([["a"]], r"\(1, 1\)"), (None, r"\(\)")):
+        with pytest.raises(ProblemError, match=rf"\(N, t\);.*{shape}"):
             verify(path, data)
-    with pytest.raises(ProblemError, match="the data must be an array; got rows of unequal length"):
+    with pytest.raises(ProblemError, match=r"\bdata\b.*\brows\b.*\blength\b"):
         verify(path, [[1.0], [1.0, 2.0]])
 
 
@@ -137,7 +138,8 @@ def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
         beside.write_bytes(changed)
         assert "arrays" in verify(path, U).reason
     beside.unlink()
-    assert "cannot be read" in verify(path, U).reason
+    reason = verify(path, U).reason
+    assert beside.name in reason and "read" in reason
 
 
 def test_prototypes_are_refused_by_name(tmp_path: Path) -> None:
@@ -159,14 +161,15 @@ def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:
     own = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
     bound: Program = own.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
     save(bound.solve(), path)
-    assert "the formulation 'own' is unknown" in verify(path, bound.margins).reason
+    reason = verify(path, bound.margins).reason
+    assert "'own'" in reason and "unknown" in reason
     assert verify(path, bound.margins, formulation=own) and verify(path, bound)
-    assert "not of" in verify(path, bound, formulation=page).reason
+    assert re.search(r"'own'.*'lpboost'$", verify(path, bound, formulation=page).reason)
 
 
 def test_what_cannot_be_written_is_a_data_error_and_leaves_nothing(tmp_path: Path) -> None:
     bound = program("cap")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match=r"\bnowhere\b.*\bwritten\b"):
         save((bound, bound.certify(w=np.ones(4))), tmp_path / "nowhere" / "certificate.json")
     assert not list(tmp_path.iterdir())
 
@@ -181,26 +184,30 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
     save((bound, certificate), path)
     path.unlink()
     monkeypatch.setattr(writing, "_proved", lambda *said: replace(proved(*said), lost=(0.0, lost)))  # pyright: ignore[reportUnknownLambdaType]
-    with pytest.raises(ProblemError, match="expected a certificate that its weights prove"):
+    with pytest.raises(ProblemError, match=rf"{re.escape(repr(certificate))}.*\bweights\b"):
         save((bound, certificate), path)
     assert not path.exists()
 
 
 def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
     path, bound = tmp_path / "certificate.json", program("cap")
-    with pytest.raises(ProblemError, match=r"at most 16,000,000 bytes of text; got .*Pass less in made"):
+    with pytest.raises(ProblemError, match=r"\b16,000,000\b.*\bmade\b"):
         save(bound.solve(), path, made={"log": "x" * 16_000_000})
     assert not path.exists()
 
 
 def test_the_verdict_reads_well(tmp_path: Path) -> None:
+    """What was found and of what: the whole sentences stand here, elsewhere the numbers and names in them."""
     good = judged(document("cap"), "cap", tmp_path)
-    assert str(good).startswith("accepted: both ends of the interval were recomputed")
+    assert str(good) == "accepted: both ends of the interval were recomputed from the data"
     assert good.verdict == "bounded" and good.formulation == "lpboost"
     said = document("cap")
     said["claim"]["lower"] += 1.0
-    bad = judged(said, "cap", tmp_path)
-    assert str(bad).startswith("rejected: it claims") and not bad
+    bad, claimed = judged(said, "cap", tmp_path), said["claim"]["lower"]
+    assert not bad and bad.claimed[0] == claimed
+    assert str(bad) == (
+        f"rejected: it claims that the optimum is at least {claimed!r}; the proved bound is {good.lower!r}"
+    )
     assert json.dumps(bad.reason)
 
 
@@ -210,16 +217,18 @@ def test_the_data_say_what_c_and_d0_are_and_the_program_what_is_solved(tmp_path:
     page = get_formulation("lpboost")
     page.bind(U, nu=2.5, c=[8.0, 8.0, 1.0]).solve().save(path)
     for exact in (False, True):
-        assert "other multiplicities c than the data" in verify(path, U, exact=exact).reason
+        assert verify(path, U, exact=exact).reason.endswith(" c=")
         assert verify(path, U, c=np.array([8.0, 8.0, 1.0]), exact=exact)
     get_formulation("erlpboost").bind(U, nu=1, eta=4, d0=[0.5, 0.25, 0.25]).solve().save(path)
-    assert "other reference weights d0 than the data" in verify(path, U).reason
+    assert verify(path, U).reason.endswith(" d0=")
     program = page.bind(U, nu=2.5)
     program.solve().save(path)
     assert verify(path, U) and verify(path, program)
-    for other in (page.bind(U, nu=3), get_formulation("erlpboost").bind(U, nu=1, eta=4)):
-        reason = verify(path, other).reason
-        assert "another program" in reason or "not of 'erlpboost'" in reason
+    for other, parts in (
+        (page.bind(U, nu=3), r"\bprogram\b.*'nu': 3\.0\b.*;.*'nu': 2\.5\b"),
+        (get_formulation("erlpboost").bind(U, nu=1, eta=4), r"'lpboost'.*'erlpboost'$"),
+    ):
+        assert re.search(parts, verify(path, other).reason)
 
 
 def test_a_wrong_page_is_an_option_error(tmp_path: Path) -> None:

@@ -98,6 +98,11 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
 """Functions that the modules of the runs compute with, each made to return too much or too little."""
 
 
+def numbers(reason: str) -> tuple[float, ...]:
+    """The claimed and the proved number of a reason that names no others."""
+    return tuple(map(float, re.findall(r"-?\d+\.\d+(?:e[-+]\d+)?", reason)))
+
+
 @pytest.mark.parametrize(
     ("page", "end", "name", "patch"), PATCHED, ids=[f"{name} {page}" for page, _, name, _ in PATCHED]
 )
@@ -108,7 +113,8 @@ def test_no_arithmetic_of_the_runs_is_trusted(
     said["claim"][end] += (0.004 if end == "lower" else -0.004) * (300 if page == "log_loss" else 1)
     path.write_text(json.dumps(said))
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
-    assert "claims too much" in verify(path, oracle()).reason
+    claimed, proved = numbers(verify(path, oracle()).reason)
+    assert claimed == pytest.approx(said["claim"][end]) and (claimed > proved) == (end == "lower")
 
 
 BY_SOLVERS: tuple[tuple[str, Any], ...] = (
@@ -134,7 +140,8 @@ def test_no_arithmetic_of_solvers_and_steps_is_trusted(
         for end, more in (("lower", 0.004), ("upper", -0.004)):
             claim = {**said["claim"], "lower": "-inf", "upper": 1.0, end: said["claim"][end] + more}
             (tmp_path / "c.json").write_text(json.dumps({**said, "claim": claim}))
-            assert "claims that the optimum" in verify(tmp_path / "c.json", data).reason
+            claimed, proved = numbers(verify(tmp_path / "c.json", data).reason)
+            assert claimed == pytest.approx(claim[end]) and (claimed > proved) == (end == "lower")
 
 
 def stumps() -> DecisionStumps:
@@ -156,8 +163,10 @@ def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatc
     name, patch = "objectives.margin_histogram.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     run = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02)
-    with pytest.raises(ProblemError, match="claims too much: at least"):
+    with pytest.raises(ProblemError, match=r"\bclaims\b") as refused:
         run.save_certificate(tmp_path / "class.json", oracle())
+    claimed, proved = numbers(str(refused.value))
+    assert 0.0 < claimed - proved < 0.006
     assert not list(tmp_path.iterdir())
 
 
@@ -214,7 +223,7 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
         few = Fraction(Q, int(table.max()))
         bins = origin, shift, 1 << 14
         assert data_passes.soft_margin_upper(rows, of_d, bins, table, even, few) == Fraction(edge, Q)
-        with pytest.raises(Rejected, match="capped simplex"):
+        with pytest.raises(Rejected, match=r"^d\b.*\bsimplex\b"):
             data_passes.soft_margin_upper(rows, of_d, bins, table, even, few * (1 + Fraction(1, 10**9)))
         eta = float(rng.uniform(0.1, 30))
         terms_of_F = [
@@ -230,26 +239,33 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
 @pytest.mark.parametrize("nu", [Fraction(0), Fraction(-1), Fraction(61)])
 def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
-    with pytest.raises(Rejected, match="number of examples"):
-        soft_margin(rows, [(ONE, 0, 0, 1)], nu if nu <= 0 else Fraction(rows.total + 1))
+    count = nu if nu <= 0 else Fraction(rows.total + 1)
+    with pytest.raises(Rejected, match=rf"^nu\b.* {rows.total};.* {count}$"):
+        soft_margin(rows, [(ONE, 0, 0, 1)], count)
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"), [(0, "capped simplex"), (-1, "between 0 and c"), (LARGEST + 1, "between 0 and c")]
+    ("entry", "message"),
+    [
+        (0, r"^d\b.*\bsimplex\b.* 0, .* 0$"),
+        (-1, rf"^d\b.*\bc\b.* {LARGEST};.* -1 .* 0$"),
+        (LARGEST + 1, rf"^d\b.*\bc\b.* {LARGEST};.* 0 .* {LARGEST + 1}$"),
+    ],
+    ids=["zero", "negative", "large"],
 )
-def test_weights_of_buckets_that_are_none_are_rejected(entry: int, words: str) -> None:
+def test_weights_of_buckets_that_are_none_are_rejected(entry: int, message: str) -> None:
     """In a bucket without examples, too: 0 is the weight of all others."""
     rows = rows_of(np.random.default_rng(0))[0]
     table = np.zeros((1 << 14) + 2, np.int64)
     table[0] = entry
-    with pytest.raises(Rejected, match=words):
+    with pytest.raises(Rejected, match=message):
         data_passes.soft_margin_upper(rows, [(ONE, 0, 0, 1)], (-ONE, 17, 1 << 14), table, True, Fraction(1))
 
 
 def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
     monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.total - 1)
-    with pytest.raises(Rejected, match="whole numbers are exact up to"):
+    with pytest.raises(Rejected, match=rf"\bsums\b.* {rows.total - 1} .* {rows.total}$"):
         soft_margin(rows, [(ONE, 0, 0, 1)], Fraction(1))
 
 

@@ -44,7 +44,7 @@ def test_intervals_of_two_hundred_examples_are_proved(name: str, numbers: dict[s
     started = time.process_time()
     verification = verify(path, bound, exact=True)
     assert time.process_time() - started <= SECONDS
-    assert verification.verdict == "proved" and "proved in exact arithmetic" in verification.reason
+    assert verification.verdict == "proved" and "exact" in verification.reason
     assert (verification.outcome == "infeasible") == (name == "softboost")
     if name != "softboost":
         assert verification.upper - verification.lower <= solution.certificate.gap
@@ -98,10 +98,10 @@ def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("name", "numbers", "said"),
     [
-        ("lp_reg_adaboost", {"C": 0.9}, "for nu = 1.1111111111111112, computed from the parameters in floats"),
-        ("norm_ball", {"r": 0.8, "p": np.inf}, "for nu = 1.25, computed from"),
-        ("ata", {"phi": 0.15}, "for rho = 0.7, computed from"),
-        ("lpboost", {"nu": 1.5}, "exact arithmetic"),
+        ("lp_reg_adaboost", {"C": 0.9}, " nu = 1.1111111111111112,"),
+        ("norm_ball", {"r": 0.8, "p": np.inf}, " nu = 1.25,"),
+        ("ata", {"phi": 0.15}, " rho = 0.7,"),
+        ("lpboost", {"nu": 1.5}, ""),
     ],
 )
 def test_what_a_page_has_computed_in_floats_is_named(
@@ -111,8 +111,9 @@ def test_what_a_page_has_computed_in_floats_is_named(
     path = tmp_path / "certificate.json"
     program = get_formulation(name).bind(np.array([[-0.1], [0.9]]), **numbers)
     save(program.solve(tol=1e-9), path)
-    assert said in verify(path, program, exact=True).reason
-    assert ("computed" in verify(path, program, exact=True).reason) == ("computed" in said)
+    reason = verify(path, program, exact=True).reason
+    assert "exact" in reason and said in reason
+    assert ("computed" in reason) == bool(said)
     assert "computed" not in verify(path, program).reason.replace("recomputed", "")
 
 
@@ -127,12 +128,12 @@ def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> No
 @pytest.mark.thorough
 def test_false_claims_are_never_proved(tmp_path: Path) -> None:
     counts = tried(66, 1, tmp_path)
-    assert sum(counts.values()) == 66 and counts["claims too much"] > 30
+    assert sum(counts.values()) == 66 and counts["claims"] > 30
 
 
 def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType]
-    with pytest.raises(OptionError, match="pip install python-flint"):
+    with pytest.raises(OptionError, match=r"\bpip\b.*\bpython-flint\b"):
         judged(document("entropy"), "entropy", tmp_path, exact=True)
     assert judged(document("cap"), "cap", tmp_path, exact=True).verdict == "proved"
 
@@ -204,7 +205,7 @@ def test_formulas_of_edges_are_proved_in_balls_where_they_have_no_rational_value
     if rational:
         assert verify(path, U_OF_EDGES, formulation=page, exact=True).verdict == "proved"
     else:
-        with pytest.raises(OptionError, match="pip install python-flint"):
+        with pytest.raises(OptionError, match=r"\bpip\b.*\bpython-flint\b"):
             verify(path, U_OF_EDGES, formulation=page, exact=True)
 
 
@@ -228,6 +229,6 @@ def test_what_is_too_large_for_a_file_is_no_bug(tmp_path: Path) -> None:
         "steep", lambda p, examples: formula("(d - 0.5)**2/d0", CappedSimplex(examples.c, 2.0), examples.d0)
     )
     solution = page.bind(np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, -0.25], [1.0, 1.0]]), d0=d0).solve()
-    with pytest.raises(ProblemError, match="too large for a file") as raised:
+    with pytest.raises(ProblemError, match=r"\blimits\b.*\blarge\b") as raised:
         save(solution, tmp_path / "certificate.json")
     assert "bug" not in str(raised.value)

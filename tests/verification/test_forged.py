@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import time
 import zipfile
 from dataclasses import dataclass
@@ -36,15 +37,14 @@ from boostopt.errors import ProblemError
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_features import Feature
-from boostopt.rows.margin_matrix import Margins
-from boostopt.verification import class_certificate_files as classes
-from boostopt.verification import save, save_class, verify
-from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
+from boostopt.verification import classes, save, save_class, verify
+from boostopt.verification.trusted_kernel.number_types import Ball, Floats
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, digest, vector_digest
 from boostopt.verification.trusted_kernel.conjugates import Norm, cap
-from boostopt.verification.trusted_kernel.feasible_points import into_ball
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
-from boostopt.verification.trusted_kernel.number_types import Ball, Floats
+from boostopt.verification.trusted_kernel.feasible_points import into_ball
+from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
+from boostopt.verification.verification_result import NO_MORE
 from boostopt.verification.verify import compare
 
 
@@ -71,7 +71,7 @@ def test_a_lower_end_of_which_nothing_is_known_is_minus_infinity(tmp_path: Path)
         path.write_text(json.dumps(said))
         verification = verify(path, U)
         assert bool(verification) == (lower == "-inf")
-        assert verification.lower == -math.inf if verification else "the proved bound is -inf" in verification.reason
+        assert verification.lower == -math.inf if verification else verification.reason.endswith(" -inf")
         assert not verification or verification.upper == pytest.approx(float(upper), abs=1e-6)
 
 
@@ -150,7 +150,7 @@ def test_more_examples_than_memory_holds_are_rejected(tmp_path: Path) -> None:
     said["data"]["N"] = 2**40
     said["claim"] |= {"upper": "inf"}
     said["arrays"] = {"w": said["arrays"]["w"]}
-    assert "the data are (16, 4)" in judged(said, "entropy", tmp_path).reason
+    assert judged(said, "entropy", tmp_path).reason.endswith(" (16, 4)")
 
 
 def test_weights_of_a_class_that_are_none_are_rejected(tmp_path: Path) -> None:
@@ -431,9 +431,13 @@ def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) 
     said = of_class(True, path)
     said["data"]["N"], said["claim"]["upper"], said["arrays"] = 2**40, "inf", {"w": said["arrays"]["w"]}
     path.write_text(json.dumps(said))
-    given: list[dict[str, Any]] = [{"c": np.ones(40)}, {"d0": np.full(40, 1 / 40)}, {}]
-    for own in given:
-        assert "has other" in verify(path, DecisionStumps(X, y), **own).reason
+    given: list[tuple[dict[str, Any], str]] = [
+        ({"c": np.ones(40)}, r"\bother\b.* c=$"),
+        ({"d0": np.full(40, 1 / 40)}, r"\bother\b.* d0=$"),
+        ({}, r"\bother multiplicities\b.*\boracle$"),
+    ]
+    for own, words in given:
+        assert re.search(words, verify(path, DecisionStumps(X, y), **own).reason)
 
 
 def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -442,7 +446,8 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
     assert verify(path, DecisionStumps(X, y))
     monkeypatch.setattr(classes, "LARGEST_ARRAYS", 8 * 40 * said["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
-    assert "hypotheses on 40 examples need more than" in verify(path, DecisionStumps(X, y)).reason
+    reason = verify(path, DecisionStumps(X, y)).reason
+    assert re.search(rf" {said['data']['t']} .* 40 .* {classes.LARGEST_ARRAYS:,} ", reason)
 
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
@@ -453,14 +458,14 @@ def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
     state |= {"coef0": 0.0, "scale": 1.0, "features": 2, "indices": [0], "values": [1.0]}
     said["data"] |= {"hypotheses": [state] * said["data"]["t"], "digest": oracle.digest}
     path.write_text(json.dumps(said))
-    assert "the degree must be a whole number from 1 to 1000" in verify(path, oracle).reason
+    assert re.search(rf"\bdegree\b.* 1000;.* {10**15}\.", verify(path, oracle).reason)
 
 
 def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    with pytest.warns(UserWarning, match="hypotheses that are more than numbers and texts are not written"):
+    with pytest.warns(UserWarning, match=r"\bverify\(path,.*\bU="):
         save_class(run, oracle, path)
     said = json.loads(path.read_text())
     said["arrays"]["d"], said["claim"]["upper"] = [0.0] * 40, 10.0
@@ -493,7 +498,7 @@ def test_whole_numbers_that_no_float_is_are_no_data(entry: int, tmp_path: Path) 
     half = np.array([entry - entry // 2, entry // 2]), ([3, 3], [2, 2])
     twice: Any = scipy.sparse.coo_array(half, shape=U.shape)
     for data in (U, scipy.sparse.csr_array(U), twice):
-        with pytest.raises(ProblemError, match=r"whole numbers in the data must be below 2\^53"):
+        with pytest.raises(ProblemError, match=rf"\bdata\b.* 2\^53,.* {entry}\b"):
             judged(document("cap"), "cap", tmp_path, U=data)
 
 
@@ -509,19 +514,19 @@ def with_index(U: np.ndarray, storage: str, index: int) -> Any:
 @pytest.mark.parametrize("storage", ["csr", "csc", "coo", "bsr", "lil"])
 def test_sparse_data_with_indices_outside_are_refused(storage: str, index: int, tmp_path: Path) -> None:
     for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), Margins, GivenMargins):
-        with pytest.raises(ProblemError, match=r"U must be a sparse matrix with indices in its shape: .*Make it anew"):
+        with pytest.raises(ProblemError, match=r"^U\b.*\bindices\b.*: "):
             use(with_index(np.ones((16, 4)), storage, index))
 
 
 def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
     for given, words in (
-        ("x", "vector"),
-        ([[1.0]], "vector"),
-        ([1j] * 16, "vector"),
-        ([1.0, [2.0]], "rows of unequal length"),
+        ("x", r"\bvector\b.*\(\).*<U1\."),
+        ([[1.0]], r"\bvector\b.*\(1, 1\)"),
+        ([1j] * 16, r"\bvector\b.*\(16,\).*\bcomplex128\."),
+        ([1.0, [2.0]], r"\brows\b.*\blength\b"),
     ):
         for name in ("c", "d0"):
-            with pytest.raises(ProblemError, match=words):
+            with pytest.raises(ProblemError, match=rf"^{name}\b.*{words}"):
                 judged(document("cap"), "cap", tmp_path, **{name: given})
 
 
@@ -596,16 +601,16 @@ def test_many_equations_are_solved_in_time(tmp_path: Path) -> None:
 
 
 def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
-    words = (("-inf", "inf", "nothing of"), (None, "inf", "the lower end of"), ("-inf", None, "the upper end of"))
-    for lower, upper, beginning in words:
+    for lower, upper, claimed in (("-inf", "inf", "nothing"), (None, "inf", "lower"), ("-inf", None, "upper")):
         said = document("cap")
         said["claim"]["lower"] = lower or said["claim"]["lower"]
         said["claim"]["upper"] = upper or said["claim"]["upper"]
         if upper == "inf":
             del said["arrays"]["d"]
         verification = judged(said, "cap", tmp_path)
-        assert verification and verification.reason.startswith(beginning)
-        assert verification.reason.endswith("the certificate claims no more")
+        ends = {"nothing", "lower", "upper", "both"} & set(re.findall(r"\w+", verification.reason))
+        assert verification and ends == {claimed}
+        assert verification.reason.endswith(NO_MORE)
 
 
 def states_of(oracle: Any, *hypotheses: Any) -> list[bool]:
@@ -664,16 +669,14 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    with pytest.warns(UserWarning, match=r"to verify the file, pass their margins in Python, verify\(path, oracle, U="):
+    with pytest.warns(UserWarning, match=r"\bverify\(path,.*\bU="):
         save_class(run, oracle, path)
     U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
-    assert (
-        verification and "the lower end of the best soft margin; the certificate claims no more" in verification.reason
-    )
-    assert verification.reason.endswith("was not checked")
+    assert verification and verification.what == "soft margin"
+    assert re.search(rf"\blower\b.* soft margin{NO_MORE}{classes.UNCHECKED}$", verification.reason)
     of_class(True, path)
-    assert "not checked" not in verify(path, DecisionStumps(X, y)).reason
+    assert classes.UNCHECKED not in verify(path, DecisionStumps(X, y)).reason
 
 
 @pytest.mark.parametrize("beyond", [1.01e-6, 0.1, 1.0])
@@ -694,11 +697,12 @@ def test_weights_beyond_the_ball_of_a_class_prove_nothing_for_it(tmp_path: Path)
     said["arrays"]["d"] = [(1.0 - x) / 2.0] + [(1.0 + x) / 6.0] * 3
     said["claim"] |= {"lower": -1.0, "upper": best - 1e-12}
     path.write_text(json.dumps(said))
-    assert "at most" in verify(path, GivenMargins(U)).reason
+    verification = verify(path, GivenMargins(U))
+    assert not verification and f" {verification.claimed[1]!r};" in verification.reason
 
 
 def test_ends_that_contradict_each_other_prove_nothing() -> None:
     said = document("cap")
     arrays = {name: np.array(values) for name, values in said["arrays"].items()}
-    with pytest.raises(Rejected, match="contradict"):
+    with pytest.raises(Rejected, match=r"\bcontradict\b.* 10\.0 .* -10\.0$"):
         compare(as_document(said, arrays), ProvedBounds(10.0, -10.0))

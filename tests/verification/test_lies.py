@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:pnorm with p")
 
 def test_lies_about_a_program_are_refused_or_true(tmp_path: Path) -> None:
     counts = tried(20, 3, tmp_path, ("cap",))
-    assert counts["accepted"] + counts["rejected"] == 20 and counts["claims too much"] > 2
+    assert counts["accepted"] + counts["rejected"] == 20 and counts["claims"] > 2
 
 
 @pytest.mark.thorough
@@ -20,4 +20,4 @@ def test_lies_about_a_program_are_refused_or_true(tmp_path: Path) -> None:
 def test_many_lies_are_refused_or_true(seed: int, tmp_path: Path) -> None:
     counts = tried(500, seed, tmp_path)
     assert counts["accepted"] + counts["rejected"] == 500
-    assert counts["accepted"] > 5 and counts["claims too much"] > 50
+    assert counts["accepted"] > 5 and counts["claims"] > 50

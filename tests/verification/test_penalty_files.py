@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ def test_another_number_in_the_pair_is_another_program(name: str, tmp_path: Path
             if key in said["formulation"]["parameters"]:
                 forged = json.loads(json.dumps(said))
                 forged[side][key] = 1.1 * value
-                assert "with the parameters of the file means" in reason(forged, path)
+                assert re.search(
+                    rf"\b{side} = .*'{key}': {value!r}\b.*; .*'{key}': {1.1 * value!r}\b", reason(forged, path)
+                )
 
 
 @pytest.mark.parametrize("name", ("hinge+l2_ball", "hinge+l1_ball", "hinge+linf_ball"))
@@ -69,20 +72,21 @@ def test_weights_outside_their_ball_are_refused(name: str, tmp_path: Path) -> No
     path = tmp_path / "one.json"
     said = saved(name, path)
     said["arrays"]["w"] = [1.01 * NUMBERS["r"] / np.abs(said["arrays"]["w"]).max() * w for w in said["arrays"]["w"]]
-    assert "the norm of w must be at most 0.8" in reason(said, path)
+    assert re.search(r"\bnorm\b.*\bw\b.* 0\.8;", reason(said, path))
 
 
 @pytest.mark.parametrize(
     ("name", "side", "key", "value", "why"),
     [
-        ("hinge+l2_ball", "G", "p", 3.0, "p of G must be 1, 2 or inf; it is 3.0"),
-        ("hinge+l2_ball", "G", "signed", 1, "signed must be true or false; it is 1"),
-        ("hinge+l2_ball", "G", "r", 0.0, "r must be positive"),
-        ("hinge+elastic_net", "G", "l1", -0.1, "l1 must be at least 0; it is -0.1"),
-        ("hinge+signed_l1", "G", "l1", 0.0, "l1 must be positive; it is 0.0"),
-        ("squared_hinge+l1", "F", "mu", 0.3, "must be the squared one, mu = 0.5; it says 0.3"),
-        ("smoothed_hinge+l1", "F", "B", 0.0, "B must be positive"),
+        ("hinge+l2_ball", "G", "p", 3.0, r"^p\b.*\bG\b.* 3\.0$"),
+        ("hinge+l2_ball", "G", "signed", 1, r"^signed\b.* 1$"),
+        ("hinge+l2_ball", "G", "r", 0.0, r"^r\b.*\bpositive\b.* 0\.0$"),
+        ("hinge+elastic_net", "G", "l1", -0.1, r"^l1\b.* 0;.* -0\.1$"),
+        ("hinge+signed_l1", "G", "l1", 0.0, r"^l1\b.*\bpositive;.* 0\.0$"),
+        ("squared_hinge+l1", "F", "mu", 0.3, r"\bmu = 0\.5;.* 0\.3$"),
+        ("smoothed_hinge+l1", "F", "B", 0.0, r"^B\b.*\bpositive\b.* 0\.0$"),
     ],
+    ids=["p", "signed", "r", "l1 below 0", "l1 of 0", "mu", "B"],
 )
 def test_what_no_pair_is_stated_by_is_refused(
     name: str, side: str, key: str, value: Any, why: str, tmp_path: Path
@@ -90,7 +94,7 @@ def test_what_no_pair_is_stated_by_is_refused(
     path = tmp_path / "one.json"
     said = saved(name, path)
     said[side][key] = value
-    assert why in reason(said, path)
+    assert re.search(why, reason(said, path))
 
 
 def test_rough_answers_are_proved_too(tmp_path: Path) -> None:
@@ -110,4 +114,4 @@ def test_names_of_no_pair_are_refused_and_pages_can_be_passed(tmp_path: Path) ->
     said = saved("hinge+l1", path)
     assert verify(path, U, formulation=boostopt.combine("hinge", "l1"))
     said["formulation"]["name"] = "hinge+l3"
-    assert "the formulation 'hinge+l3' is unknown" in reason(said, path)
+    assert re.search(r"'hinge\+l3'.*\bunknown\b", reason(said, path))

@@ -140,7 +140,7 @@ def test_an_array_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
     try:
         save((bound, certificate), tmp_path / "certificate.json")
     except ProblemError as refused:
-        assert "of at most 1e+150" in str(refused)
+        assert "1e+150" in str(refused)
     else:
         assert verify(tmp_path / "certificate.json", bound)
 
@@ -148,10 +148,11 @@ def test_an_array_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("d", "message"),
     [
-        (np.full(16, np.nan), "the array d must hold finite numbers"),
-        (-np.ones(16), r"at example 0 it is -1\.0"),
-        (np.eye(16)[0], r"it is 1\.00000"),
+        (np.full(16, np.nan), r"\bd\b.*\bfinite\b"),
+        (-np.ones(16), r"\bexample 0 .* -1\.0"),
+        (np.eye(16)[0], r" 1\.00000"),
     ],
+    ids=["nan", "negative", "one example"],
 )
 def test_a_message_names_plain_numbers(d: np.ndarray, message: str, tmp_path: Path) -> None:
     bound = small("ball")

@@ -204,11 +204,11 @@ def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
 
     d0 = np.full(3, 1 / 3)
     twice = Twice(CappedSimplex(np.ones(3), 1.5), 2.0, d0)
-    with pytest.raises(ProblemError, match="got Twice"):
+    with pytest.raises(ProblemError, match=r"\bTwice\b"):
         described(twice, Examples(np.ones(3), d0))
-    with pytest.raises(ProblemError, match="got Tilted"):
+    with pytest.raises(ProblemError, match=r"\bTilted\b"):
         described(Tilted(twice, np.ones(3)), Examples(np.ones(3), d0))
-    with pytest.raises(ProblemError, match="got Steep"):
+    with pytest.raises(ProblemError, match=r"\bSteep\b"):
         described_edge(Steep())
 
 
@@ -312,9 +312,9 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
 
 
 def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:
-    with pytest.raises(ValueError, match="the kind of the edge function is unknown: 'cubed'"):
+    with pytest.raises(ValueError, match=r"\bedge\b.*'cubed'"):
         pairs.edge(Floats(), {"kind": "cubed"})
     F, c = {"kind": "squares", "caps": "c / nu", "nu": 1.0, "eta": 2.0}, np.ones(3)
     anything: Any = None
-    with typechecker.unchecked(), pytest.raises(Rejected, match="the kind of F is unknown: 'squares'"):
+    with typechecker.unchecked(), pytest.raises(Rejected, match=r"\bF\b.*'squares'"):
         checking._box(anything, Floats(), F, c, c / 3.0)  # pyright: ignore[reportPrivateUsage]
