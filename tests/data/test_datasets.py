@@ -10,6 +10,7 @@ import pickle
 import re
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
 from boostopt.data.answer_files import load_answer
+from boostopt.data.source_contents import DENSE_LIMIT
 from boostopt.data.datasets import EMBEDDED, load_features, load_table
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -63,9 +65,13 @@ def npy_header(text: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
 
 
-def refused(message: str, load: Callable[[str], object], source: str) -> None:
-    with pytest.raises(DataError, match=message):
+def refused(facts: str, load: Callable[[str], object], source: str) -> None:
+    """The refusal names the source, and has the facts outside this name, which holds words of the test."""
+    with pytest.raises(DataError) as refusal:
         load(source)
+    message, name = str(refusal.value), repr(source)[1:-1]
+    assert name in message
+    assert re.search(facts, message.replace(name, "")), message
 
 
 # Sets by name
@@ -91,8 +97,7 @@ def test_breast_cancer_comes_by_name() -> None:
     ],
 )
 def test_a_set_of_more_classes_needs_the_positive_one(name: str, classes: str) -> None:
-    expected = f"{name} must have exactly two classes; it has {classes}. Set one against the others with positive=..."
-    refused(re.escape(expected), load_dataset, name)
+    refused(rf"\b{re.escape(classes)}\. .*\bpositive=", load_dataset, name)
 
 
 @pytest.mark.parametrize("name, positive", [("iris", "2"), ("digits", "7"), ("wine", "0")])
@@ -111,9 +116,8 @@ def test_the_positive_class_of_a_set_may_be_given_by_its_name(name: str, positiv
 
 
 def test_an_unknown_class_of_a_set_is_an_error_with_the_names() -> None:
-    expected = "iris: unknown class 'setos'. Did you mean 'setosa'? Known: 0 (setosa), 1 (versicolor), 2 (virginica)."
-    with pytest.raises(DataError, match=re.escape(expected)):
-        load_dataset("iris", positive="setos")
+    facts = r"'setos'.*'setosa'.*: 0 \(setosa\), 1 \(versicolor\), 2 \(virginica\)\.$"
+    refused(facts, partial(load_dataset, positive="setos"), "iris")
 
 
 def test_a_folder_of_the_name_of_a_set_does_not_hide_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,15 +173,13 @@ def test_svmlight_may_have_other_line_ends_blank_lines_and_queries(tmp_path: Pat
 )
 def test_what_is_not_svmlight_is_an_error(tmp_path: Path, text: bytes) -> None:
     source = write(tmp_path, "data.svm", text)
-    with pytest.raises(DataError, match=re.escape(f"{source} is not svmlight text ('label index:value ...'): ")) as no:
-        load_dataset(source)
-    assert str(no.value).endswith(".") and not str(no.value).endswith("..")
+    refused(r"svmlight.*\('label index:value \.\.\.'\): .*[^.]\.$", load_dataset, source)
 
 
 @pytest.mark.parametrize("label", ["9007199254740993", "-1e300", "inf"])
 def test_a_label_of_svmlight_that_float64_merges_with_others_is_an_error(tmp_path: Path, label: str) -> None:
     source = write(tmp_path, "data.svm", f"{label} 1:1\n1 1:2\n")
-    refused(r".*labels of svmlight text must be smaller than 2\^53 = 9007199254740992", load_dataset, source)
+    refused(r"labels.*2\^53 = 9007199254740992", load_dataset, source)
 
 
 @pytest.mark.parametrize(
@@ -228,25 +230,24 @@ def test_numbers_of_an_array_stay_what_they_are(tmp_path: Path, labels: np.ndarr
 @pytest.mark.parametrize("load", [load_dataset, load_table, lambda source: load_features(source, (), 1)])
 def test_labels_that_are_complex_are_an_error(tmp_path: Path, load: Any) -> None:
     source = write(tmp_path, "data.npz", npz(X=np.array([[1.0], [2.0]]), y=np.array([1j, 2j])))
-    refused(re.escape(f"{source}: y must be numbers or texts; got complex128."), load, source)
+    refused(r"\by\b.*\bcomplex128\.", load, source)
 
 
 @pytest.mark.parametrize("text", ["", " \n\n\t"])
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_empty_svmlight_is_an_error(tmp_path: Path, text: str, suffix: str) -> None:
     source = write(tmp_path, "data.svm" + suffix, COMPRESS[suffix](text.encode()))
-    refused(re.escape(f"{source} is empty. Expected lines 'label index:value ...'."), load_dataset, source)
+    refused("empty.*'label index:value", load_dataset, source)
 
 
 def test_svmlight_of_comments_alone_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "data.svm", "# nothing\n")
-    refused(re.escape("X must be numbers of shape (N, features), not empty; got (0, "), load_dataset, source)
+    refused(r"\bX\b.*got \(0, ", load_dataset, source)
 
 
 def test_a_sparse_file_that_is_too_wide_is_an_error_before_memory_is_taken(tmp_path: Path) -> None:
     source = write(tmp_path, "data.svm", "1 2000000000:1\n-1 1:1\n")
-    expected = f"{source} has features of shape (2, 2000000000): too large to hold as a dense array, of at most "
-    refused(re.escape(expected), load_dataset, source)
+    refused(rf"\(2, 2000000000\).*at most {DENSE_LIMIT:,} bytes", load_dataset, source)
 
 
 # CSV
@@ -320,24 +321,18 @@ def test_positive_is_compared_as_a_number_where_it_is_one(tmp_path: Path, labels
 
 def test_an_unknown_positive_class_is_an_error_with_the_near_ones(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", CSV)
-    with pytest.raises(
-        DataError, match=re.escape(f"{source}: unknown class 'yess'. Did you mean 'yes'? Known: no, yes.")
-    ):
-        load_dataset(source, positive="yess")
+    refused("'yess'.*'yes'.*: no, yes\\.", partial(load_dataset, positive="yess"), source)
 
 
 def test_a_label_column_that_is_not_there_is_an_error_with_the_near_ones(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", CSV)
-    expected = f"{source} has no label column: unknown column 'lable'. Did you mean 'label'? Known: a, b, label. "
-    with pytest.raises(DataError, match=re.escape(expected + "Name it with label=...")):
-        load_dataset(source, label="lable")
+    refused(r"'lable'.*'label'.*: a, b, label\. .*\blabel=", partial(load_dataset, label="lable"), source)
 
 
 def test_names_with_commas_or_spaces_are_listed_in_quotes(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", '"blood pressure, systolic",age,"a b"\n1,2,3\n')
-    known = re.escape("Known: 'blood pressure, systolic', age, 'a b'. Name it with label=...")
-    # No name is near "label": "age" is not meant.
-    refused(rf"none is called 'label'\. {known}$", load_dataset, source)
+    # No name is near "label": "age" is not meant, and nothing stands between the name and the list.
+    refused(r"'label'\. \w+: 'blood pressure, systolic', age, 'a b'\. .*\blabel=", load_dataset, source)
 
 
 @pytest.mark.parametrize(
@@ -349,46 +344,44 @@ def test_columns_to_drop_are_names_or_names_with_commas_between(tmp_path: Path, 
     source = write(tmp_path, "data.csv", '"blood pressure, systolic",id,a,day,label\nx,P1,1,Mo,0\ny,P2,2,Tu,1\n')
     assert load_dataset(source, drop=drop).features == ("a",)
     assert load_table(source, drop=drop).features == ("a",)
-    with pytest.raises(DataError, match="no such column to drop: unknown column 'blood pressure'"):
-        load_dataset(source, drop=["blood pressure, systoli"])
+    refused("'blood pressure'.*\\bdrop=", partial(load_dataset, drop=["blood pressure, systoli"]), source)
 
 
 @pytest.mark.parametrize("sign, name", [(";", "semicolons"), ("\t", "tabs")])
 @pytest.mark.parametrize(
-    "header, row, message",
+    "header, row, facts",
     [
-        ("a|b|label", "1|2|0", "has no label column: none is called 'label'"),
-        ("a|b|c|d,label", "1|2|3|0", "expected 2 cells as in the header, got 1"),
-        ("a|b, c|d|label", "1|2|3|0", "has no label column"),
-        ("a|b|label", "1,5|2|0", "has no label column"),
-        ('"a"|"b"|label', "1|2|0", "not CSV text"),
+        ("a|b|label", "1|2|0", "'label'"),
+        ("a|b|c|d,label", "1|2|3|0", "^, line 2: .*2 cells.* 1\\."),
+        ("a|b, c|d|label", "1|2|3|0", "'label'"),
+        ("a|b|label", "1,5|2|0", "'label'"),
+        ('"a"|"b"|label', "1|2|0", "^, line 1: .*',' expected"),
     ],
+    ids=["label", "cells", "label with comma", "decimal comma", "quotes"],
 )
 def test_cells_that_something_else_separates_are_an_error_that_says_so(
-    tmp_path: Path, sign: str, name: str, header: str, row: str, message: str
+    tmp_path: Path, sign: str, name: str, header: str, row: str, facts: str
 ) -> None:
     source = write(tmp_path, "data.csv", f"{header}\n{row}\n".replace("|", sign))
-    renamed = ", or name it .tsv" if sign == "\t" else ""
-    advice = f"Cells must be separated by commas; the header has {name}. Save the file with commas{renamed}."
-    refused(rf"({message}).* {advice}$", load_dataset, source)
+    renamed = r".* \.tsv" if sign == "\t" else ""
+    refused(rf"{facts}.*\bcommas;.*\b{name}\..* commas{renamed}\.$", load_dataset, source)
 
 
 def test_columns_that_a_model_lacks_may_be_there_with_other_separators(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "a;b\n1;2\n")
-    with pytest.raises(DataError, match=r"it lacks 'a', 'b'.*Cells must be separated by commas; the header has semic"):
-        load_features(source, ["a", "b"], 2)
+    refused("'a', 'b'.*commas;.*semicolons", lambda source: load_features(source, ["a", "b"], 2), source)
 
 
 def test_a_label_column_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
     # Taking one of them would leave the answer among the features.
     source = write(tmp_path, "data.csv", "a,label,label\n1,0,0\n2,1,1\n")
-    refused(re.escape(f"{source} has 2 columns 'label'. Keep the one that is meant."), load_dataset, source)
+    refused("2 columns 'label'", load_dataset, source)
 
 
 @pytest.mark.parametrize("load", [load_dataset, load_table])
 def test_two_features_of_one_name_are_an_error_but_where_they_are_left_out(tmp_path: Path, load: Any) -> None:
     source = write(tmp_path, "data.csv", "a,a,b,label\n1,2,3,0\n3,4,5,1\n")
-    refused(re.escape(f"{source} has 2 columns 'a'. Keep the one that is meant."), load, source)
+    refused("2 columns 'a'", load, source)
     assert load(source, drop=["a"]).features == ("b",)
 
 
@@ -399,8 +392,7 @@ def test_two_features_of_one_name_are_an_error_but_where_they_are_left_out(tmp_p
 def test_a_ragged_row_is_an_error_with_its_line(tmp_path: Path, text: str, line: int, cells: int) -> None:
     source = write(tmp_path, "data.csv", text)
     columns = text.partition("\n")[0].count(",") + 1
-    expected = f"{source}, line {line}: expected {columns} cells as in the header, got {cells}."
-    refused(re.escape(expected), load_dataset, source)
+    refused(rf"^, line {line}: .*\b{columns} cells.*got {cells}\.", load_dataset, source)
 
 
 @pytest.mark.parametrize(
@@ -418,8 +410,7 @@ def test_a_cell_that_is_no_number_is_an_error_with_the_line_an_editor_shows(
     tmp_path: Path, text: str, line: int, cell: str
 ) -> None:
     source = write(tmp_path, "data.csv", text)
-    expected = f"{source}, line {line}: every column but 'label' must be a number; could not convert string to float: "
-    refused(re.escape(expected + cell), load_dataset, source)
+    refused(rf"^, line {line}: .*'label'.*number;.*: {re.escape(cell)} .*'a'", load_dataset, source)
 
 
 @pytest.mark.parametrize(
@@ -432,38 +423,37 @@ def test_a_cell_that_is_no_number_is_an_error_with_the_line_an_editor_shows(
 )
 def test_what_is_not_csv_in_utf_8_is_an_error(tmp_path: Path, text: bytes) -> None:
     source = write(tmp_path, "data.csv", text)
-    refused(re.escape(f"{source} is not CSV text in UTF-8: "), load_dataset, source)
+    refused("CSV.*UTF-8: ", load_dataset, source)
 
 
 @pytest.mark.parametrize(
     "text, line, why",
     [
-        (b'a,label\n"1,0\n2,1\n', 3, "unexpected end of data"),
-        (b'a,label\n"1"x,0\n', 2, "',' expected after '\"'"),
-        (b"a,label\n1,0\n" + b"1" * 200_000 + b",0\n", 3, "field larger than field limit (131072)"),
+        (b'a,label\n"1,0\n2,1\n', 3, "end of data"),
+        (b'a,label\n"1"x,0\n', 2, "',' expected"),
+        (b"a,label\n1,0\n" + b"1" * 200_000 + b",0\n", 3, "131072"),
     ],
     ids=["open quote", "text after a quote", "endless cell"],
 )
 def test_what_is_not_csv_is_an_error_with_its_line(tmp_path: Path, text: bytes, line: int, why: str) -> None:
     source = write(tmp_path, "data.csv", text)
-    refused(re.escape(f"{source}, line {line}: this is not CSV text: {why}. Check the quotes."), load_dataset, source)
+    refused(f"^, line {line}: .*CSV.*{why}", load_dataset, source)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])
 def test_an_empty_csv_is_an_error(tmp_path: Path, text: str) -> None:
     source = write(tmp_path, "data.csv", text)
-    refused(re.escape(f"{source} is empty. Expected a header line and rows of numbers."), load_dataset, source)
+    refused("empty.*header", load_dataset, source)
 
 
 def test_a_header_alone_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "a,label\n")
-    refused(re.escape(f"{source} has a header and no rows."), load_dataset, source)
+    refused("header.*no rows", load_dataset, source)
 
 
 def test_a_label_column_alone_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "label\n0\n1\n")
-    expected = f"{source}: X must be numbers of shape (N, features), not empty; got (2, 0) of float64."
-    refused(re.escape(expected), load_dataset, source)
+    refused(r"\bX\b.*got \(2, 0\) of float64", load_dataset, source)
 
 
 IMPUTE = "It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
@@ -482,19 +472,19 @@ IMPUTE = "It is a missing value: impute it (scikit-learn's SimpleImputer), or le
 def test_a_missing_value_is_to_be_imputed_and_text_to_be_encoded(
     tmp_path: Path, cell: str, said: str, remedy: str
 ) -> None:
+    """The one test here of whole sentences: what was expected, what came, and what to do."""
     source = write(tmp_path, "data.csv", f"a,b,label\n1,2,0\n3,{cell},1\n")
-    expected = f"{source}, line 3: every column but 'label' must be a number; {said} {remedy}"
-    refused(re.escape(expected) + "$", load_dataset, source)
+    expected = f", line 3: every column but 'label' must be a number; {said} {remedy}"
+    refused(f"^{re.escape(expected)}$", load_dataset, source)
 
 
 @pytest.mark.parametrize("value, shown", [("nan", "nan"), ("inf", "inf"), ("-Infinity", "-inf"), ("1e999", "inf")])
 def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path, value: str, shown: str) -> None:
     source = write(tmp_path, "data.csv", f"a,b,label\n1,2,0\n\n3,{value},1\n")
-    remedy = IMPUTE if shown == "nan" else "Correct the cell, or leave the row out."
-    expected = f"{source}, line 4: every column but 'label' must be finite; got {shown} in column 'b'. {remedy}"
-    refused(re.escape(expected), load_dataset, source)
+    remedy = "SimpleImputer" if shown == "nan" else "Correct"
+    refused(rf"^, line 4: .*'label'.*finite; got {shown} .*'b'\. .*\b{remedy}\b", load_dataset, source)
     arrays = write(tmp_path, "data.npz", npz(X=np.array([[1.0, 2.0], [3.0, float(value)]]), y=np.array([0, 1])))
-    refused(re.escape(f"every feature must be finite; got {shown} at row 1, feature 1."), load_dataset, arrays)
+    refused(rf"finite; got {shown} at row 1, feature 1\.", load_dataset, arrays)
 
 
 @pytest.mark.parametrize(
@@ -503,42 +493,31 @@ def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path,
 )
 def test_other_than_two_classes_are_an_error(tmp_path: Path, labels: list[str], classes: str) -> None:
     source = write(tmp_path, "data.csv", "a,label\n" + "".join(f"0,{label}\n" for label in labels))
-    expected = f"{source} must have exactly two classes; it has {classes}. Set one against the others with positive=..."
-    refused(re.escape(expected), load_dataset, source)
+    refused(rf"\b{re.escape(classes)}\. .*\bpositive=", load_dataset, source)
 
 
 def test_a_positive_class_without_others_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "a,label\n1,x\n2,x\n")
-    expected = (
-        f"{source} must have exactly two classes; all its examples are of one, x. There is nothing to tell apart."
-    )
     for positive in ("x", None):
-        with pytest.raises(DataError, match=re.escape(expected)):
-            load_dataset(source, positive=positive)
+        refused(r"two classes.*\bone, x\.", partial(load_dataset, positive=positive), source)
 
 
 def test_the_column_of_the_classes_or_of_the_weights_is_not_dropped(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "a,w,label\n1,1,x\n2,1,y\n")
-    with pytest.raises(DataError, match="'label' is the column of the classes, which is no feature anyway"):
-        load_dataset(source, drop="label")
-    with pytest.raises(DataError, match="'w' is the column of the weights, which is no feature anyway"):
-        load_dataset(source, weights="w", drop="w")
+    refused(r"'label'.*\bclasses,.*\bdrop=", partial(load_dataset, drop="label"), source)
+    refused(r"'w'.*\bweights,.*\bdrop=", partial(load_dataset, weights="w", drop="w"), source)
 
 
 def test_one_array_of_numpy_is_no_svmlight_text(tmp_path: Path) -> None:
     np.save(tmp_path / "U.npy", np.eye(3))
-    with pytest.raises(DataError, match=r"is one array of NumPy; expected named ones. Write them with np\.savez"):
-        load_dataset(str(tmp_path / "U.npy"))
+    refused(r"one array of NumPy;.*np\.savez", load_dataset, str(tmp_path / "U.npy"))
 
 
 @pytest.mark.parametrize("label", ["", "  "])
 @pytest.mark.parametrize("positive", [None, "1"])
 def test_a_missing_label_is_no_class(tmp_path: Path, label: str, positive: str | None) -> None:
     source = write(tmp_path, "data.csv", f"a,label\n1,1\n2,{label}\n")
-    remedy = "there is none in column 'label'. Leave that row out."
-    expected = f"{source}, line 3: every example must have a label; {remedy}"
-    with pytest.raises(DataError, match=re.escape(expected)):
-        load_dataset(source, positive=positive)
+    refused("^, line 3: .* none .*'label'", partial(load_dataset, positive=positive), source)
 
 
 # Weights in a column
@@ -564,27 +543,26 @@ def test_a_column_of_csv_may_hold_the_weights_and_is_no_feature_then(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "name, content, weights, message",
+    "name, content, weights, facts",
     [
-        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Correct weights=\.\.\."),
-        ("a.csv", CSV, "label", "expected one column for the class and one for the weights; got 'label' for both"),
-        ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "has 2 columns 'c'"),
-        ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "line 2: every column but 'label' must be a number"),
-        ("a.svm", SVMLIGHT, "c", r"expected a CSV or parquet file for weights in a column; got .*a\.svm"),
-        ("a.npz", npz(X=X, y=y), "c", "an npz file holds them as an array c"),
+        ("a.csv", CSV, "c", r"'c'\. .*: a, b, label\. .*\bweights="),
+        ("a.csv", CSV, "label", "weights; .*'label'"),
+        ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "2 columns 'c'"),
+        ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "^, line 2: .*'label'.* 'c'"),
+        ("a.svm", SVMLIGHT, "c", r"CSV.*\bweights="),
+        ("a.npz", npz(X=X, y=y), "c", r"CSV.*\bweights=.* npz .* c\.$"),
     ],
+    ids=["unknown", "the classes", "twice", "blank", "svmlight", "npz"],
 )
 def test_weights_that_are_in_no_column_are_an_error(
-    tmp_path: Path, name: str, content: bytes, weights: str, message: str
+    tmp_path: Path, name: str, content: bytes, weights: str, facts: str
 ) -> None:
     source = write(tmp_path, name, content)
-    with pytest.raises(DataError, match=message):
-        load_dataset(source, weights=weights)
+    refused(facts, partial(load_dataset, weights=weights), source)
 
 
 def test_the_embedded_sets_have_no_column_of_weights() -> None:
-    with pytest.raises(DataError, match="expected a CSV or parquet file for weights in a column; got 'breast_cancer'"):
-        load_dataset("breast_cancer", weights="c")
+    refused(r"CSV or parquet .*\bweights=", partial(load_dataset, weights="c"), "breast_cancer")
 
 
 # npz
@@ -631,7 +609,7 @@ def test_features_become_the_margins_of_stumps(tmp_path: Path) -> None:
 
 
 def test_a_data_set_of_neither_has_no_margin_matrix() -> None:
-    with pytest.raises(DataError, match=r"mine holds neither X and y nor U\."):
+    with pytest.raises(DataError, match=r"^mine\b.*\bX\b.*\by\b.*\bU\b"):
         Dataset("mine", X=X).margin_matrix(3, 0)
 
 
@@ -671,7 +649,7 @@ def test_arrays_that_nothing_reads_are_named(tmp_path: Path, arrays: dict[str, A
 )
 def test_npz_without_the_arrays_is_an_error_that_says_what_there_is(tmp_path: Path, content: bytes, held: str) -> None:
     source = write(tmp_path, "data.npz", content)
-    refused(re.escape(f"{source} must hold arrays X and y, or U; it holds {held}."), load_dataset, source)
+    refused(rf"\bX\b.*\by\b.*\bU; .* {held}\.$", load_dataset, source)
 
 
 @pytest.mark.parametrize(
@@ -689,8 +667,7 @@ def test_npz_without_the_arrays_is_an_error_that_says_what_there_is(tmp_path: Pa
 )
 def test_features_of_a_wrong_shape_or_type_are_an_error(tmp_path: Path, features: np.ndarray, shown: str) -> None:
     source = write(tmp_path, "data.npz", npz(X=features, y=y))
-    expected = f"{source}: X must be numbers of shape (N, features), not empty; got {shown}."
-    refused(re.escape(expected), load_dataset, source)
+    refused(rf"\bX\b.*got {re.escape(shown)}\.", load_dataset, source)
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="no float is longer than float64 here")
@@ -698,29 +675,25 @@ def test_a_feature_that_float64_cannot_hold_is_not_finite(tmp_path: Path) -> Non
     huge = X.astype(np.longdouble)
     huge[1, 0] = np.longdouble("1e4000")
     source = write(tmp_path, "data.npz", npz(X=huge, y=y))
-    refused(re.escape(f"{source}: every feature must be finite; got inf at row 1, feature 0."), load_dataset, source)
+    refused(r"finite; got inf at row 1, feature 0\.", load_dataset, source)
 
 
 @pytest.mark.parametrize("labels", [y[:2], np.float64(1.0), y[:, np.newaxis], np.zeros(0), np.ones(4)])
 def test_other_than_one_label_for_each_example_is_an_error(tmp_path: Path, labels: np.ndarray) -> None:
     source = write(tmp_path, "data.npz", npz(X=X, y=labels))
-    expected = f"{source}: there must be one label for each of 3 examples; got shape {labels.shape}."
-    refused(re.escape(expected), load_dataset, source)
+    refused(rf"\blabel\b.*\b3\b.*got shape {re.escape(str(labels.shape))}\.", load_dataset, source)
 
 
 @pytest.mark.parametrize("labels", [[np.nan, 1, 1], [np.nan, 0, 1], [np.nan] * 3])
 def test_a_label_that_is_nan_is_no_class(tmp_path: Path, labels: list[float]) -> None:
     source = write(tmp_path, "data.npz", npz(X=X, y=np.array(labels)))
-    expected = f"{source}, row 0: every example must have a label; there is none. Leave that row out."
-    refused(re.escape(expected), load_dataset, source)
+    refused(r"^, row 0: .*\blabel; .* none\.", load_dataset, source)
 
 
 @pytest.mark.parametrize("matrix", [np.float64(1.0), np.zeros(3), np.zeros((2, 2, 2))])
 def test_a_margin_matrix_that_is_none_is_an_error(tmp_path: Path, matrix: np.ndarray) -> None:
     source = write(tmp_path, "data.npz", npz(U=matrix))
-    refused(
-        re.escape(f"{source}: U must have shape (N, t) and not be empty; got {matrix.shape}."), load_dataset, source
-    )
+    refused(rf"\bU\b.*got {re.escape(str(matrix.shape))}\.", load_dataset, source)
 
 
 @pytest.mark.parametrize("name", ["c", "d0"])
@@ -732,10 +705,8 @@ def test_weights_other_than_one_number_for_each_example_are_an_error(
     tmp_path: Path, name: str, values: np.ndarray, rest: dict[str, Any]
 ) -> None:
     source = write(tmp_path, "data.npz", npz(**{name: values}, **rest))
-    expected = (
-        f"{source}: {name} must be one number for each example, shape (3,); got {values.shape} of {values.dtype}."
-    )
-    refused(re.escape(expected), load_dataset, source)
+    given = re.escape(f"{values.shape} of {values.dtype}.")
+    refused(rf"^: {name} .*\(3,\); got {given}", load_dataset, source)
 
 
 class Bomb:
@@ -761,7 +732,7 @@ def pickled(mark: Path) -> dict[str, bytes]:
 def test_pickled_objects_are_never_loaded(tmp_path: Path, load: Callable[[str], object], where: str) -> None:
     mark = tmp_path / "exploded"
     source = write(tmp_path, "data.npz", pickled(mark)[where])
-    refused(re.escape(f"{source} is not a"), load, source)
+    refused("(not an npz file,|plain arrays: )", load, source)
     assert not mark.exists()
 
 
@@ -786,8 +757,7 @@ def array_alone() -> bytes:
 @pytest.mark.parametrize("load", [load_dataset, load_answer])
 def test_what_is_not_npz_is_an_error(tmp_path: Path, load: Callable[[str], object], content: bytes) -> None:
     source = write(tmp_path, "data.npz", content)
-    expected = f"{source} is not an npz file, or it is truncated. Save named arrays with np.savez."
-    refused(re.escape(expected), load, source)
+    refused(r"not an npz file,.*np\.savez", load, source)
 
 
 def flipped(content: bytes, at: int) -> bytes:
@@ -831,42 +801,39 @@ def flipped(content: bytes, at: int) -> bytes:
 )
 def test_damaged_npz_is_an_error(tmp_path: Path, content: bytes) -> None:
     source = write(tmp_path, "data.npz", content)
-    refused(re.escape(f"{source} is not a readable npz file of plain arrays: "), load_dataset, source)
+    refused("plain arrays: .", load_dataset, source)
 
 
 # Files that are not there, are cut short or are something else
 
 
 @pytest.mark.parametrize(
-    "source, hint",
+    "source, near",
     [
-        (
-            "breast_cancr",
-            "Did you mean 'breast_cancer'?",
-        ),
-        ("zzz", "Check the path."),
-        ("", "Check the path."),
-        ("no/such/data.csv", "Check the path."),
-        ("breast_cancer.csv", "Check the path."),
-        ("data.npz", "Check the path."),
-        ("nul\0.csv", "Check the path."),
-        ("x" * 5000, "Check the path."),
-        ("x" * 300 + ".csv", "Check the path."),
+        ("breast_cancr", "breast_cancer"),
+        ("zzz", None),
+        ("", None),
+        ("no/such/data.csv", None),
+        ("breast_cancer.csv", None),
+        ("data.npz", None),
+        ("nul\0.csv", None),
+        ("x" * 5000, None),
+        ("x" * 300 + ".csv", None),
     ],
     ids=["near a name", "no name", "empty name", "csv", "name with a suffix", "npz", "NUL", "endless", "too long"],
 )
 def test_what_is_not_there_is_an_error_that_says_where_to_look(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, hint: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, near: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    expected = f"expected a file or one of breast_cancer, digits, iris, wine; there is no file {source!r}. {hint}"
-    refused(f"^{re.escape(expected)}$", load_dataset, source)
+    hint = "[^']* path" if near is None else f"[^']* '{near}'"
+    refused(f" breast_cancer, digits, iris, wine; .* ''\\. {hint}[.?]$", load_dataset, source)
 
 
 @pytest.mark.parametrize("name", ["folder", "folder.csv", "folder.npz", "folder.svm.gz"])
 def test_a_folder_is_no_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    refused(re.escape(f"{str(tmp_path / name)!r} has none."), load_dataset, str(tmp_path / name))
+    refused("folder of parquet files; '' ", load_dataset, str(tmp_path / name))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
@@ -877,7 +844,7 @@ def test_a_compressed_file_that_is_cut_short_or_damaged_is_an_error(
     whole = COMPRESS[suffix](content)
     for damaged in (whole[:-6], whole[: len(whole) // 2], whole[:5], b"not compressed at all", b"\0" * 40):
         source = write(tmp_path, stem + suffix, damaged)
-        refused(re.escape(f"{source} cannot be read, it may be truncated: "), load_dataset, source)
+        refused("truncated: .", load_dataset, source)
 
 
 @pytest.mark.thorough
@@ -956,29 +923,32 @@ def test_an_answer_comes_from_csv(
 
 
 @pytest.mark.parametrize(
-    "name, content, message",
+    "name, content, weights, found",
     [
-        ("answer.npz", npz(d=np.array([0.5, np.nan, np.inf])), "d must be finite; got nan at (1), 2 such entries. "),
-        ("answer.npz", npz(d=np.ones(2), w=np.array([-np.inf])), "w must be finite; got -inf at (0), 1 such entries. "),
-        ("answer.npz", npz(w=np.array([[1.0, np.nan]])), "w must be finite; got nan at (0, 1), 1 such entries. "),
-        ("answer.csv", b"d,w\n1,0.5\ninf,0.5\n", "d must be finite; got inf at (1), 1 such entries. "),
+        ("answer.npz", npz(d=np.array([0.5, np.nan, np.inf])), "d", "nan at (1), 2"),
+        ("answer.npz", npz(d=np.ones(2), w=np.array([-np.inf])), "w", "-inf at (0), 1"),
+        ("answer.npz", npz(w=np.array([[1.0, np.nan]])), "w", "nan at (0, 1), 1"),
+        ("answer.csv", b"d,w\n1,0.5\ninf,0.5\n", "d", "inf at (1), 1"),
     ],
+    ids=["d", "w", "a matrix", "csv"],
 )
-def test_an_answer_that_is_not_finite_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_an_answer_that_is_not_finite_is_an_error(
+    tmp_path: Path, name: str, content: bytes, weights: str, found: str
+) -> None:
     source = write(tmp_path, name, content)
-    refused(re.escape(f"{source}: {message}Leave the array out if there is no such answer"), load_answer, source)
+    refused(rf"^: {weights} .*finite; got {re.escape(found)}\b", load_answer, source)
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "answer.npz", "answer", "x" * 5000, "nul\0.npz"])
 def test_an_answer_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
-    refused(re.escape(f"expected the file of an answer; there is no file {name!r}. Check the path."), load_answer, name)
+    refused("file of an .*; .* ''", load_answer, name)
 
 
 @pytest.mark.parametrize("name", ["answer.json.gz", "answer"])
 def test_an_answer_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
     source = write(tmp_path, name, "d\n1\n")
-    refused(re.escape(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}."), load_answer, source)
+    refused(r"\.npz, \.csv, \.sol or \.txt; got ''", load_answer, source)
 
 
 @pytest.mark.parametrize(
@@ -994,7 +964,7 @@ def test_an_answer_without_weights_is_an_error_that_says_what_there_is(
     tmp_path: Path, name: str, content: bytes, held: str
 ) -> None:
     source = write(tmp_path, name, content)
-    refused(re.escape(f"{source} must hold d, w or both; it holds {held}."), load_answer, source)
+    refused(rf"\bd, w\b.*; .* {held}\.$", load_answer, source)
 
 
 @pytest.mark.parametrize(
@@ -1002,15 +972,14 @@ def test_an_answer_without_weights_is_an_error_that_says_what_there_is(
 )
 def test_a_weight_that_is_no_number_is_an_error(tmp_path: Path, text: str, name: str, cell: str) -> None:
     source = write(tmp_path, "answer.csv", text)
-    expected = f"{source}: column {name!r} must hold numbers; could not convert string to float: {cell}"
-    refused(re.escape(expected), load_answer, source)
+    refused(f"column {name!r} .*numbers; .*: {cell}", load_answer, source)
 
 
 def test_a_column_of_weights_that_is_there_twice_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "answer.csv", "d,w,d\n1,1,2\n")
-    refused(re.escape(f"{source} has 2 columns 'd'. Keep the one that is meant."), load_answer, source)
+    refused("2 columns 'd'", load_answer, source)
 
 
 def test_an_empty_answer_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "answer.csv", "")
-    refused(re.escape(f"{source} is empty. Expected a header line and rows of numbers."), load_answer, source)
+    refused("empty.*header", load_answer, source)
