@@ -30,8 +30,9 @@ def write(folder: Path, name: str, content: str | bytes) -> str:
     return str(path)
 
 
-def refused(message: str, source: str) -> None:
-    with pytest.raises(DataError, match=f"^{re.escape(f'{source}{message}')}"):
+def refused(facts: str, source: str) -> None:
+    """The refusal begins with the source, and has the facts right after it."""
+    with pytest.raises(DataError, match=f"^{re.escape(source)}{facts}"):
         load_answer(source)
 
 
@@ -123,9 +124,9 @@ def test_a_file_without_a_solution_is_an_error(tmp_path: Path) -> None:
     highs.readModel(str(tmp_path / "model.mps"))
     source = str(tmp_path / "none.sol")
     highs.writeSolution(source, RAW)
-    refused(", line 5: expected a solution; the solver found none. Look at its log.", source)
+    refused(r", line 5: .*\bnone\. .*\blog\b", source)
     highs.writeSolution(source, PRETTY)
-    refused(", line 3: expected lower, upper, primal, dual and name; got '0 0 0.4", source)
+    refused(r", line 3: .*\bprimal, dual\b.*'0 0 0\.4", source)
 
 
 # Names and values
@@ -163,51 +164,51 @@ def test_what_was_written_is_read(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    "text, facts",
     [
-        ("", " is empty. Expected lines with a name, d_1 or w_1, and its value."),
-        (" \n\t\n", " is empty. Expected lines with a name"),
-        (
-            "d_1 0.5\nd_3 0.5\n",
-            ": expected d_1 to d_3; d_2 is missing, 1 in all. Have the solver write values that are 0",
-        ),
-        ("w_2 1\n", ": expected w_1 to w_2; w_1 is missing, 1 in all."),
-        ("d_1 1\nw_999999999999 1\n", ": expected w_1 to w_999999999999; w_1 is missing, 999999999998 in all."),
-        ("d_0 1\nd_1 1\n", ": weights are counted from 1; got d_0. Name the first one d_1."),
-        ("d_1 1\nw_1 1\nd_1 1\n", ", line 3: d_1 is there twice. Keep the value that is meant."),
-        ("d_1 1\nd_01 1\n", ", line 2: d_01 is there twice."),
-        ("d_1\n", ", line 1: expected a name and its value; got 'd_1'."),
-        ("d_1 =\n", ", line 1: expected a name and its value; got 'd_1'."),
-        ("d_1 half\n", ", line 1: d_1 must be a number; got 'half'."),
-        ("d_1 1,5\n", ", line 1: d_1 must be a number; got '1,5'."),
-        ("d_1 1\nd_2 nan\n", ": d must be finite; got nan at (1), 1 such entries. Leave the array out"),
-        ("w_1 -inf\n", ": w must be finite; got -inf at (0), 1 such entries. "),
-        ("w_1 1e999\n", ": w must be finite; got inf at (0), 1 such entries. "),
-        ("x_1 1\ny 2\n", " must hold d, w or both; it holds x_1, y."),
-        ("".join(f"C{i} 0\n" for i in range(9)), " must hold d, w or both; it holds C0, C1, C2, C3, C4, C5, ...."),
-        ("all is well\n", " must hold d, w or both; it holds nothing."),
-        ("d[1] 1\nD_1 1\nd_1_1 1\nd_1234567890123 1\n", " must hold d, w or both; it holds d[1], D_1, d_1_1, d_1234"),
-        ("# Primal solution values\nNone\n", ", line 2: expected a solution; the solver found none."),
-        ("# Primal solution values\n# Columns 1\nd_1\n", ", line 3: expected a name and its value; got 'd_1'."),
-        ("# Primal solution values\n", " must hold d, w or both; it holds nothing."),
-        (
-            "Columns\nIndex Name\n0 1 2 d_1\n",
-            ", line 3: expected lower, upper, primal, dual and name; got '0 1 2 d_1'.",
-        ),
-        ("d_1 0.5\0\n", " is not text: it has bytes that are 0. Save arrays with np.savez."),
+        ("", r" .*empty.*\bd_1\b.*\bw_1\b"),
+        (" \n\t\n", r" .*empty.*\bd_1\b.*\bw_1\b"),
+        ("d_1 0.5\nd_3 0.5\n", r": .*\bd_1 to d_3; d_2 .*, 1\b"),
+        ("w_2 1\n", r": .*\bw_1 to w_2; w_1 .*, 1\b"),
+        ("d_1 1\nw_999999999999 1\n", r": .*\bw_1 to w_999999999999; w_1 .*, 999999999998\b"),
+        ("d_0 1\nd_1 1\n", r": .*\bfrom 1; got d_0\. .*\bd_1\."),
+        ("d_1 1\nw_1 1\nd_1 1\n", r", line 3: d_1 .*\btwice\."),
+        ("d_1 1\nd_01 1\n", r", line 2: d_01 .*\btwice\."),
+        ("d_1\n", r", line 1: .*\bvalue; got 'd_1'\."),
+        ("d_1 =\n", r", line 1: .*\bvalue; got 'd_1'\."),
+        ("d_1 half\n", r", line 1: d_1 .*\bnumber; got 'half'\."),
+        ("d_1 1,5\n", r", line 1: d_1 .*\bnumber; got '1,5'\."),
+        ("d_1 1\nd_2 nan\n", r": d .*finite; got nan at \(1\), 1\b"),
+        ("w_1 -inf\n", r": w .*finite; got -inf at \(0\), 1\b"),
+        ("w_1 1e999\n", r": w .*finite; got inf at \(0\), 1\b"),
+        ("x_1 1\ny 2\n", r" .*\bd, w\b.*; .*\bx_1, y\."),
+        ("".join(f"C{i} 0\n" for i in range(9)), r" .*\bd, w\b.*; .*\bC0, C1, C2, C3, C4, C5, \.\.\.\."),
+        ("all is well\n", r" .*\bd, w\b.*; .*\bnothing\."),
+        ("d[1] 1\nD_1 1\nd_1_1 1\nd_1234567890123 1\n", r" .*\bd, w\b.*; .*\bd\[1\], D_1, d_1_1, d_1234"),
+        ("# Primal solution values\nNone\n", r", line 2: .*\bnone\."),
+        ("# Primal solution values\n# Columns 1\nd_1\n", r", line 3: .*\bvalue; got 'd_1'\."),
+        ("# Primal solution values\n", r" .*\bd, w\b.*; .*\bnothing\."),
+        ("Columns\nIndex Name\n0 1 2 d_1\n", r", line 3: .*\bprimal, dual\b.*; got '0 1 2 d_1'\."),
+        ("d_1 0.5\0\n", r" .*\bbytes\b.* 0\."),
+    ],
+    ids=[
+        *("empty", "blank", "a gap", "no first", "a large gap", "from 0", "twice", "twice with 0", "no value"),
+        *("no value after =", "a word", "decimal comma", "nan", "minus infinity", "overflow", "other names"),
+        *("many names", "words", "names alike", "no solution", "no value in a part", "no columns"),
+        *("few columns", "NUL"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
-    refused(message, write(tmp_path, "answer.sol", text))
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, facts: str) -> None:
+    refused(facts, write(tmp_path, "answer.sol", text))
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    refused(" is not text in UTF-8: ", write(tmp_path, "answer.txt", b"\x93NUMPY\xff\xfe" * 100))
+    refused(".* UTF-8: ", write(tmp_path, "answer.txt", b"\x93NUMPY\xff\xfe" * 100))
 
 
 def test_a_truncated_archive_is_refused(tmp_path: Path) -> None:
     content = gzip.compress(b"d_1 0.5\n" * 1000)
-    refused(" cannot be read, it may be truncated: ", write(tmp_path, "answer.sol.gz", content[:-20]))
+    refused(".* truncated: ", write(tmp_path, "answer.sol.gz", content[:-20]))
 
 
 def test_a_name_with_very_many_digits_is_no_weight(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_a_name_with_very_many_digits_is_no_weight(tmp_path: Path) -> None:
 
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path, "answer.json", "{}")
-    with pytest.raises(DataError, match=re.escape(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}.")):
+    with pytest.raises(DataError, match=rf"\.npz, \.csv, \.sol or \.txt; .*{re.escape(repr(source))}"):
         load_answer(source)
 
 
@@ -269,9 +270,9 @@ def test_certify_takes_a_solution_file(tmp_path: Path, side: str) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_certify_says_that_an_answer_is_of_another_size(tmp_path: Path) -> None:
+def test_certify_of_an_answer_of_another_size_is_an_error(tmp_path: Path) -> None:
     export(reference_lpboost(), tmp_path / "instance.npz")
     answer = write(tmp_path, "answer.sol", "".join(f"d_{n} 0.1\n" for n in range(1, 11)))
     result = certified("lpboost", answer, "--data", tmp_path / "instance.npz", "--set", "nu=2.5")
     assert result.exit_code == 2
-    assert "error: d must be 6 real numbers, shape (N,); got shape (10,)" in result.stderr
+    assert re.search(r"^error: d .*\b6\b.*got shape \(10,\)", result.stderr)

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import DataError
 from boostopt.data.answer_files import load_answer
+from boostopt.data.source_contents import SPARSEST
+from boostopt.data.solution_files import LAYOUTS
 from boostopt.exporting import export
 
 CBC_ALL = """\
@@ -235,8 +237,8 @@ def write(folder: Path, text: str) -> str:
     return str(path)
 
 
-def refused(message: str, source: str) -> None:
-    with pytest.raises(DataError, match=message):
+def refused(facts: str, source: str) -> None:
+    with pytest.raises(DataError, match=facts):
         load_answer(source)
 
 
@@ -263,9 +265,7 @@ def test_values_that_are_left_out_are_0(tmp_path: Path, solver: str) -> None:
 
 @pytest.mark.parametrize("text", [SCIP, HIGHS_SPARSE, CBC])
 def test_an_index_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str) -> None:
-    refused(
-        "expected at least one of 1000 weights; got 5 up to d_", write(tmp_path, text.replace("d_5", f"d_{10**11}"))
-    )
+    refused(rf"\b{SPARSEST}\b.*\b5\b.*\bd_{10**11}\b", write(tmp_path, text.replace("d_5", f"d_{10**11}")))
 
 
 def test_the_values_of_the_other_side_are_read(tmp_path: Path) -> None:
@@ -297,32 +297,30 @@ def test_a_name_anywhere_in_a_line_is_read_with_the_number_after_it(tmp_path: Pa
 
 @pytest.mark.parametrize("text", [GLPK_RAW, HIGHS_OLD, GLPK_RAW.replace("s bas", "s ipt")])
 def test_layouts_without_names_are_refused_by_the_layouts_that_are_read(tmp_path: Path, text: str) -> None:
-    refused(
-        "expected the names of weights; got a layout without names. Lines of a name and its value are read, as",
-        write(tmp_path, text),
-    )
+    refused(f"without names.*{re.escape(LAYOUTS)}", write(tmp_path, text))
 
 
 @pytest.mark.parametrize(
-    "text, message",
+    "text, facts",
     [
-        ("1 d_1 B 0.5\n", "line 1: expected one name and its value; got '1 d_1 B 0.5'. Lines of a name"),
-        ("d_1 0.5 d_2 0.5\n", "line 1: expected one name and its value; got 'd_1 0.5 d_2 0.5'"),
-        ("0.5 d_1\n", "line 1: expected one name and its value; got '0.5 d_1'"),
-        ("x 1\n", "must hold d, w or both; it holds x. Lines of a name and its value are read"),
-        (CBC_ALL.replace("1 d_2       ", "1 d_2      x"), "line 6: expected index, name, value and multiplier"),
-        (CBC_ALL.replace("                  0.4", "                  y.4"), "d_2 must be a number; got 'y.4'"),
-        (GLPK.replace("0.0566038", "         "), "d_1 must be a number; got ''"),
-        (
-            MOSEK.replace("0.4    0    0.4    0    0.1", "NONE   0    0.4    0    0.1"),
-            "d_2 must be a number; got 'NONE'",
-        ),
-        (CPLEX.replace("d_2", "d_3"), "d_3 is there twice"),
-        (CPLEX.replace('value="0.4', 'was="0.4', 1), "d_2 is missing"),
+        ("1 d_1 B 0.5\n", r"line 1: .*\bname .*'1 d_1 B 0\.5'.*" + re.escape(LAYOUTS)),
+        ("d_1 0.5 d_2 0.5\n", r"line 1: .*\bname .*'d_1 0\.5 d_2 0\.5'"),
+        ("0.5 d_1\n", r"line 1: .*\bname .*'0\.5 d_1'"),
+        ("x 1\n", r"\bd, w\b.*\bx\. " + re.escape(LAYOUTS)),
+        (CBC_ALL.replace("1 d_2       ", "1 d_2      x"), r"line 6: .*\bvalue and multiplier\b"),
+        (CBC_ALL.replace("                  0.4", "                  y.4"), r"\bd_2 .*\bnumber\b.*'y\.4'"),
+        (GLPK.replace("0.0566038", "         "), r"\bd_1 .*\bnumber\b.*''"),
+        (MOSEK.replace("0.4    0    0.4    0    0.1", "NONE   0    0.4    0    0.1"), r"\bd_2 .*\bnumber\b.*'NONE'"),
+        (CPLEX.replace("d_2", "d_3"), r"\bd_3 .*\btwice\b"),
+        (CPLEX.replace('value="0.4', 'was="0.4', 1), r"\bd_2 .*\bmissing\b"),
+    ],
+    ids=[
+        *("two numbers", "two names", "name at the end", "other names", "CBC, no value", "CBC, a word"),
+        *("GLPK, blank", "MOSEK, a word", "CPLEX, twice", "CPLEX, missing"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
-    refused(re.escape(message), write(tmp_path, text))
+def test_what_is_wrong_is_said(tmp_path: Path, text: str, facts: str) -> None:
+    refused(facts, write(tmp_path, text))
 
 
 def test_a_file_of_mosek_without_multipliers_is_half_an_answer(tmp_path: Path) -> None:
