@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_indices_begin_with_0_if_it_occurs_or_is_said(
 
 
 def test_an_index_0_in_one_based_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"the first feature must have the index 1; got the index 0\."):
+    with pytest.raises(DataError, match=r"\bindex 1; .*\b0\. .*\bzero_based=True"):
         load_dataset(write(tmp_path, "a.svm", WITH_0), zero_based=False)
 
 
@@ -76,7 +77,7 @@ def test_an_index_0_in_one_based_text_is_refused(tmp_path: Path) -> None:
 def test_sources_without_indices_do_not_take_their_beginning(tmp_path: Path, load: Any, name: str) -> None:
     write(tmp_path, "a.csv", "a,label\n1,0\n2,1\n")
     np.savez(tmp_path / "a.npz", X=[[1.0], [2.0]], y=[0, 1])
-    with pytest.raises(DataError, match=r"expected svmlight text for indices of features; got .*zero_based=\.\.\."):
+    with pytest.raises(DataError, match=r"svmlight text .*\bzero_based="):
         load(name if name == "wine" else str(tmp_path / name), zero_based=True)
     assert load_table(str(tmp_path / "a.npz")).zero_based is None
 
@@ -104,7 +105,7 @@ def test_a_test_file_that_lacks_index_0_keeps_its_accuracy(tmp_path: Path) -> No
     rows = [f"{y} 1:{-y} 2:{y}\n" for y in signs]
     model = fit(tmp_path, write(tmp_path, "train.svm", "1 0:1 1:-1 2:1\n" + "".join(rows)))
     result = run("predict", model, "--data", write(tmp_path, "test.svm", "".join(rows)))
-    assert "accuracy 1.0000: 30 of 30 rows are right" in result.stderr
+    assert "accuracy 1.0000: 30 of 30 " in result.stderr
 
 
 def test_guesses_that_differ_are_refused(tmp_path: Path) -> None:
@@ -114,9 +115,9 @@ def test_guesses_that_differ_are_refused(tmp_path: Path) -> None:
     assert loaded.zero_based_ is False
     new = write(tmp_path, "new.svm", "1 0:1 1:2\n")
     result = run("predict", model, "--data", new)
-    assert result.exit_code == 2 and "the first feature must have the index 1; got the index 0" in result.stderr
+    assert result.exit_code == 2 and re.search(r"\bindex 1; .*\b0\.", result.stderr)
     result = run("predict", model, "--data", new, "--zero-based")
-    assert result.exit_code == 2 and "expected --one-based, as in the data that" in result.stderr
+    assert result.exit_code == 2 and "expected --one-based" in result.stderr
 
 
 def test_a_model_that_is_fitted_with_the_right_beginning_reads_the_index_0(tmp_path: Path) -> None:
@@ -156,14 +157,14 @@ def model(tmp_path: Path) -> str:
 @pytest.mark.parametrize("saved", [0, "yes", [True]])
 def test_a_model_file_with_another_beginning_is_refused(model: str, saved: Any) -> None:
     edit(model, lambda about: about.update(zero_based=saved))
-    with pytest.raises(DataError, match="the beginning of the indices is neither 0 nor 1"):
+    with pytest.raises(DataError, match=r"indices .* 0 nor 1"):
         MarginBoostClassifier.load(model)
 
 
 def test_a_model_file_of_an_earlier_version_is_read_and_says_what_it_assumes(tmp_path: Path, model: str) -> None:
     edit(model, lambda about: about.pop("zero_based"))
     new = write(tmp_path, "new.svm", "1 1:0.5 2:3\n")
-    assert "warning: " in (said := run("predict", model, "--data", new).stderr) and "pass --zero-based" in said
+    assert re.search("^warning: .*--zero-based", run("predict", model, "--data", new).stderr)
     assert "warning" not in run("predict", model, "--data", new, "--zero-based").stderr
 
 
@@ -182,9 +183,8 @@ def test_for_a_model_that_does_not_know_it_is_said_what_is_assumed(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert load_features(source, (), 3).X.tolist() == expected
-    assert [("the index of the first feature is taken to be 1" in str(each.message)) for each in said] == [
-        True
-    ] * is_said
+    assert len(said) == is_said
+    assert all(re.search(r"\b1, .*\bzero_based=True", str(each.message)) for each in said)
     for zero_based in (True, False):
         if is_said:
             with warnings.catch_warnings():
@@ -193,17 +193,13 @@ def test_for_a_model_that_does_not_know_it_is_said_what_is_assumed(
 
 
 @pytest.mark.parametrize(
-    "text, zero_based, message",
-    [
-        ("1 1:1 5:2\n", False, "one of the 3 features of the model, from 1 to 3; got 5"),
-        ("1 1:1 3:2\n", True, "one of the 3 features of the model, from 0 to 2; got 3"),
-        ("1 0:1 3:2\n", None, "one of the 3 features of the model, from 0 to 2; got 3"),
-    ],
+    "text, zero_based, indices, index",
+    [("1 1:1 5:2\n", False, "1 to 3", 5), ("1 1:1 3:2\n", True, "0 to 2", 3), ("1 0:1 3:2\n", None, "0 to 2", 3)],
 )
 def test_an_index_beyond_the_features_of_a_model_is_said(
-    tmp_path: Path, text: str, zero_based: bool | None, message: str
+    tmp_path: Path, text: str, zero_based: bool | None, indices: str, index: int
 ) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"\b3 features .*\b{indices}; got {index}\."):
         load_features(write(tmp_path, "a.svm", text), (), 3, zero_based=zero_based)
 
 

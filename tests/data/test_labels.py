@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +87,23 @@ def test_texts_of_a_file_are_numbers_in_their_usual_spelling_alone(
 
 
 @pytest.mark.parametrize(
-    "labels, what",
+    "labels, spellings, kind",
     [
-        (["01", "1", "2"], "'01' and '1', which are one number"),
-        (["1e3", "1000", "2"], "'1000' and '1e3', which are one number"),
-        (["1", "1.0", "-1"], "'1' and '1.0', which are one number"),
-        (["+1", "1", "-1"], r"'\+1' and '1', which are one number"),
-        (["0.0", "-0.0", "1"], "'-0.0' and '0.0', which are one number"),
-        (["1", "01", "x"], "'01' and '1', which are one number"),
-        (["True", "TRUE", "False"], "'TRUE' and 'True', which are one truth value"),
-        (["true", "false", "TRUE"], "'TRUE' and 'true', which are one truth value"),
+        (["01", "1", "2"], "'01' and '1'", "number"),
+        (["1e3", "1000", "2"], "'1000' and '1e3'", "number"),
+        (["1", "1.0", "-1"], "'1' and '1.0'", "number"),
+        (["+1", "1", "-1"], "'+1' and '1'", "number"),
+        (["0.0", "-0.0", "1"], "'-0.0' and '0.0'", "number"),
+        (["1", "01", "x"], "'01' and '1'", "number"),
+        (["True", "TRUE", "False"], "'TRUE' and 'True'", "truth value"),
+        (["true", "false", "TRUE"], "'TRUE' and 'true'", "truth value"),
     ],
 )
 @pytest.mark.parametrize("load", [load_table, load_dataset])
-def test_two_spellings_of_one_label_are_refused(tmp_path: Path, load: Any, labels: list[str], what: str) -> None:
-    with pytest.raises(DataError, match=f"expected one spelling of each class; got {what}"):
+def test_two_spellings_of_one_label_are_refused(
+    tmp_path: Path, load: Any, labels: list[str], spellings: str, kind: str
+) -> None:
+    with pytest.raises(DataError, match=rf"{re.escape(spellings)},.* {kind}\."):
         load(write(tmp_path, labels))
 
 
@@ -148,11 +151,11 @@ def test_numbers_that_python_writes_are_read_as_they_were(seed: int) -> None:
 @pytest.mark.parametrize("load", [load_table, load_dataset])
 def test_a_spelling_of_a_missing_value_is_no_class_unsaid(tmp_path: Path, load: Any, label: str) -> None:
     source = write(tmp_path, ["x", label, "y"])
-    with pytest.raises(DataError, match=r"line 3: every example must have a label; got .* in column 'label'"):
+    with pytest.raises(DataError, match=rf", line 3: .*; .*{re.escape(repr(label))},.*'label'"):
         load(source)
     for missing in ([], ["-"]):
         load(source, missing_values=missing, **({} if load is load_table else {"positive": "x"}))
-    with pytest.raises(DataError, match=r"line 2: .* got 'x', which stands for a missing one"):
+    with pytest.raises(DataError, match=r", line 2: .*'x',.*'label'"):
         load(source, missing_values="x")
 
 
@@ -160,21 +163,21 @@ def test_a_spelling_of_a_missing_value_is_no_class_unsaid(tmp_path: Path, load: 
 def test_a_typed_text_may_be_missing_too(tmp_path: Path, make: Any) -> None:
     """As `astype(str)` writes what is missing."""
     source = make(tmp_path, ["x", "None", "y"])
-    with pytest.raises(DataError, match=r"row 1: every example must have a label; got 'None'.*missing_values=\.\.\."):
+    with pytest.raises(DataError, match=r", row 1: .*'None',.*\bmissing_values="):
         load_table(source)
     found = load_table(source, missing_values=()).labels
     assert found is not None and found.tolist() == ["x", "None", "y"]
 
 
 def test_a_blank_label_is_missing_whatever_is_listed(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 3: every example must have a label; there is none"):
+    with pytest.raises(DataError, match=r", line 3: .* none .*'label'"):
         load_table(write(tmp_path, ["x", "", "y"]), missing_values=["NA"])
 
 
 @pytest.mark.parametrize("cell", NAMES_OF_MISSING)
 def test_what_is_missing_as_a_label_is_missing_as_a_feature(tmp_path: Path, cell: str) -> None:
     (tmp_path / "data.csv").write_text(f"a,label\n1,0\n{cell},1\n")
-    with pytest.raises(DataError, match=r"line 3: .* It is a missing value: impute it"):
+    with pytest.raises(DataError, match=r", line 3: .*SimpleImputer"):
         load_dataset(str(tmp_path / "data.csv"))
 
 
@@ -226,7 +229,7 @@ def test_labels_of_new_examples_may_be_missing_or_strange() -> None:
     assert match_classes("it", labels, ["x", "z"]) == [None, "x", None, "y", None]
     assert match_classes("it", labels, ["NA", "x"]) == ["NA", "x", None, "y", "NA"]
     assert match_classes("it", np.array([1.0, np.nan, 3.0]), [1, 2]) == [1, None, "3.0"]
-    with pytest.raises(DataError, match="expected one spelling of each class"):
+    with pytest.raises(DataError, match="'01' and '1',"):
         match_classes("it", np.array(["1", "01"], dtype=object), [1, 2])
 
 
@@ -246,8 +249,8 @@ def test_predict_reads_labels_as_those_of_the_model(tmp_path: Path) -> None:
     model, train = str(tmp_path / "m.npz"), write(tmp_path, ["01", "01", "01", "x", "x", "x"])
     assert run("fit", "--data", train, "--out", model, "--nu", "2", "--max-iter", "1").exit_code in (0, 1)
     for labels, said in (
-        (["01", "01"], "accuracy 1.0000: 2 of 2 rows are right\n"),
-        (["1", "01"], "warning: the model knows no class 1: these rows count as wrong.\naccuracy 0.5000: "),
+        (["01", "01"], "^accuracy 1.0000: 2 of 2 "),
+        (["1", "01"], r"^warning: .*\bno class 1: .*\naccuracy 0.5000: 1 of 2 "),
     ):
         result = run("predict", model, "--data", write(tmp_path, labels, "new.csv"))
-        assert result.stderr.startswith(said)
+        assert re.search(said, result.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,7 +104,7 @@ def test_features_without_a_class_are_enough_for_predictions(tmp_path: Path) -> 
 
 def test_the_index_of_a_data_frame_is_told_by_its_name(tmp_path: Path) -> None:
     table().drop(columns="id").assign(**{"Unnamed: 0": range(N)}).to_parquet(tmp_path / "rows.parquet")
-    with pytest.warns(UserWarning, match="'Unnamed: 0' is the index of a data frame"):
+    with pytest.warns(UserWarning, match=r"'Unnamed: 0' .*--drop"):
         load_table(str(tmp_path / "rows.parquet"))
 
 
@@ -117,48 +118,49 @@ def edited(column: str, value: Any, n: int | None = 5) -> Any:
 
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
-    "missing": (lambda: edited("a", np.nan), r"row 5: every feature must be finite; got nan in column 'a'\. It is a m"),
-    "infinite": (lambda: edited("c", np.inf), r"row 5: .* got inf in column 'c'\. Correct the cell"),
-    "blank": (lambda: edited("label", None), "row 5: every example must have a label; there is none in column 'label'"),
-    "text": (table, "every feature must be a number; got .*string in column 'id'. Encode it, or leave it out"),
-    "times": (lambda: edited("a", pd.Timestamp("2020-01-01"), None), r"must be a number; got timestamp\[.* in column"),
-    "no label": (lambda: edited("a", 0.0).drop(columns="label"), "has no label column: none is called 'label'. Known"),
-    "one class": (lambda: edited("label", "yes", None), "must have exactly two classes; all its examples are of one"),
-    "no rows": (lambda: table(0), "rows.parquet has no rows"),
+    "missing": (lambda: edited("a", np.nan), r", row 5: .*finite; .*nan .*'a'\. .*SimpleImputer"),
+    "infinite": (lambda: edited("c", np.inf), r", row 5: .*finite; .*inf .*'c'\. Correct"),
+    "blank": (lambda: edited("label", None), ", row 5: .* none .*'label'"),
+    "text": (table, r"number; .*string .*'id'\. .*\bdrop="),
+    "times": (lambda: edited("a", pd.Timestamp("2020-01-01"), None), r"number; .*timestamp\[.*'a'"),
+    "no label": (lambda: edited("a", 0.0).drop(columns="label"), r"'label'\. .*: a, b, copies, c\. .*\blabel="),
+    "one class": (lambda: edited("label", "yes", None), r"two classes.*\bone, yes\."),
+    "no rows": (lambda: table(0), r"\.parquet .*\bno rows\."),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_wrong_is_said(case: str, tmp_path: Path) -> None:
-    make, message = WRONG[case]
+    make, facts = WRONG[case]
     make().to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=facts):
         load_dataset(str(tmp_path / "rows.parquet"))
 
 
 def test_files_that_do_not_fit_together_are_told(folder: Path) -> None:
     part = folder / "parts" / "part-7.parquet"
     table().drop(columns="b").to_parquet(part)
-    with pytest.raises(DataError, match=r"same columns; .*part-0.parquet and .*part-7.parquet differ in 'b'"):
+    with pytest.raises(DataError, match=r"columns; .*part-0\.parquet .*part-7\.parquet .*'b'\."):
         load_dataset(str(folder / "parts"), drop="id")
     table().assign(b=table()["id"]).to_parquet(part)
-    with pytest.raises(DataError, match="a column must be of one kind in all files"):
+    with pytest.raises(DataError, match=r"/parts: .*\bone kind\b.*: "):
         load_dataset(str(folder / "parts"), drop="id")
     part.write_bytes(b"PAR1 and no more")
-    with pytest.raises(DataError, match=r"part-7.parquet is not a readable parquet file: .* Write it anew"):
+    with pytest.raises(DataError, match=r"part-7\.parquet .*\breadable\b.*: "):
         load_dataset(str(folder / "parts"), drop="id")
 
 
 def test_what_is_not_there_is_told(folder: Path) -> None:
     (folder / "empty").mkdir()
-    for source, message in (
-        ("none.parquet", "there is no file"),
-        ("none-*.parquet", "expected the pattern of some parquet files; there is no file"),
-        ("empty", "expected a file or a folder of parquet files"),
-        ("rows.*", "there is no file"),
+    for source, expected in (
+        ("none.parquet", "a file or one of "),
+        ("none-*.parquet", "the pattern of "),
+        ("empty", "a file or a folder of "),
+        ("rows.*", "a file or one of "),
     ):
-        with pytest.raises(DataError, match=message):
-            load_dataset(str(folder / source))
+        path = str(folder / source)
+        with pytest.raises(DataError, match=f"^expected {expected}.*{re.escape(repr(path))}"):
+            load_dataset(path)
 
 
 def test_a_folder_that_cannot_be_listed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +168,7 @@ def test_a_folder_that_cannot_be_listed_is_told(folder: Path, monkeypatch: pytes
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
     monkeypatch.setattr(os, "listdir", denied)
-    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+    with pytest.raises(DataError, match=r"/parts .*: Permission denied"):
         load_dataset(str(folder / "parts"))
 
 
@@ -177,11 +179,11 @@ def test_a_file_whose_name_is_a_pattern_is_that_file(folder: Path) -> None:
 
 def test_numbers_that_would_fill_the_memory_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boostopt.data.parquet, "LIMIT", 8 * N * 5 - 1)
-    with pytest.raises(DataError, match=f"must have at most 479 bytes as an array of numbers; {N} rows of 5 columns"):
+    with pytest.raises(DataError, match=rf"\b479 bytes\b.*; {N} rows of 5 columns"):
         load_table(str(folder / "rows.parquet"), drop="id")
 
 
 def test_what_must_be_installed_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(OptionError, match=r"parquet files need pyarrow: .* pip install 'boostopt\[dask\]'"):
+    with pytest.raises(OptionError, match=r"\bpyarrow: .*'boostopt\[dask\]'"):
         load_dataset(str(folder / "rows.parquet"))

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,13 +52,13 @@ def test_a_pipe_is_called_a_pipe(tmp_path: Path, reader: str, suffix: str) -> No
     """It was said not to be there."""
     pipe = tmp_path / f"pipe{suffix}"
     os.mkfifo(pipe)
-    with pytest.raises(DataError, match=r"pipe.*' is a pipe, which cannot be read twice\. Write what comes out of it"):
+    with pytest.raises(DataError, match=rf"{re.escape(repr(str(pipe)))} is a pipe,"):
         READERS[reader](str(pipe))
 
 
 @pytest.mark.parametrize("reader", ALL)
 def test_a_device_is_called_a_device(reader: str) -> None:
-    with pytest.raises(DataError, match="'/dev/zero' is a device, which"):
+    with pytest.raises(DataError, match="'/dev/zero' is a device,"):
         READERS[reader]("/dev/zero")
 
 
@@ -73,14 +74,16 @@ def test_a_compressed_file_needs_no_ending(tmp_path: Path, compress: Callable[[b
 
 
 @pytest.mark.parametrize(
-    "content, words", [("npz", "archive of arrays.* the ending .npz"), ("PAR1", "ending .parquet")]
+    "content, facts",
+    [("npz", r"\barchive\b.* \.npz\."), ("PAR1", r"\bparquet file\b.* \.parquet\.")],
+    ids=["npz", "parquet"],
 )
-def test_a_file_of_another_format_is_called_what_it_is(tmp_path: Path, content: str, words: str) -> None:
+def test_a_file_of_another_format_is_called_what_it_is(tmp_path: Path, content: str, facts: str) -> None:
     path = tmp_path / "data"
     if content == "npz":
         np.savez(tmp_path / "data.npz", X=[[1.0]], y=[1])
         (tmp_path / "data.npz").rename(path)
     else:
         path.write_bytes(content.encode() * 10)
-    with pytest.raises(DataError, match=words):
+    with pytest.raises(DataError, match=facts):
         load_dataset(str(path))

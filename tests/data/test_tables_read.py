@@ -46,7 +46,7 @@ def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: 
     source = write(tmp_path, "wide.csv", ",".join([*names, "label"]) + f"\n{row},0\n{row},1\n")
     began = time.process_time()
     data, few = load_dataset(source), load_features(source, names[::-1], len(names))
-    with pytest.raises(DataError, match=r"unknown column 'x'\. .* and 99,901 more"):
+    with pytest.raises(DataError, match=r"'x'\. .*\b99,901 more"):
         load_dataset(source, label="x")
     assert time.process_time() - began < 10.0
     assert data.X is not None and data.X.shape == (2, 100_000) and data.features == tuple(names)
@@ -56,7 +56,7 @@ def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: 
 def test_a_table_that_is_too_large_as_an_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path, "data.csv", "a,b,label\n" + "1,2,0\n" * 60)
     monkeypatch.setattr(tables, "LIMIT", 900)
-    with pytest.raises(DataError, match=r"must have at most 900 bytes as an array of numbers; 57 rows of 2 columns"):
+    with pytest.raises(DataError, match=r"\b900 bytes\b.*; 57 rows of 2 columns"):
         load_dataset(source)
 
 
@@ -64,7 +64,7 @@ def test_a_table_that_is_too_large_as_an_array_is_refused(tmp_path: Path, monkey
 def test_what_is_unpacked_without_end_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path, name, gzip.compress(b"0" * 100_000))
     monkeypatch.setattr(files, "LIMIT", 10_000)
-    with pytest.raises(DataError, match=r"must have at most 10,000 bytes; unpacked it has more"):
+    with pytest.raises(DataError, match=r"\b10,000 bytes; unpacked"):
         (load_answer if name.startswith("answer") else load_table)(source)
 
 
@@ -84,7 +84,7 @@ def test_packed_zeros_are_refused_by_their_size_before_they_are_unpacked(
     source = zeros(tmp_path / "zeros.npz", (1000, 100), 800_000)
     assert source.stat().st_size < 8_000
     monkeypatch.setattr(files, "LIMIT", 700_000)
-    with pytest.raises(DataError, match=r"arrays of at most 700,000 bytes together; they would take 800,"):
+    with pytest.raises(DataError, match=r"\b700,000 bytes\b.*\b800,\d{3}\b"):
         load_table(str(source))
     # A file that is as large as its arrays is what it says.
     whole = zeros(tmp_path / "whole.npz", (1000, 100), 800_000, zipfile.ZIP_STORED)
@@ -109,9 +109,7 @@ def test_what_is_written_to_npz_is_read_whatever_its_size(tmp_path: Path, monkey
 
 def test_an_index_that_no_data_set_has_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path, "data.svm", "1 1:1\n-1 100000000:1\n")
-    with pytest.raises(
-        DataError, match=r"shape \(2, 100000000\), and 2 that are not 0: too few .* Correct the largest"
-    ):
+    with pytest.raises(DataError, match=r"shape \(2, 100000000\), and 2 .*\b1,600,000,000 bytes"):
         load_dataset(source)
 
 
@@ -122,10 +120,7 @@ def test_too_little_memory_is_an_error_in_words(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("boostopt.cli.commands.fit.load_table", fails)
     result = CliRunner().invoke(app, ["fit", "--data", "iris", "--out", str(tmp_path / "m.npz")])
     assert result.exit_code == 2
-    assert result.stderr == (
-        "error: this needs more memory than there is: Unable to allocate 9.9 TiB. Pass fewer examples, features or "
-        "columns.\n"
-    )
+    assert re.fullmatch(r"error: .*\bmemory\b.*: Unable to allocate 9\.9 TiB\. .+\n", result.stderr)
 
 
 # Numbers
@@ -136,14 +131,14 @@ def test_truth_values_are_numbers_as_features_and_words_as_labels(tmp_path: Path
     data, table = load_dataset(source), load_table(source)
     assert data.X is not None and data.X.tolist() == [[1.0, 1.0], [2.0, 0.0]]
     assert table.labels is not None and table.labels.tolist() == ["True", "False"]
-    with pytest.raises(DataError, match=r"line 3: .* could not convert string to float: 'yes' in column 'b'"):
+    with pytest.raises(DataError, match=r", line 3: .*'yes' .*'b'"):
         load_dataset(write(tmp_path, "data.csv", "a,b,label\n1,True,0\n2,yes,1\n"))
 
 
 @pytest.mark.parametrize("load", [load_dataset, load_table])
 def test_a_name_with_an_underscore_is_no_number(tmp_path: Path, load: object) -> None:
     source = write(tmp_path, "data.csv", "a,label\n1,0\n1_000,1\n")
-    with pytest.raises(DataError, match=r"line 3: .* '1_000' in column 'a'"):
+    with pytest.raises(DataError, match=r", line 3: .*'1_000' .*'a'"):
         load(source)  # pyright: ignore[reportCallIssue]
 
 
@@ -159,7 +154,7 @@ def test_a_label_with_an_underscore_is_a_text(tmp_path: Path) -> None:
     "text", ["1 1:1\n-1 1:1_000\n", "1 1:1\n-1 1_0:1\n", "1 1:1\n1_0 1:1\n"], ids=["value", "index", "label"]
 )
 def test_svmlight_has_no_underscores_but_in_comments(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DataError, match=r"line 2: expected svmlight text, which holds numbers only; got an underscore"):
+    with pytest.raises(DataError, match=r", line 2: .*svmlight.* underscore"):
         load_dataset(write(tmp_path, "data.svm", text))
     assert load_dataset(write(tmp_path, "data.svm", "1 1:1 # an_example\n-1 1:2\n#_\n")).X is not None
 
@@ -185,16 +180,14 @@ def test_text_with_tabs_is_read(tmp_path: Path, name: str) -> None:
 
 def test_text_with_commas_is_no_text_with_tabs(tmp_path: Path) -> None:
     source = write(tmp_path, "data.tsv", "a,label\n1,0\n2,1\n")
-    with pytest.raises(
-        DataError, match=r"separated by tabs; the header has commas. Save .* with tabs, or name it \.csv"
-    ):
+    with pytest.raises(DataError, match=r"\btabs; .*\bcommas\. .*\btabs\b.* \.csv\."):
         load_dataset(source)
 
 
 @pytest.mark.parametrize("sign, ending", [("\t", r"\.tsv"), (",", r"\.csv")])
 def test_a_table_under_another_ending_is_refused_as_what_it_is(tmp_path: Path, sign: str, ending: str) -> None:
     source = write(tmp_path, "data.txt", sign.join(["a", "label"]) + "\n" + sign.join(["1", "0"]) + "\n")
-    with pytest.raises(DataError, match=rf"It looks like a table: give the file the ending {ending}"):
+    with pytest.raises(DataError, match=rf"\btable: .* {ending},"):
         load_dataset(source)
 
 
@@ -206,9 +199,7 @@ INDEXED = ",a,label\n0,1,x\n1,2,y\n"
 def test_the_index_of_a_data_frame_is_no_feature_unsaid(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", INDEXED)
     for load in (load_dataset, load_table):
-        with pytest.warns(
-            UserWarning, match=r"column '' is the index of a data frame.*--drop \"\", in Python drop=\[''"
-        ):
+        with pytest.warns(UserWarning, match=r"column '' .*--drop \"\",.*\bdrop=\[''\]"):
             assert load(source).features == ("", "a")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -229,9 +220,7 @@ def test_commands_say_which_column_to_drop(tmp_path: Path, command: list[str]) -
     for drop, warned in (([], 1), (["--drop", ""], 0)):
         result = CliRunner().invoke(app, [*command, *out, "--data", source, *drop])
         assert result.exit_code in (0, 1), result.stderr
-        assert result.stderr.count("warning: ") == warned and ("data.csv: the column ''" in result.stderr) == (
-            warned == 1
-        )
+        assert result.stderr.count("warning: ") == warned and result.stderr.count("data.csv: the column '' ") == warned
 
 
 # What a spreadsheet runs
@@ -291,4 +280,4 @@ def test_a_report_on_a_pipe_does_not_wait(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     code = "import sys; from boostopt.comparison.documents import load; load(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, str(pipe)], capture_output=True, text=True, timeout=100)
-    assert "DataError" in done.stderr and "it is no regular file" in done.stderr
+    assert re.search("DataError: .*pipe.* no regular file", done.stderr)
