@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_a_heuristic_oracle_has_no_bound_and_the_legend_says_so() -> None:
     assert np.isinf(its.trace["upper"]).all()
     figure = bounds({"trees": its})
     assert np.array_equal(curves(figure.axes[0], its.trace["round"])[0], its.trace["smallest_edge"])
-    assert legend_of(figure)[0] == "trees (above: smallest edge, no bound)"
+    assert re.fullmatch(r"trees \(.*smallest edge, no bound\)", legend_of(figure)[0])
     rendered(figure)
 
 
@@ -77,9 +78,9 @@ def test_a_gap_of_zero_lies_below_the_scale_and_is_drawn_without_a_warning() -> 
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ProblemError, match="a round at least"):
+    with pytest.raises(ProblemError, match="a round "):
         bounds(with_trace([]))
-    with pytest.raises(OptionError, match=r"unknown scale 'round'. Did you mean 'rounds'"):
+    with pytest.raises(OptionError, match=r"scale 'round'\..*'rounds'"):
         bounds(run(), "round")
-    with pytest.raises(OptionError, match="does not maximize a soft margin"):
+    with pytest.raises(OptionError, match="soft margin"):
         bounds(run("qp_reg_adaboost", nu=None, C=0.1, max_rounds=3))

@@ -78,7 +78,8 @@ def test_each_run_that_claims_a_gap_is_a_point() -> None:
         for filled in (True, False):
             expected = {(c, gap) for backend, c, gap, says in CLAIMS if backend == name and says == filled and c}
             assert points(figure, k, filled) == expected
-    assert legend_of(figure) == ["fast", "slow", "says it found an optimum", "does not say so"]
+    fast, slow, says, silent = legend_of(figure)
+    assert (fast, slow) == ("fast", "slow") and "optimum" in says and "not" in silent.split()
     axis = figure.axes[0]
     assert axis.get_xscale() == axis.get_yscale() == "log" and axis.get_xlim() == axis.get_ylim()
     diagonals = [one for one in axis.lines if np.array_equal(*xy(one)) and len(xy(one)[0]) == 2]
@@ -87,8 +88,7 @@ def test_each_run_that_claims_a_gap_is_a_point() -> None:
 
 
 def test_solvers_without_a_gap_of_their_own_are_named() -> None:
-    words = titled(claimed_against_certified(claimed(CLAIMS)))
-    assert words == "No gap of its own is reported by slow (1 of 2 runs), linear."
+    assert titled(claimed_against_certified(claimed(CLAIMS))).endswith(" by slow (1 of 2 runs), linear.")
     assert titled(claimed_against_certified(claimed(CLAIMS[:4]))) == ""
 
 
@@ -132,15 +132,15 @@ def test_a_real_benchmark_is_drawn() -> None:
         found = points(figure, k, True) | points(figure, k, False)
         assert found == {(run.claimed_gap, run.scaled_gap) for run in b.runs if run.backend == name}
     assert all(certified > said for said, certified in points(figure, 1, True))
-    assert titled(figure) == "No gap of its own is reported by highs."
+    assert titled(figure).endswith(" by highs.")
     rendered(figure)
 
 
 def test_what_cannot_be_drawn_is_named() -> None:
     unfit: Any = claimed(CLAIMS).runs
-    with unchecked(), pytest.raises(OptionError, match="expected what benchmark returns; got tuple"):
+    with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         claimed_against_certified(unfit)
-    with pytest.raises(ProblemError, match="a solve at least"):
+    with pytest.raises(ProblemError, match="a solve "):
         claimed_against_certified(claimed([]))
-    with pytest.raises(ProblemError, match=r"must report a gap of its own .* none did: slow, linear\. Run one"):
+    with pytest.raises(ProblemError, match=r": slow, linear\. .*\binterior\b"):
         claimed_against_certified(claimed(CLAIMS[4:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_means_stand_at_the_right_of_the_bars() -> None:
     assert rough == [mean(1, 1, 2, 8), mean(2, 4, 2, 1), "no mean", "mean s"]
     assert fine == ["failed", "failed", "failed", "mean s"]
     words = figure.legends[0].get_title().get_text()
-    assert " ".join(words.split()) == "At the right of the bars: geometric means of the seconds, shifted by 0.01 s."
+    assert re.search(r"\bgeometric\s+means\b[^.]*\s0\.01\s+s\.$", words)
     limited = replace(measured(), settings=replace(measured().settings, time_limit=10.0))
     texts = [text.get_text() for text in profiles(limited).axes[3].texts]
     assert texts[:3] == [f">= {mean(1, 1, 10, 10)}", f">= {mean(3, 3, 3, 10)}", "failed"]
@@ -85,9 +86,9 @@ def test_a_panel_says_by_which_profile_the_solvers_were_asked() -> None:
 
 def test_what_is_no_benchmark_and_an_unknown_scale_are_named() -> None:
     unfit: Any = measured().runs
-    with unchecked(), pytest.raises(OptionError, match="expected what benchmark returns; got tuple"):
+    with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         profiles(unfit)
-    with unchecked(), pytest.raises(OptionError, match="unknown scale 'minutes'"):
+    with unchecked(), pytest.raises(OptionError, match="scale 'minutes'"):
         profiles(measured(), against="minutes")
 
 
@@ -107,7 +108,8 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     b = measured()
     failed = [replace(run, result="failed", seconds=math.inf, scaled_gap=math.inf) for run in b.runs if run.tol == 1e-6]
     figure = profiles(replace(b, runs=(*[run for run in b.runs if run.tol != 1e-6], *failed)))
-    assert [text.get_text() for text in figure.axes[1].texts] == ["reached by nobody"]
+    (words,) = (text.get_text() for text in figure.axes[1].texts)
+    assert "nobody" in words
     rendered(figure)
     rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, profiles=(1e-6,)))))
 
@@ -125,10 +127,10 @@ def test_a_real_benchmark_is_drawn() -> None:
 
 
 def test_an_empty_benchmark_is_named() -> None:
-    with pytest.raises(ProblemError, match="a solve at least"):
+    with pytest.raises(ProblemError, match="a solve "):
         profiles(replace(measured(), runs=()))
     waiting = tuple(replace(run, result="not run") for run in measured().runs)
-    with pytest.raises(ProblemError, match="a solve at least"):
+    with pytest.raises(ProblemError, match="a solve "):
         profiles(replace(measured(), runs=waiting))
 
 
@@ -180,7 +182,7 @@ def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() ->
 def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
     its = compared()
     figure = intervals(moved(its, 2, lower=its.interval[1] + 0.1, upper=its.interval[1] + 0.2))
-    assert "contradicts another: a mistake of boostopt" in legend_of(figure)
+    assert any("contradicts" in label for label in legend_of(figure))
     rendered(figure)
 
 
@@ -199,12 +201,13 @@ def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
 
 def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
     its = compared()
-    with pytest.raises(ProblemError, match="some interval must be finite"):
+    with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
         intervals(replace(its, rows=its.rows[1:2]))
     assert segments(intervals(replace(its, rows=its.rows[:1])))
 
 
-UNLICENSED = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: no licence"),))
+UNLICENSED_BECAUSE = "Error: no licence"
+UNLICENSED = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error=UNLICENSED_BECAUSE),))
 
 
 def test_no_answer_is_no_interval_and_says_why() -> None:
@@ -214,8 +217,8 @@ def test_no_answer_is_no_interval_and_says_why() -> None:
     figure = intervals(its)
     assert len(segments(figure)) == 1
     texts = [text.get_text() for text in figure.axes[0].texts]
-    assert "no answer: Error: no licence" in texts and sum("gap" in text for text in texts) == 1
+    assert f"no answer: {UNLICENSED_BECAUSE}" in texts and sum("gap" in text for text in texts) == 1
     brief = [text.get_text() for text in intervals(its, brief=True).axes[0].texts]
     assert brief == ["no answer"]
-    with pytest.raises(ProblemError, match="must be finite"):
+    with pytest.raises(ProblemError, match=r"\binterval\b.*finite"):
         intervals(compare(reference_erlpboost(), [UNLICENSED]))

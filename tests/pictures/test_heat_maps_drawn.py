@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -85,9 +86,7 @@ def test_one_gap_or_profile_is_drawn_by_default_the_finest() -> None:
         unfit: Any = tol
         with (
             unchecked(),
-            pytest.raises(
-                OptionError, match=r"tol must be a gap or a profile of this benchmark; got .* one of 0\.001, 1e-"
-            ),
+            pytest.raises(OptionError, match=rf"\btol\b.*{re.escape(repr(tol))}.* 0\.001, 1e-"),
         ):
             heat_map(b, unfit)
 
@@ -164,11 +163,11 @@ def test_a_real_benchmark_is_drawn() -> None:
 
 def test_what_cannot_be_drawn_is_named() -> None:
     unfit: Any = measured().runs
-    with unchecked(), pytest.raises(OptionError, match="expected what benchmark returns; got tuple"):
+    with unchecked(), pytest.raises(OptionError, match=r"\bbenchmark\b.*\btuple\b"):
         heat_map(unfit)
-    with unchecked(), pytest.raises(OptionError, match="brief must be True or False"):
+    with unchecked(), pytest.raises(OptionError, match=r"\bbrief\b.*\bTrue\b"):
         heat_map(measured(), brief=unfit)
-    with pytest.raises(ProblemError, match="a solve at least"):
+    with pytest.raises(ProblemError, match="a solve "):
         heat_map(replace(measured(), runs=()))
-    with pytest.raises(ProblemError, match=f"holds at most {MOST} programs and {MOST} backends; got 301 and 1"):
+    with pytest.raises(ProblemError, match=rf"\b{MOST} programs\b.*\b{MOST} backends\b.*\b{MOST + 1} and 1\b"):
         heat_map(sized(MOST + 1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cvxpy as cp
@@ -52,7 +53,8 @@ def test_lines_are_the_weights_at_margins_that_grow_apart() -> None:
     for margins in ([0.5, -0.25, -0.25], [-0.5, 0.25, 0.25], [0.5, -0.5, 0.0]):
         weights = np.exp(-2.0 * np.array(margins))
         assert tuple(np.round(triangle_coordinates(weights / weights.sum()), 9)) in tips
-    assert legend_of(figure) == ["the domain of $F$", "$d$ where margins grow apart, to 0.5", "equal margins"]
+    domain, weights, equal = legend_of(figure)
+    assert domain.endswith(" $F$") and re.fullmatch(r"\$d\$ .*\b0\.5", weights) and equal == "equal margins"
     rendered(figure)
 
 
@@ -91,15 +93,16 @@ def test_a_description_is_drawn_as_its_closed_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "error", "facts"),
     [
-        ((ONES,), OptionError, "regularizer must be a regularizer F"),
-        ((Cap(CappedSimplex(np.ones(4), 2.0)),), ProblemError, "must have 3 examples to be drawn; got 4"),
-        ((Cap(CAPPED), 0.0), OptionError, "reach must be a positive number; got 0.0"),
+        ((ONES,), OptionError, r"^regularizer .*\bndarray\b"),
+        ((Cap(CappedSimplex(np.ones(4), 2.0)),), ProblemError, r"\bregularizer\b.*\b3 examples\b.*\b4\."),
+        ((Cap(CAPPED), 0.0), OptionError, r"^reach .*positive.*\b0\.0\."),
     ],
+    ids=["no regularizer", "four examples", "reach"],
 )
-def test_what_cannot_be_drawn_is_named(arguments: tuple[Any, ...], error: type[Exception], words: str) -> None:
-    with typechecker.unchecked(), pytest.raises(error, match=words):
+def test_what_cannot_be_drawn_is_named(arguments: tuple[Any, ...], error: type[Exception], facts: str) -> None:
+    with typechecker.unchecked(), pytest.raises(error, match=facts):
         weights_on_triangle(*arguments)
 
 
@@ -110,10 +113,8 @@ def test_a_run_has_its_weights_and_margins_and_marks_are_counted() -> None:
     m, relative = xy(line(figure.axes[0], "marked"))
     assert np.allclose(relative, 60 * one.d[:6])
     assert np.allclose(m, (labels() * one.decision_function(points()))[:6])
-    assert legend_of(figure)[1:] == [
-        f"others: {one.d[6:].sum():.0%} of the weight on 90% of the examples",
-        f"marked: {one.d[:6].sum():.0%} of the weight on 10% of the examples",
-    ]
+    shares = [re.findall(r"^\w+|\d+%", label) for label in legend_of(figure)[1:]]
+    assert shares == [["others", f"{one.d[6:].sum():.0%}", "90%"], ["marked", f"{one.d[:6].sum():.0%}", "10%"]]
     rendered(figure)
 
 
@@ -126,19 +127,20 @@ def test_arrays_are_drawn_with_multiplicities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "error", "facts"),
     [
-        (lambda: {"weights": run(), "margins": [1.0]}, OptionError, "a run must be given without margins and c"),
-        (lambda: {"weights": [1.0]}, OptionError, "margins must be given beside an array of weights"),
-        (lambda: {"weights": [1.0], "margins": [1.0, 0.0]}, ProblemError, "2 numbers of at least 0.*got 1"),
-        (lambda: {"weights": [1.0, -1.0], "margins": [1.0, 0.0]}, ProblemError, "the smallest -1"),
+        (lambda: {"weights": run(), "margins": [1.0]}, OptionError, r"\brun\b.* without margins\b"),
+        (lambda: {"weights": [1.0]}, OptionError, "^margins .*array of weights"),
+        (lambda: {"weights": [1.0], "margins": [1.0, 0.0]}, ProblemError, r"^weights .*\b2 .*\b1, the smallest 1\."),
+        (lambda: {"weights": [1.0, -1.0], "margins": [1.0, 0.0]}, ProblemError, r"^weights .*\b2, the smallest -1\."),
         (
             lambda: {"weights": [1.0, 1.0], "margins": [1.0, 0.0], "marked": [1, 0]},
             ProblemError,
-            "marked must be 2 flags, one for each example; got int64",
+            r"^marked .*\b2 .*\bint64\b",
         ),
     ],
+    ids=["a run with margins", "no margins", "length", "sign", "marked"],
 )
-def test_weights_that_do_not_fit_are_named(arguments: Any, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
+def test_weights_that_do_not_fit_are_named(arguments: Any, error: type[Exception], facts: str) -> None:
+    with pytest.raises(error, match=facts):
         weights_by_margin(**arguments())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,8 @@ def test_weights_over_the_rounds_and_where_the_cycle_begins() -> None:
         x, y = xy(line(axis, f"$d_{n}$"))
         assert np.array_equal(x, np.arange(41)) and np.array_equal(y, trajectory[:, n])
     marks = sorted(xy(one)[0][0] for one in axis.lines if size(one) == 2)
-    assert set(np.diff(marks)) == {3.0} and legend_of(figure)[-1] == f"cycle of period 3, from round {marks[0]:.0f}"
+    assert set(np.diff(marks)) == {3.0}
+    assert re.fullmatch(rf"cycle .*\b3, .*\b{marks[0]:.0f}", legend_of(figure)[-1])
     start = int(marks[0])
     whole = trajectory[start : start + 3 * len(marks)].reshape(-1, 3, 3)
     assert np.abs(whole - cycle.points).max() <= 1e-6 and len(marks) > 5
@@ -83,7 +85,8 @@ def test_many_examples_are_an_image() -> None:
     figure = cycles(d, d[-2:])
     (image,) = figure.axes[0].images
     assert np.array_equal(np.asarray(image.get_array()), d.T) and len(figure.axes) == 2
-    assert legend_of(figure) == ["cycle of period 2, from round 28"]
+    (label,) = legend_of(figure)
+    assert re.fullmatch(r"cycle .*\b2, .*\b28", label)
     rendered(figure)
 
 
@@ -94,23 +97,24 @@ def test_a_cycle_that_the_trajectory_does_not_reach_is_not_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "words"),
+    ("d", "facts"),
     [
-        (np.full((4, 4), 0.25), "must have 3 examples; got 4"),
-        (np.zeros((0, 3)), "one at least"),
-        (np.ones((2, 3)), "non-negative with sum 1.*off by 2"),
-        (np.array([[1.5, -0.5, 0.0]]), "off by 0.5"),
-        (np.array([[np.nan, 0.5, 0.5]]), "must be finite"),
-        (np.array([0.2, 0.3, 0.5]), r"2 dimension\(s\)"),
+        (np.full((4, 4), 0.25), r"\b3 examples\b.*\b4\."),
+        (np.zeros((0, 3)), r"shape \(0, 3\)"),
+        (np.ones((2, 3)), r"\bsum 1\b.*\b2\."),
+        (np.array([[1.5, -0.5, 0.0]]), r"\bsum 1\b.*\b0\.5\."),
+        (np.array([[np.nan, 0.5, 0.5]]), r"\bnan at \(0, 0\)"),
+        (np.array([0.2, 0.3, 0.5]), r"\b2 dimension.*shape \(3,\)"),
     ],
+    ids=["four examples", "empty", "sum", "sign", "nan", "one dimension"],
 )
-def test_bad_input_is_named(d: Any, words: str) -> None:
-    with pytest.raises(ProblemError, match=words):
+def test_bad_input_is_named(d: Any, facts: str) -> None:
+    with pytest.raises(ProblemError, match=facts):
         triangle(d)
 
 
 def test_cycles_need_the_same_examples_and_something_to_draw() -> None:
-    with pytest.raises(ProblemError, match="cycle must have 4 examples; got 3"):
+    with pytest.raises(ProblemError, match=r"^cycle .*\b4 examples\b.*\b3\."):
         cycles(np.full((4, 4), 0.25), np.eye(3))
     with pytest.raises(OptionError, match="got none"):
         triangle({})

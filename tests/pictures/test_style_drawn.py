@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,14 +41,14 @@ def test_without_matplotlib_the_error_says_what_to_install() -> None:
         "    print(isinstance(missing, (ImportError)), isinstance(missing, boostopt.BoostoptError), missing)"
     )
     said = answered(code)
-    assert said.startswith("True True") and 'pip install "boostopt[report]"' in said
+    assert said.startswith("True True") and re.search(r'matplotlib.*"boostopt\[report\]"', said)
 
 
 def test_every_public_name_loads() -> None:
     assert set(pictures.__all__) <= set(dir(pictures))
     for name in pictures.__all__:
         assert callable(getattr(pictures, name))
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match="'nonsense'"):
         pictures.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -109,18 +110,18 @@ def test_axes_of_a_subfigure_belong_to_the_whole_figure() -> None:
 
 def test_axes_that_do_not_fit_are_named() -> None:
     axis = Figure().subplots()
-    with pytest.raises(OptionError, match=r"axes must be 2 matplotlib Axes.*got 1 \(Axes\)"):
+    with pytest.raises(OptionError, match=r"^axes .*\b2 .*\b1 \(Axes\)"):
         pictures.bounds(run(), axes=axis)
-    with pytest.raises(OptionError, match=r"axes must be 1 matplotlib Axes.*got 2 \(Axes, Axes\)"):
+    with pytest.raises(OptionError, match=r"^axes .*\b1 .*\b2 \(Axes, Axes\)"):
         pictures.triangle(np.eye(3), axes=[axis, axis])
     axis.remove()
-    with pytest.raises(OptionError, match="removed from theirs"):
+    with pytest.raises(OptionError, match=r"^axes .*removed"):
         pictures.triangle(np.eye(3), axes=axis)
 
 
 @pytest.mark.parametrize("label", ["", "_hidden", "  "])
 def test_labels_that_a_legend_would_hide_are_named(label: str) -> None:
-    with pytest.raises(OptionError, match="do not begin with '_'; got the label"):
+    with pytest.raises(OptionError, match=rf"'_'.* label {re.escape(repr(label))}\."):
         pictures.bounds({label: run()})
     with pytest.raises(OptionError, match="got none"):
         pictures.bounds({})

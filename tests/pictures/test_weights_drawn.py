@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_weights_by_hand_and_how_many_carry_nearly_all() -> None:
     figure = example_weights(np.array([3.0, 5.0, 0.05, 1.95]))
     x, y = xy(line(figure.axes[0], "weights"))
     assert x.tolist() == [0, 1, 2, 3, 4] and np.allclose(y, [2, 2, 1.2, 0.78, 0.02])
-    assert legend_of(figure)[1] == "weights: 3 of 4 carry 99 %"
+    assert re.fullmatch(r"weights: 3 of 4 .*\b99 %", legend_of(figure)[1])
 
 
 @pytest.mark.thorough
@@ -73,16 +74,17 @@ def test_example_by_example_they_stand_where_the_examples_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "options", "error", "words"),
+    ("d", "options", "error", "facts"),
     [
-        ([0.5, np.inf], {}, ProblemError, "must be finite; got inf"),
-        ([0.5, -0.5], {}, ProblemError, "at least 0.*smallest -0.5"),
-        ([0.0, 0.0], {}, ProblemError, "not all of them 0"),
-        ([], {}, ProblemError, "one at least"),
-        ([0.5, 0.5], {"c": [1.0, 1.0, 1.0]}, ProblemError, "c must be 2 multiplicities"),
-        ([0.5, 0.5], {"nu": 0.0}, OptionError, "nu must be a positive count"),
+        ([0.5, np.inf], {}, ProblemError, r"\bweights\b.*finite\b.*\binf at \(1,\)"),
+        ([0.5, -0.5], {}, ProblemError, r"\bweights\b.*smallest -0\.5\."),
+        ([0.0, 0.0], {}, ProblemError, r"\bweights\b.*smallest 0\."),
+        ([], {}, ProblemError, r"\bweights\b.*shape \(0,\)"),
+        ([0.5, 0.5], {"c": [1.0, 1.0, 1.0]}, ProblemError, r"^c .*\b2 .*\b3, the smallest 1\."),
+        ([0.5, 0.5], {"nu": 0.0}, OptionError, r"^nu .*positive.*\b0\.0\."),
     ],
+    ids=["infinite", "sign", "all 0", "empty", "length of c", "nu"],
 )
-def test_bad_input_is_named(d: Any, options: Any, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
+def test_bad_input_is_named(d: Any, options: Any, error: type[Exception], facts: str) -> None:
+    with pytest.raises(error, match=facts):
         example_weights(d, **options)
