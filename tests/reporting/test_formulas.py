@@ -95,9 +95,7 @@ def test_formulas_in_prose_are_mathml_and_the_rest_is_escaped() -> None:
     assert 'display="inline"' in formula
     assert "".join(ElementTree.fromstring(formula).itertext()) == "e=U\N{DOWN TACK}d"
     assert rest.startswith(", with <code>segment</code> &amp; ") and "<script" not in rest
-    assert dict(stated("lpboost").symbols)[symbol("nu")] == prose(
-        "the least number of examples that share the weight: each gets at most c / nu"
-    )
+    assert dict(stated("lpboost").symbols)[symbol("nu")] == prose(get_formulation("lpboost").parameters["nu"].meaning)
 
 
 @pytest.mark.parametrize("text", ["(" * 5000 + "x" + ")" * 5000, "x <= 1 " * LONGEST])

@@ -50,10 +50,10 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
-def refused(message: str, *arguments: object) -> None:
+def refused(facts: str, *arguments: object) -> None:
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
+    assert re.search(rf"^error: {facts}", result.stderr, re.MULTILINE), result.stderr
 
 
 @pytest.mark.thorough
@@ -103,14 +103,14 @@ def tables(page: Path) -> list[str]:
 
 def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
-    refused(r".*missing.json cannot be read", "report", tmp_path / "missing.json")
+    refused(r".*/missing\.json .*\bread\b", "report", tmp_path / "missing.json")
     other.write_text("x")
-    refused(r"expected what `compare --json` wrote, .* is no JSON text", "report", other)
+    refused(r".*`compare --json`.*/other\.json .*\bJSON text", "report", other)
     other.write_text("{}")
-    refused(r"expected a comparison or a benchmark; .* is none: it has neither runs nor rows\.", "report", other)
+    refused(r".*/other\.json .*\bruns nor rows\.", "report", other)
     page = other.rename(tmp_path / "other.html")
-    refused(r"expected a file of its own for the report", "report", page, "-o", page)
-    refused(r".*cannot be written", "report", other, "-o", tmp_path)
+    refused(r".*\breport; .*/other\.html is read\.", "report", page, "-o", page)
+    refused(r".*\bwritten: ", "report", other, "-o", tmp_path)
 
 
 # A folder
@@ -131,10 +131,10 @@ def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder
         "b.npz: erlpboost",
     ]
     ((what, why),) = found["origin"]["skipped"]
-    assert what == "notes.txt" and "is not svmlight text" in why
-    assert "left out: notes.txt. " in result.stderr
+    assert what == "notes.txt" and "svmlight" in why
+    assert ": notes.txt. " in result.stderr
     page = out.read_text()
-    assert "notes.txt: left out." in page and all(label in page for label in labels)
+    assert "notes.txt: " in page and all(label in page for label in labels)
     assert "left out" in run(*command).stdout
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path)
     assert now[: len(first)] == first
     assert [json.loads(line)["program"].partition(":")[0] for line in now[len(first) :]] == ["c.npz"] * 2
     np.savez(folder / "a.npz", U=-REFERENCE_U)  # another file of the same sizes
-    refused(r"expected a file of this comparison; .*: its programs, 'a\.npz: lpboost.* Name another file\.", *command)
+    refused(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
 
 
 def test_what_is_no_file_in_a_folder_is_said(folder: Path) -> None:
@@ -177,10 +177,8 @@ def test_what_is_no_file_in_a_folder_is_said(folder: Path) -> None:
     assert result.exit_code == 0, result.stderr
     skipped = dict(json.loads(result.stdout)["origin"]["skipped"])
     assert list(skipped) == ["one, two", "gone.npz", "pipe.npz", "notes.txt"]
-    assert skipped["one, two"].startswith("Folders in a folder are not read")
-    assert skipped["gone.npz"] == "It is a link to nothing."
-    assert skipped["pipe.npz"] == "It is no file, but a pipe or a device."
-    assert all(f"left out: {what}. {why}\n" in result.stderr for what, why in skipped.items())
+    assert "--all" in skipped["one, two"] and "link" in skipped["gone.npz"] and "pipe" in skipped["pipe.npz"]
+    assert all(f": {what}. {why}\n" in result.stderr for what, why in skipped.items())
 
 
 @pytest.mark.thorough
@@ -193,8 +191,8 @@ def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> N
     skipped = {what.split(" on ")[0]: why for what, why in found["origin"]["skipped"]}
     assert made | set(skipped) - {"notes.txt"} == set(list_formulations()) and not made & set(skipped)
     assert {"lpboost", "erlpboost", "binary_erlpboost"} <= made
-    assert skipped["svm"] == "It needs C: pass --set C=... for it."
-    assert "takes 2 columns" in skipped["corrective_erlpboost"]
+    assert re.search(r"\bC\b.*--set C=", skipped["svm"])
+    assert "2 columns" in skipped["corrective_erlpboost"]
 
 
 def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
@@ -204,23 +202,27 @@ def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments, message",
+    "arguments, facts",
     [
-        (["lpboost", "--all", "{folder}", "--data", "{folder}/a.npz"], "--data and --all exclude each other"),
-        (["lpboost"], "Missing option '--data', or '--all' for a folder"),
-        (["lpboost,nonsense", "--all", "{folder}"], "unknown formulation 'nonsense'"),
-        (["lpboost,lpboost", "--all", "{folder}"], "expected formulations, each once, separated by commas, or all"),
-        ([",", "--all", "{folder}"], "expected formulations, each once"),
-        (["lpboost", "--all", "{folder}/a.npz", "--nu", "0.4"], "expected a folder of data files; .* cannot be listed"),
-        (["lpboost", "--all", "{folder}/nothing", "--nu", "0.4"], "expected a folder of data files; .* cannot be"),
-        (["lpboost", "--all", "{folder}"], "expected data files in .*; there is no program in it. .* needs nu"),
-        (["lpboost", "--all", "{folder}", "--nu", "0.4", "--set", "C=1"], "unknown parameter of the formulations 'C'"),
-        (["adaboost", "--all", "{folder}", "--nu", "0.4"], "unknown parameter of the formulations 'nu'"),
+        (["lpboost", "--all", "{folder}", "--data", "{folder}/a.npz"], r"--data and --all\b"),
+        (["lpboost"], ".*'--data'.*'--all'"),
+        (["lpboost,nonsense", "--all", "{folder}"], r".*\bformulation 'nonsense'\."),
+        (["lpboost,lpboost", "--all", "{folder}"], r".*\bonce\b.*'lpboost,lpboost'\."),
+        ([",", "--all", "{folder}"], r".*\bonce\b.*','\."),
+        (["lpboost", "--all", "{folder}/a.npz", "--nu", "0.4"], r".*/a\.npz .*\[Errno 20\]"),
+        (["lpboost", "--all", "{folder}/nothing", "--nu", "0.4"], r".*/nothing .*\[Errno 2\]"),
+        (["lpboost", "--all", "{folder}"], r".*/folder; .*\ba\.npz: lpboost needs nu\b"),
+        (["lpboost", "--all", "{folder}", "--nu", "0.4", "--set", "C=1"], r".*\bparameter .*'C'\. .*\bnu\b"),
+        (["adaboost", "--all", "{folder}", "--nu", "0.4"], r".*\bparameter .*'nu'\. .*\bkeep_faultless\b"),
+    ],
+    ids=[
+        *("data and all", "neither", "unknown", "twice", "none", "a file", "no folder", "no program"),
+        *("parameter of none", "parameter of others"),
     ],
 )
-def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[str], message: str) -> None:
-    refused(message, "compare", *(argument.format(folder=folder) for argument in arguments))
+def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[str], facts: str) -> None:
+    refused(facts, "compare", *(argument.format(folder=folder) for argument in arguments))
 
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
-    refused(r".*there is no program in it\. It has no files", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")
+    refused(rf".*{re.escape(str(tmp_path))}; .*\bno files\.", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")

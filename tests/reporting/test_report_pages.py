@@ -89,33 +89,35 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
             assert score.reason.removesuffix(".") in text
     for label in b.programs:
         assert label in text
-    assert "broken.csv: left out. It has no label column." in text
-    assert "2, in shuffled order (seed 0), after one that is not counted" in text
+    ((what, why),) = b.origin.skipped
+    assert re.search(rf"{re.escape(what)}: [^:]*{re.escape(why)}", text)
+    assert re.search(r"\b2, [^.]*\bshuffled\b[^.]*\bseed 0\b", text)
 
 
 @pytest.mark.parametrize(
-    "which, kind, words",
+    "which, kind, facts",
     [
-        ("linear", "good", "The optimum lies in [0.00377358490"),
-        ("entropy", "good", "certified to 1e-08 by cvxpy:clarabel and interior; all intervals agree."),
-        ("infeasible", "good", "The program is infeasible, proved by cvxpy:clarabel and interior."),
-        ("half", "good", "certified to 1e-08 by cvxpy:clarabel; all intervals agree."),
-        ("nothing", "wrong", "No backend named can take this program."),
-        ("contradicting", "wrong", "The intervals contradict each other. Whatever the solvers did, F or G contradicts"),
-        ("measured", "good", "2 of 2 programs are certified to 1e-07 by some backend; the intervals of each program"),
+        ("linear", "good", r"\[0\.00377358490"),
+        ("entropy", "good", r"\b1e-08 by cvxpy:clarabel and interior;.*\bagree\b"),
+        ("infeasible", "good", r"\binfeasible\b.* by cvxpy:clarabel and interior\."),
+        ("half", "good", r"\b1e-08 by cvxpy:clarabel;.*\bagree\b"),
+        ("nothing", "wrong", "^No backend "),
+        ("contradicting", "wrong", r"\bcontradict\b"),
+        ("measured", "good", r"^2 of 2 .*\b1e-07\b"),
     ],
+    ids=["linear", "entropy", "infeasible", "half", "nothing", "contradicting", "measured"],
 )
-def test_the_verdict_stands_on_top(which: str, kind: str, words: str) -> None:
+def test_the_verdict_stands_on_top(which: str, kind: str, facts: str) -> None:
     html = html_of(RESULTS[which]())
     (first, *_) = re.findall(r'<p class="verdict (\w+)">(.*?)</p>', html, re.DOTALL)
-    assert first[0] == kind and words in first[1]
+    assert first[0] == kind and re.search(facts, first[1], re.DOTALL)
 
 
 @pytest.mark.thorough
 def test_nobody_certified_it_is_a_warning() -> None:
     wide = compare(reference_lpboost(), [Fake("wide", (attempt(w=[0, 0, 1]),)), right()], tol=1e-15)
     html = to_html(wide)
-    assert re.search(r'class="verdict warning">The optimum lies in .*: nobody certified it to 1e-15', html)
+    assert re.search(r'class="verdict warning">[^<]*\bnobody\b[^<]*\b1e-15\b', html)
 
 
 @pytest.mark.thorough
@@ -124,7 +126,7 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
         comparison: Comparison = RESULTS[which]()
         page = page_of(comparison)
         assert ("svg" in page.tags) == known(comparison.interval), which
-        assert ("there is nothing to draw" in page.text) != known(comparison.interval)
+        assert ("nothing to draw" in page.text) != known(comparison.interval)
     # Profiles of both kinds for wide screens, and of each gap for narrow ones; the map and the claims; the intervals.
     assert page_of(measured()).tags.count("svg") == 2 * (1 + 3) + 2 + 2 + 2 * 2
 
@@ -134,7 +136,7 @@ def test_profiles_of_a_single_program_say_nothing_and_are_left_out() -> None:
     one = benchmark({"small": reference_lpboost()}, ["cvxpy:highs", right()], [1e-3], repeats=1)
     text = page_of(one).text
     assert "Profiles" not in text and "share of" not in text
-    assert "the share of all programs" in page_of(measured()).text
+    assert "share of" in page_of(measured()).text
 
 
 def headings(page: str) -> list[str]:
@@ -155,7 +157,7 @@ def test_a_benchmark_is_drawn_in_four_ways() -> None:
         ("The gap that the solver claims against the gap that is certified, for each run", 2),
     ):
         assert labels.count(label) == count
-    assert "No gap of its own is reported by" in page_of(measured()).text
+    assert " by cvxpy:highs, rough." in page_of(measured()).text  # of those that report no gap of their own
 
 
 @pytest.mark.thorough
@@ -218,7 +220,7 @@ def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> Non
 @pytest.mark.thorough
 @pytest.mark.parametrize("which, explained", [("linear", True), ("measured", True), ("nothing", False)])
 def test_verdicts_are_explained_where_there_are_any(which: str, explained: bool) -> None:
-    assert ("Every interval is true whatever the verdict" in page_of(RESULTS[which]()).text) == explained
+    assert ("Verdicts: " in page_of(RESULTS[which]()).text) == explained
 
 
 @pytest.mark.thorough
@@ -292,18 +294,19 @@ def test_from_its_file_it_is_the_same_page_that_says_so(tmp_path: Path) -> None:
     for result in results:
         path = tmp_path / "result.json"
         path.write_text(result.to_json())
-        read = to_html(load(path))
-        assert "This page was made from a file: nothing in it was computed anew." in read
+        read, made = to_html(load(path)), to_html(result)
         assert str(path) in read
         again = re.sub(r"\n<dt>Read from</dt><dd>.*?</dd>", "", read)
-        assert again.replace("This page was made from a file: nothing in it was computed anew.", "") == to_html(result)
+        lines = zip(again.splitlines(), made.splitlines(), strict=True)
+        ((noted, plain),) = [(one, other) for one, other in lines if one != other]
+        said = noted.removeprefix(plain.removesuffix("</p>"))
+        assert len(said) < len(noted) and "from a file" in said
 
 
 def test_every_formulation_is_stated() -> None:
     page = page_of(every_page())
     assert page.faults == []
-    assert "No backend named can take any of these programs." in page.text
-    assert "The text of its page" not in page.text
+    assert "pre" not in page.tags and re.search('"verdict wrong">No backend ', html_of(every_page()))
     for name in list_formulations():
         assert name in page.text
 
@@ -315,31 +318,33 @@ def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) 
         document["about"]["page"] = text
         path.write_text(json.dumps(document))
         page = page_of(load(path))
-        assert "The text of its page" in page.text and " ".join(text.split()) in page.text and "b" not in page.tags
+        assert "pre" in page.tags and " ".join(text.split()) in page.text and "b" not in page.tags
 
 
 def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report(nothing(), tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text() == to_html(nothing())
-    with pytest.raises(DataError, match=r"cannot be written: .* Choose another place"):
+    with pytest.raises(DataError, match=r"/missing/out\.html .*\bwritten: "):
         report(nothing(), tmp_path / "missing" / "out.html")
     assert [path.name for path in tmp_path.iterdir()] == ["out.html"]
-    with pytest.raises(OptionError, match="expected what compare or benchmark returns; got str"):
+    with pytest.raises(OptionError, match=r"\bbenchmark\b.*\bstr\b"):
         document("comparison")
     monkeypatch.setattr(tools, "find_spec", lambda name: None)
-    with pytest.raises(ReportToolsNotFound, match=r'jinja2 and latex2mathml and matplotlib.*"boostopt\[report\]"'):
+    with pytest.raises(ReportToolsNotFound, match=r'jinja2 .*latex2mathml .*matplotlib.*"boostopt\[report\]"'):
         report(nothing(), tmp_path / "out.html")
 
 
 def test_a_report_replaces_nothing_that_is_read(tmp_path: Path) -> None:
+    """The one test here of a whole message: what was expected, what came, and what to do."""
     data = tmp_path / "data.csv"
     data.write_text("x")
     (tmp_path / "link.html").symlink_to(data)
     for path in (data, tmp_path / "link.html"):
-        with pytest.raises(DataError, match="expected a file of its own for the report"):
+        message = f"expected a file of its own for the report; {path} is read. Choose another name."
+        with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
             check_place(path, [None, data])
     check_place(tmp_path / "new.html", [None, data, "not a file"])
     for bad in (tmp_path, tmp_path / ("x" * 300), tmp_path / "a\0b"):
-        with pytest.raises(DataError, match="cannot be written"):
+        with pytest.raises(DataError, match=r"\bwritten: "):
             check_place(bad)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "link.html"]
