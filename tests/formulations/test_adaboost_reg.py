@@ -178,11 +178,9 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 
 def test_the_penalty_is_one_number_for_each_example() -> None:
-    with pytest.raises(
-        ProblemError, match=r"penalty must be one number for each example, shape \(6,\); got shape \(5,"
-    ):
+    with pytest.raises(ProblemError, match=r"^penalty\b.*\(6,\).*\(5,\)"):
         update(REFERENCE_U[:, 0], b=1.0, penalty=np.zeros(5))
-    with pytest.raises(ProblemError, match="b must lie in"):
+    with pytest.raises(ProblemError, match=r"^b\b.*1e-100.*\b0\b"):
         update(REFERENCE_U[:, 0], b=0.0, penalty=np.zeros(6))
-    with pytest.raises(ProblemError, match="adaboost_reg needs penalty"):
+    with pytest.raises(ProblemError, match="penalty="):
         update(REFERENCE_U[:, 0], b=1.0)

@@ -112,7 +112,7 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 
 def test_both_parameters_are_needed_and_checked() -> None:
-    with pytest.raises(ProblemError, match="adaboost_star needs accuracy"):
+    with pytest.raises(ProblemError, match="accuracy="):
         star(REFERENCE_U[:, 0], smallest_edge=0.1)
-    with pytest.raises(ProblemError, match="accuracy must lie in"):
+    with pytest.raises(ProblemError, match=r"^accuracy\b.*1e-100.*\b0\b"):
         star(REFERENCE_U[:, 0], smallest_edge=0.1, accuracy=0.0)

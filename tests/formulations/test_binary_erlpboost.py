@@ -198,5 +198,5 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
 
 
 def test_a_reference_above_the_caps_is_refused() -> None:
-    with pytest.raises(ProblemError, match="binary entropy needs d0 <= c / nu"):
+    with pytest.raises(ProblemError, match=r"d0 <= c / nu\b.*0\.25 > 0\.2\b"):
         binary(REFERENCE_U, nu=5, d0=REFERENCE_D0)

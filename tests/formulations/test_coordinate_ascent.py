@@ -154,5 +154,5 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 def test_the_next_smooth_margin_is_a_margin() -> None:
     for wrong in (1.2, -math.inf, math.nan):
-        with pytest.raises(ProblemError, match=r"next_smooth_margin must lie in \[-1, 1\]"):
+        with pytest.raises(ProblemError, match=rf"^next_smooth_margin\b.*\[-1, 1\].* {wrong}\b"):
             ascent(REFERENCE_U[:, 0], next_smooth_margin=wrong)

@@ -219,7 +219,7 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
 
 
 def test_rho_is_an_edge() -> None:
-    with pytest.raises(ProblemError, match=r"rho must lie in \[-1, 1\]; got 1.5"):
+    with pytest.raises(ProblemError, match=r"^rho\b.*\[-1, 1\].*\b1\.5\b"):
         projection(REFERENCE_U, rho=1.5)
-    with pytest.raises(ProblemError, match="entropy_projection needs rho"):
+    with pytest.raises(ProblemError, match="rho="):
         projection(REFERENCE_U)

@@ -205,7 +205,7 @@ def test_the_iteration_bound_needs_the_entropy() -> None:
 
 
 def test_r_is_required_and_positive() -> None:
-    with pytest.raises(ProblemError, match="norm_penalty needs r, the strength of the penalty"):
+    with pytest.raises(ProblemError, match=r"\br="):
         norm_penalty(REFERENCE_U)
-    with pytest.raises(ProblemError, match="r must lie in"):
+    with pytest.raises(ProblemError, match=r"^r\b.*1e-100.*-0\.5\b"):
         norm_penalty(REFERENCE_U, r=-0.5)

@@ -164,7 +164,7 @@ def test_weights_of_the_variance_are_those_of_the_page() -> None:
 
 
 def test_a_variance_needs_two_examples() -> None:
-    with pytest.raises(ProblemError, match="multiplicities must sum to more than 1; got 1"):
+    with pytest.raises(ProblemError, match=r"\bmultiplicities\b.*\b1\b.*\b1\b"):
         get_formulation("md_boost").bind([[1.0]], D=1.0)
 
 
@@ -254,5 +254,5 @@ def test_a_variance_over_hardly_more_than_one_copy(beyond: float) -> None:
 
 
 def test_copies_that_are_one_but_for_rounding_have_no_variance() -> None:
-    with pytest.raises(ProblemError, match="must sum to more than 1"):
+    with pytest.raises(ProblemError, match=r"\bmultiplicities\b.*\b1\b.*\b1\b"):
         get_formulation("md_boost").bind(np.eye(10)[:, :2], c=np.full(10, 0.1) * (1 - 1e-16), D=1.0)

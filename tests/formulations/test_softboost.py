@@ -264,7 +264,11 @@ def test_boosting_by_the_program_keeps_its_bound_and_its_guarantee() -> None:
 
 
 def test_gamma_is_required_and_an_edge() -> None:
-    with pytest.raises(ProblemError, match="softboost needs gamma"):
+    meaning = "the bound of the edges: the smallest that the oracle has returned, less epsilon"
+    with pytest.raises(ProblemError) as caught:
         softboost(REFERENCE_U, nu=2)
-    with pytest.raises(ProblemError, match=r"gamma must lie in \[-1, 1\]; got 1.5"):
+    assert str(caught.value) == f"softboost needs gamma, {meaning}, in [-1, 1]; got none. Pass gamma=..."
+    with pytest.raises(ProblemError) as caught:
         softboost(REFERENCE_U, nu=2, gamma=1.5)
+    refusal = "gamma must lie in [-1, 1]; got 1.5."
+    assert str(caught.value) == f"{refusal} It is {meaning}. Pass a value in this domain."
