@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cvxpy as cp
@@ -120,16 +121,16 @@ def test_labelled_primals_are_taken_as_they_are() -> None:
 def test_a_primal_without_edges_is_refused_in_words(labels: tuple[str, ...]) -> None:
     x = cp.Variable(4)
     problem = minimize(cp.max(x), subject_to={label: A @ x <= k for k, label in enumerate(labels)})
-    with pytest.raises(PieceFailed, match="must label its constraint on the edges"):
+    with pytest.raises(PieceFailed, match=rf"\bU\.T @ d\b.* {re.escape(', '.join(labels))}$"):
         with_edges(problem, U)
 
 
 def test_a_constraint_of_another_size_is_refused() -> None:
-    with pytest.raises(PieceFailed, match='"w" must have an entry for each of 3 hypotheses'):
+    with pytest.raises(PieceFailed, match=r'"w".*\b3\b'):
         with_multiplier(primal(OBJECTIVES["linear"]), np.ones(3))
 
 
 def test_cones_without_a_known_dual_are_refused() -> None:
     X = cp.Variable((2, 2), PSD=True)
-    with pytest.raises(PieceFailed, match="must use only linear, second-order, exponential and power cones"):
+    with pytest.raises(PieceFailed, match=r"\bexponential\b.*\bpower\b"):
         conic_dual(cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1]))

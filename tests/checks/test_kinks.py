@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -54,8 +55,7 @@ PAGE = prototype(
 def test_the_check_says_where_the_slope_jumps() -> None:
     check = check_regularizer(distance(C, 2.0, 3.0))["curvature"]
     assert not check.passed
-    assert "the slope of Distance (derivatives) jumps by 0.667 at weight" in check.words
-    assert "a DescribedRegularizer may have kinks" in check.words
+    assert re.search(r"\bDistance \(derivatives\)\D* 0\.667 .*\bDescribedRegularizer\b", check.words)
 
 
 def test_backends_that_need_slopes_refuse_it_and_another_one_solves_it() -> None:
@@ -64,7 +64,7 @@ def test_backends_that_need_slopes_refuse_it_and_another_one_solves_it() -> None
     for name in ("interior", "sqp:highs"):
         capability = get_backend(name).takes(program)
         assert not capability
-        assert "jumps by 1 at weight" in capability.reason
+        assert re.search(r"\bDistance \(derivatives\)\D* 1 ", capability.reason)
     solution = solve(program)
     assert solution.backend.startswith("cvxpy")
     assert solution.certificate.scaled_gap <= 1e-6

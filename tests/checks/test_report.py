@@ -30,7 +30,8 @@ def test_a_report_is_a_frozen_sequence_of_checks() -> None:
     assert report["span"] is BAD
     assert report.failures == (BAD,)
     assert not report.passed
-    with pytest.raises(KeyError, match="no check 'room' in this report; it has gaps, span, gradient"):
+    names = ", ".join(check.name for check in report)
+    with pytest.raises(KeyError, match=rf"'room'.*\b{names}\b"):
         report["room"]
     with pytest.raises(FrozenInstanceError):
         report.subject = "other"  # pyright: ignore[reportAttributeAccessIssue]
@@ -42,22 +43,38 @@ def test_raise_if_failed_returns_a_report_that_passed() -> None:
 
 
 def test_raise_if_failed_names_every_failure() -> None:
-    with pytest.raises(ChecksFailed, match=r"expected Cap to pass 2 checks; 1 failed:\n  span: 3 of 12") as caught:
+    with pytest.raises(ChecksFailed) as caught:
         CheckReport("Cap", (GOOD, BAD)).raise_if_failed()
+    assert str(caught.value) == (
+        f"expected Cap to pass 2 checks; 1 failed:\n  span: {BAD.words}\n"
+        "Correct what the words name; one mistake often fails several checks."
+    )
     assert isinstance(caught.value, BoostoptError)
 
 
 def test_the_text_is_a_table_of_plain_characters() -> None:
     lines = str(CheckReport("Cap", (GOOD, BAD, UNASKED))).splitlines()
-    assert lines[0] == "Cap: 1 of 2 checks failed, span; 1 was not asked"
+    assert re.findall(r"^Cap:|\d+|span", lines[0]) == ["Cap:", "1", "2", "span", "1"]
     assert lines[1].split() == ["check", "measured", "allowed", "in", "words"]
     assert lines[2].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
     assert lines[3].startswith("FAILED  span")
     assert lines[-1].startswith("-       gradient")
-    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: 1 check passed\n")
-    assert str(CheckReport("Cap", (GOOD, GOOD))).startswith("Cap: all 2 checks passed\n")
-    assert str(CheckReport("Cap", (GOOD, UNASKED))).startswith("Cap: 1 check passed; 1 was not asked\n")
-    assert str(CheckReport("Cap", (BAD, UNASKED, UNASKED))).startswith("Cap: 1 of 1 check failed, span; 2 were not ")
+
+
+@pytest.mark.parametrize(
+    ("checks", "counts"),
+    (
+        ((GOOD,), ["Cap:", "1"]),
+        ((GOOD, GOOD), ["Cap:", "2"]),
+        ((GOOD, UNASKED), ["Cap:", "1", "1"]),
+        ((BAD, UNASKED, UNASKED), ["Cap:", "1", "1", "span", "2"]),
+    ),
+    ids=("one", "all", "unasked", "failed"),
+)
+def test_the_first_line_counts_what_passed_failed_and_was_not_asked(
+    checks: tuple[Check, ...], counts: list[str]
+) -> None:
+    assert re.findall(r"^Cap:|\d+|span", str(CheckReport("Cap", checks)).splitlines()[0]) == counts
 
 
 def test_long_words_are_wrapped_under_themselves() -> None:
@@ -73,7 +90,7 @@ def test_the_text_for_a_terminal_is_no_wider_and_has_the_failures_or_all(width: 
         lines = report.text(width, every).splitlines()
         assert max(map(len, lines)) <= width
         assert {line.split()[1] for line in lines[2:] if not line.startswith(" ")} == names
-    assert CheckReport("Cap", (GOOD, GOOD)).text(width, every=False) == "Cap: all 2 checks passed"
+    assert re.fullmatch(r"Cap: [a-z ]*2[a-z ]*", CheckReport("Cap", (GOOD, GOOD)).text(width, every=False))
 
 
 def test_every_name_is_explained_on_the_page() -> None:
@@ -89,7 +106,7 @@ def test_html_is_self_contained_and_escaped() -> None:
     report = CheckReport("<script>", (BAD,))
     html = report._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert "<script>" not in html
-    assert "the span &lt;0.5&gt;" in html
+    assert "&lt;0.5&gt;" in html
     assert html.startswith("<table>") and html.endswith("</table>")
     assert not re.search("src=|href=|class=", html)
 
@@ -110,7 +127,8 @@ def test_a_failure_is_told_with_its_argument() -> None:
     at = {"z": np.array([0.25, -1.0]), "eta": 4.0}
     check = made("gaps", stream(Measured(0.0, 1.0, "fine"), Measured(2.0, 1e-9, "a gap is negative", at)))
     assert not check.passed
-    assert check.words == ("1 of 2 compared fail; worst: a gap is negative: 2 > 1e-09, at z = [ 0.25, -1.  ], eta = 4")
+    assert check.words.startswith("1 of 2 ")
+    assert check.words.endswith("a gap is negative: 2 > 1e-09, at z = [ 0.25, -1.  ], eta = 4")
 
 
 def test_nan_is_never_within_a_tolerance() -> None:
@@ -121,39 +139,41 @@ def test_nan_is_never_within_a_tolerance() -> None:
 
 def test_a_check_that_compared_nothing_has_not_passed() -> None:
     assert not made("gaps", stream()).passed
-    check = made("gaps", stream(Remark("no solver found the supremum"), Remark("no solver found the supremum")))
+    check = made("gaps", stream(Remark("no supremum"), Remark("no supremum")))
     assert not check.passed
-    assert check.words.startswith("nothing could be compared; no solver found the supremum; ")
-    assert "interval(lower, upper)" in check.words
+    assert check.words.count("no supremum") == 1
+    assert "interval(" in check.words  # what to do
 
 
 def test_what_is_not_asked_is_said() -> None:
     check = made("gaps", stream(NotAsked("no dual"), NotAsked("no dual")))
     assert check.passed
     assert np.isnan(check.worst)
-    assert check.words == "not asked: no dual"
+    assert check.words.count("no dual") == 1
 
 
 def test_remarks_are_said_once_and_counted() -> None:
     found = stream(Remark("one slope", 3, 4), Measured(0.0, 1.0, "fine"), Remark("one slope", 1, 4))
-    assert made("gaps", found).words == "1 compared; one slope at 4 of 8"
+    words = made("gaps", found).words
+    assert words.startswith("1 ") and words.endswith("; one slope at 4 of 8")
 
 
 def test_an_exception_keeps_what_was_found_before_it() -> None:
     check = made("gaps", stream(Measured(2.0, 1.0, "a gap is negative"), PieceFailed("F.gaps raised")))
     assert not check.passed
-    assert check.words == "F.gaps raised; before that a gap is negative: 2 > 1"
+    assert check.words.startswith("F.gaps raised; ") and check.words.endswith(" a gap is negative: 2 > 1")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     (
-        (lambda: check_regularizer("lpboost"), "expected a Regularizer; got 'lpboost'"),
-        (lambda: check_edge(3.0), "expected an EdgeFunction; got 3.0"),
-        (lambda: check_formulation("lpbost"), "unknown formulation 'lpbost'. Did you mean 'lpboost'"),
-        (lambda: check_formulation("lpboost", mu=1.0), "unknown parameter of lpboost 'mu'"),
+        (lambda: check_regularizer("lpboost"), r"\bRegularizer\b.*'lpboost'"),
+        (lambda: check_edge(3.0), r"\bEdgeFunction\b.*\b3\.0\b"),
+        (lambda: check_formulation("lpbost"), "'lpbost'.*'lpboost'"),
+        (lambda: check_formulation("lpboost", mu=1.0), "'mu'"),
     ),
+    ids=("regularizer", "edge function", "formulation", "parameter"),
 )
 def test_bad_input_is_refused(call: Any, message: str) -> None:
-    with pytest.raises(OptionError, match=re.escape(message)):
+    with pytest.raises(OptionError, match=message):
         call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import cvxpy as cp
@@ -38,7 +39,7 @@ def test_an_infinite_supremum_that_is_none_is_not_compared() -> None:
     probe = RegularizerProbe(alpha_divergence(23.0), 3, 1)
     words = made("conjugate", REGULARIZER_CHECKS["conjugate"](probe)).words
     assert "inf" not in words
-    assert "interval(lower, upper)" in words  # what to do
+    assert "interval(" in words  # what to do
 
 
 def claims(monkeypatch: pytest.MonkeyPatch, claim: float) -> None:
@@ -100,7 +101,9 @@ class LooseByAThousandth(DescribedRegularizer):
 def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
     F = LooseByAThousandth(CappedSimplex(np.ones(4), 1.0), cp.sum_squares, np.full(4, 0.25))
     check = made("conjugate", REGULARIZER_CHECKS["conjugate"](RegularizerProbe(F, 0, 1)))
-    assert not check.passed and "exceeds the supremum" in check.words
+    assert not check.passed
+    assert check.worst == pytest.approx(1e-3, rel=1e-6)  # the bound minus the supremum
+    assert "F*(z)" in check.words
 
 
 @pytest.mark.parametrize("kind", (ExpressionThatAllowsNegativeWeights, ExpressionWithoutTheEquation))
@@ -109,7 +112,7 @@ def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regul
     right, wrong = make(kind.__mro__[1]), make(kind)
     assert made("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed
     check = made("cvxpy-value", forbidden(RegularizerProbe(wrong, 0, 1)))
-    assert not check.passed and "satisfies the constraints of cvxpy_value" in check.words
+    assert not check.passed and re.search(r"\boutside\b.*\bcvxpy_value\b", check.words)
 
 
 class OwnVariables(Cap):
@@ -143,10 +146,11 @@ class TestInterval:
         ("lower", "upper", "name"), [(2.0, 1.0, "upper"), (1.0, 1.0, "upper"), ("1", 2, "lower"), (0, np.inf, "upper")]
     )
     def test_what_is_no_interval_is_refused(self, lower: Any, upper: Any, name: str) -> None:
-        with pytest.raises(OptionError, match=f"^{name} must be a finite number"):
+        came = re.escape(repr({"lower": lower, "upper": upper}[name]))
+        with pytest.raises(OptionError, match=rf"^{name}\b.*{came}"):
             interval(lower, upper)
 
     @pytest.mark.parametrize("bounds", [(1.0,), (2.0, 1.0), (1.0, 1.0), (2.0, 3.0), "ab", (0.0, np.inf)])
     def test_bounds_of_a_domain_hold_its_typical_value(self, bounds: Any) -> None:
-        with pytest.raises(OptionError, match=r"^bounds must be"):
+        with pytest.raises(OptionError, match=r"^bounds\b.*interval\("):
             Domain("a range", lambda value, examples: True, bounds=bounds)

@@ -26,7 +26,7 @@ from boostopt.authoring import (
     minimize,
 )
 from boostopt.checks import CheckReport, check_formulation
-from boostopt.checks.formulation_checks import PAGE_CHECKS
+from boostopt.checks.formulation_checks import COPIES_COUNT, PAGE_CHECKS
 from boostopt.formulations.binary_erlpboost import BinaryERLPBoost
 from boostopt.formulations.entropy_projection import EntropyProjection
 from boostopt.formulations.erlpboost import ERLPBoost
@@ -402,7 +402,7 @@ def test_only_other_weights_show_a_dual_that_is_right_at_the_optimum_only() -> N
 def test_only_copies_show_multiplicities_that_are_ignored() -> None:
     (copies,) = checked(MultiplicitiesIgnored).failures
     assert copies.name == "copies"
-    assert "; worst: c_n = k must count as k copies of example n (the others); " in copies.words
+    assert COPIES_COUNT in copies.words
 
 
 def test_there_is_no_check_that_no_mistake_of_the_catalogue_needs() -> None:
@@ -412,17 +412,17 @@ def test_there_is_no_check_that_no_mistake_of_the_catalogue_needs() -> None:
 @pytest.mark.thorough
 def test_words_say_what_is_missing_and_where_it_was_raised() -> None:
     words = checked(NotWritten)["literal-primal"].words
-    assert re.match(
-        r"NotWritten\.primal \(test_wrong_pages\.py, line \d+\) raised NotImplementedError: the primal", words
-    )
+    assert re.match(r"NotWritten\.primal \(test_wrong_pages\.py, line \d+\) .*\bNotImplementedError\b", words)
     assert "KeyError" in checked(CannotBeBound)["binds"].words
-    assert 'variable "w" of size t = 3' in checked(DualWithoutW)["printed-dual-at-w"].words
-    assert 'label its constraint on the edges "w"' in checked(NoEdgesToBeFound)["printed-dual-at-w"].words
+    assert re.search(r'"w" .*\bt = 3\b.* rho, weights$', checked(DualWithoutW)["printed-dual-at-w"].words)
+    assert "U.T @ d" in checked(NoEdgesToBeFound)["printed-dual-at-w"].words
 
 
 @pytest.mark.thorough
 def test_words_say_in_which_instance_and_at_which_weights() -> None:
-    words = checked(PsiWithTheWrongSign)["printed-dual-at-w"].words
-    assert "at w the printed dual is" in words
+    check = checked(PsiWithTheWrongSign)["printed-dual-at-w"]
+    words = check.words
+    printed, mechanical, *_ = map(float, re.findall(r"-?\d+\.\d+", words))
+    assert abs(printed - mechanical) == pytest.approx(check.worst, rel=1e-6)
     assert "at w = [" in words
     assert "instance = (Margins(N=" in words
