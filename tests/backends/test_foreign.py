@@ -63,14 +63,14 @@ class Confused(Fake):
 def test_whatever_it_raises_when_it_is_asked_is_the_reason(then: str) -> None:
     row = compare(reference_lpboost(), [Confused("confused", then=then)]).rows[0]
     assert row.result == "not run"
-    assert row.reason == f"confused fails when it is asked: {WORDS[then]}"
+    assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[then]}")
 
 
 def test_a_ladder_goes_on_after_a_rung_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clarabel is written in Rust, whose panics are no Exceptions in Python."""
     from cvxpy.reductions.solvers.solving_chain import SolvingChain
 
-    solve, panics = SolvingChain.solve_via_data, [Panic("called unwrap on None"), Unprintable()]
+    solve, panics = SolvingChain.solve_via_data, [Panic("unwrapped"), Unprintable()]
 
     def panicking(*arguments: Any, **named: Any) -> Any:
         if panics:
@@ -80,7 +80,7 @@ def test_a_ladder_goes_on_after_a_rung_that_panics(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(SolvingChain, "solve_via_data", panicking)
     solution = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-6)
     assert [a.status for a in solution.attempts[:2]] == ["raised", "raised"]
-    assert solution.attempts[0].error == "Panic: called unwrap on None"
+    assert solution.attempts[0].error == "Panic: unwrapped"
     assert solution.verdict is Verdict.BOUNDED
 
 
@@ -118,12 +118,12 @@ def test_ctrl_c_of_the_user_passes(then: str) -> None:
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM"])
 def test_what_a_program_makes_of_other_signals_passes(name: str) -> None:
     def handler(number: int, frame: object) -> None:
-        raise SystemExit("asked to end")
+        raise SystemExit("ended")
 
     number = getattr(signal, name)
     before = signal.signal(number, handler)
     try:
-        with pytest.raises(SystemExit, match="asked to end"):
+        with pytest.raises(SystemExit, match=r"^ended$"):
             reference_lpboost().solve(Pressed("pressed", reason=name))
     finally:
         signal.signal(number, before)

@@ -242,8 +242,8 @@ def test_what_it_does_not_take_is_said_in_words() -> None:
     ball = get_formulation("norm_ball").smallest()
     able = get_backend("interior").takes(ball)
     assert not able
-    assert able.reason == "interior needs a regularizer that is a sum over the examples in closed form (Separable)"
-    with pytest.raises(SolverNotFound, match="sum over the examples"):
+    assert able.reason.startswith("interior ") and able.reason.endswith(" (Separable)")
+    with pytest.raises(SolverNotFound, match=r"\binterior\b.*\(Separable\)"):
         ball.solve("cvxpy:clarabel", tol=1e-5).polish(tol=1e-14)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,16 +108,17 @@ def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -
 def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
     crash = failed(Fake("crashing", then="abort"))
     assert (crash.status, crash.claims) == ("crashed", False)
-    assert crash.error == (
-        'the process of crashing died: SIGABRT, exit code 134; it printed "double free or corruption (out)" last'
-    )
-    assert crash.statistics["printed"] == "double free or corruption (out)"
+    last = "double free or corruption (out)"
+    assert crash.statistics["printed"] == last
+    assert re.search(rf'\bcrashing\b.*\bSIGABRT\b.*\b134\b.*"{re.escape(last)}"', crash.error or "")
     assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
 
 
 @pytest.mark.thorough
 def test_an_exit_is_a_crash_too() -> None:
-    assert failed(Fake("leaving", then="exit")).error == "the process of leaving died: it ended with exit code 3"
+    left = failed(Fake("leaving", then="exit"))
+    assert left.status == "crashed"
+    assert re.search(r"\bleaving\b.*\b3$", left.error or "")
 
 
 @pytest.mark.thorough
@@ -141,26 +143,23 @@ def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     hung = failed(fake, seconds=0.5, grace=0.5)
     assert 0.9 < time.perf_counter() - began < 10
     assert hung.status.startswith("killed after ")
-    assert hung.error == "hanging did not stop at its time limit of 0.5 s and was killed"
+    assert re.search(r"\bhanging\b.*\b0\.5 s\b", hung.error or "")
     assert pid is not None and not alive(pid)
 
 
 @pytest.mark.parametrize(
     "fake, error",
     [
-        (Fake("nan", (attempt([np.nan] * 6, [np.inf] * 3, claims=False),)), "left no finite number"),
-        (Fake("text", ("nothing",)), "yielded 'nothing' where an attempt was expected"),
-        (Fake("raising", then="raise"), "RuntimeError: no such luck again"),
-        (
-            Fake("long", (attempt([0.1] * 7, claims=False),)),
-            "left shape (7,) of float64 for d where 6 real numbers were expected",
-        ),
-        (Fake("object", (bent(attempt(claims=False), d="d"),)), "left str for d where an array was expected"),
+        (Fake("nan", (attempt([np.nan] * 6, [np.inf] * 3, claims=False),)), r"\bno finite\b"),
+        (Fake("text", ("nothing",)), "'nothing'.* attempt"),
+        (Fake("raising", then="raise"), r"^RuntimeError: [a-z ]* again$"),
+        (Fake("long", (attempt([0.1] * 7, claims=False),)), r"\(7,\).* d\b.*\b6\b"),
+        (Fake("object", (bent(attempt(claims=False), d="d"),)), r"\bstr\b.* d\b"),
     ],
     ids=lambda value: value.name if isinstance(value, Fake) else "",
 )
 def test_garbage_is_an_attempt_in_words(fake: Fake, error: str) -> None:
-    assert failed(fake).error == error
+    assert re.search(error, failed(fake).error or "")
 
 
 class Bare(Backend):
@@ -355,14 +354,14 @@ def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
 def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
     solution = reference_lpboost().solve(isolated(unsent(), otherwise_here=True))
     assert solution.verdict is Verdict.BOUNDED
-    assert solution.attempts[0].statistics["isolated"].startswith("no: the backend local cannot be handed to another")
+    assert re.match(r"no: .*\blocal\b.*\bTypeError: ", solution.attempts[0].statistics["isolated"])
 
 
 def test_a_program_that_cannot_be_sent_says_so() -> None:
     lock, program = threading.Lock(), reference_lpboost()
     program.examples.__dict__["lock"] = lock
     reason = isolated(get_backend("cvxpy:highs")).prepare(program).reason
-    assert reason.startswith("this program of lpboost cannot be handed to another process: TypeError: ")
+    assert re.search(r"\bprogram of lpboost\b.*\bTypeError: ", reason)
 
 
 SCRIPT = """
@@ -380,7 +379,7 @@ from boostopt.backends.base import Attempt, Backend, Capability
 from boostopt.backends.isolation.isolated import isolated
 from boostopt.backends.isolation.worker_process import waiting
 
-print("the script runs")
+print("running")
 HALVES = np.array([0.5, 0.5])
 
 class Square(DescribedRegularizer):
@@ -426,7 +425,7 @@ def test_a_script_is_not_run_again_and_what_it_defines_runs_isolated(tmp_path: P
         [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.splitlines() == [
-        "the script runs",
+        "running",
         *[f"{page} BOUNDED {mine}" for page in ("page", "short", "nameless") for mine in (True, False)],
     ]
     assert done.stderr == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int])
     solution: Solution = within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
     assert (solution.outcome, solution.verdict, solution.path) == (Outcome.FAILED, Verdict.NONE, (fault,))
     assert solution.attempts[-1].status.startswith("killed after ")
-    assert f"{fault} did not stop at its time limit of 1 s and was killed" in (solution.attempts[-1].error or "")
+    assert re.search(rf"\b{fault}\b.*\b{LIMIT:g} s\b", solution.attempts[-1].error or "")
     assert killed == [pid] and gone(killed[0])
     assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
 
@@ -199,11 +200,11 @@ def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> No
             return False
 
     local = Local("local", rough().script)
-    with pytest.warns(RuntimeWarning, match="expected local to keep its time limit.*may run past.*State it in a mod"):
+    with pytest.warns(RuntimeWarning, match=r"\blocal\b.*\blimit\b.*\bmodule\b"):
         solution = reference_lpboost().solve(local, time_limit=60)
     assert solution.verdict is Verdict.CLAIMED
-    assert solution.attempts[0].statistics["isolated"].startswith("no: the backend local cannot be handed")
-    with pytest.warns(RuntimeWarning, match="expected local"):
+    assert re.match(r"no: .*\blocal\b", solution.attempts[0].statistics["isolated"])
+    with pytest.warns(RuntimeWarning, match=r"\blocal\b.*\blimit\b"):
         row = compare(reference_lpboost(), [local], time_limit=60).rows[0]
     assert (row.result, row.isolated) == ("failed", False)
     with warnings.catch_warnings():
@@ -216,7 +217,7 @@ def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
     backend, program = Silly("silly", rough().script), reference_lpboost()
     first = program.solve(backend, time_limit=1e-3)
     assert [a.status for a in first.attempts] == ["not started"]
-    assert (first.attempts[0].error or "").startswith("its process did not start within 0.")
+    assert re.search(r"\b0\.0\d+ s\b", first.attempts[0].error or "")
     pid = waiting()
     assert pid is not None
     second = program.solve(backend, time_limit=100)

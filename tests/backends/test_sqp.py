@@ -211,7 +211,7 @@ def test_who_asks_again_gets_a_closer_answer() -> None:
 
 
 def crash(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    raise RuntimeError("out of order")
+    raise RuntimeError("crashed")
 
 
 def nothing(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
@@ -223,7 +223,7 @@ def lie(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Qu
     return QuadraticAnswer(rng.normal(size=len(program.q)), 1e9 * rng.normal(size=len(program.low)), "Solved")
 
 
-@pytest.mark.parametrize(("solver", "words"), [(crash, "out of order"), (nothing, "a step failed: Solved")])
+@pytest.mark.parametrize(("solver", "words"), [(crash, "crashed"), (nothing, "failed: Solved")])
 def test_a_solver_that_leaves_nothing_is_said_in_words(
     monkeypatch: pytest.MonkeyPatch, solver: Solver, words: str
 ) -> None:
@@ -247,7 +247,7 @@ def test_highs_runs_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SOLVERS, "highs", replace(SOLVERS["highs"], solve=crash))
     assert reference_erlpboost().solve("sqp:highs", tol=1e-6, time_limit=60).certificate.scaled_gap <= 1e-6
     solution = reference_erlpboost().solve(SequentialQuadratic("highs", here=True), time_limit=10)
-    assert "out of order" in solution.solver_status
+    assert "crashed" in solution.solver_status
 
 
 def test_names() -> None:
@@ -262,12 +262,12 @@ def test_names() -> None:
 
 def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SOLVERS, "osqp", replace(SOLVERS["osqp"], module="no_such_module", package="no-such-package"))
-    with pytest.raises(boostopt.SolverNotFound, match=r"osqp is not\. Install no-such-package, or use one of sqp"):
+    with pytest.raises(boostopt.SolverNotFound, match=r"\bosqp\b.*\bno-such-package\b.*\bsqp:highs\b"):
         open_sqp("sqp:osqp")
     assert "sqp:osqp" not in boostopt.list_backends()
     assert SequentialQuadratic("osqp").version == ""
 
 
 def test_reasons_why_not() -> None:
-    assert "sum over the examples" in get_backend("sqp").takes(get_formulation("norm_ball").smallest()).reason
+    assert "Separable" in get_backend("sqp").takes(get_formulation("norm_ball").smallest()).reason
     assert get_backend("sqp").takes(get_formulation("qp_reg_adaboost").smallest())
