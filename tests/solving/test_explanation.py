@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +19,12 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.cli.templates.regularizer_class import NewName, described
 from boostopt.rows.margin_matrix import Margins
-from boostopt.solving.explanation import explain
+from boostopt.solving.explanation import OPTIMAL, PROOFS, explain
+from boostopt.cli.templates.regularizer_class import NewName, described
+from boostopt._utils.formatting import interval
+
+NUMBER = r"-?\b\d[\d.]*(?:e[+-]\d+)?\b"
 
 
 def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
@@ -29,7 +33,8 @@ def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
     of_d, of_w = explain(program, certificate, 1e-9).conditions[-2:]
     e = program.margins.edges(certificate.d)
     cost = e.max() - e[2]
-    assert of_w.where == f"hypothesis 2: weight 1 at edge {e[2]:.3g} (largest {e.max():.3g}) costs {cost:.1e}"
+    assert of_w.where.startswith("hypothesis 2: ")
+    assert re.findall(NUMBER, of_w.where) == ["2", "1", f"{e[2]:.3g}", f"{e.max():.3g}", f"{cost:.1e}"]
     assert (of_w.holds, of_w.mark, of_w.amount) == (False, "FAILS", f"{cost:.2e}")
     assert of_d.holds == (certificate.example_gaps.sum() <= 1e-9 * certificate.scale)
 
@@ -41,7 +46,8 @@ def test_three_at_most_are_named_the_worst_first() -> None:
     of_d = explain(program, certificate, 1e-9).conditions[-2]
     assert [part.split(":")[0] for part in of_d.where.split("; ")] == ["example 1", "example 3", "example 4"]
     m = program.margins.margins(certificate.w)
-    assert of_d.where.startswith(f"example 1: weight {certificate.d[1]:.3g} at margin {m[1]:.3g} costs 3.0e-01; ")
+    worst = of_d.where.split("; ")[0]
+    assert re.findall(NUMBER, worst) == ["1", f"{certificate.d[1]:.3g}", f"{m[1]:.3g}", "3.0e-01"]
 
 
 def test_only_who_costs_a_tenth_of_the_gap_is_named() -> None:
@@ -72,26 +78,26 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     silent = Fake("cvxpy:mosek", (attempt(form="primal", status="raised", claims=False, error=LICENCE),) * 2)
     solution = reference_lpboost().solve(silent)
     explanation = solution.explain()
-    assert explanation.headline == f"No answer: cvxpy:mosek returned no answer (primal: {LICENCE})."
+    assert "cvxpy:mosek" in explanation.headline and f"primal: {LICENCE}" in explanation.headline
     assert explanation.conditions == ()
     (fact,) = explanation.facts
     c = solution.certificate
-    assert fact == f"Without an answer, the optimum lies in {interval(c.lower, c.upper)}."
+    assert interval(c.lower, c.upper) in fact
     assert LICENCE in str(explanation)
-    nothing = reference_lpboost().solve(Fake("nothing"))
-    assert nothing.explain().headline == "No answer: nothing returned no answer (no attempt was made)."
+    headline = reference_lpboost().solve(Fake("quiet")).explain().headline
+    assert "quiet" in headline and "no attempt" in headline
 
 
 def test_another_programs_certificate_is_refused_and_a_d_that_was_replaced_named() -> None:
     U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
     program, other = (get_formulation("lpboost").bind(U, nu=nu) for nu in (2.5, 2.0))
     known = program.certify(d=[0.4, 0.4, 0.2], w=[0.5, 0.5])
-    assert "was given is not" not in program.explain(known).headline
-    with pytest.raises(ProblemError, match="expected a certificate of this program; got one of"):
+    assert not any(proof in program.explain(known).headline for proof in PROOFS.values())
+    with pytest.raises(ProblemError, match=re.escape(known.words)):
         other.explain(known)
     replaced = program.explain(program.certify(d=np.full(3, 1 / 3), w=[0.5, 0.5]))
     assert replaced.headline.startswith("Optimal: ")
-    assert replaced.headline.endswith("d(w), computed from w; the d that was given is not proved to be optimal.")
+    assert PROOFS["d(w)"] in replaced.headline
 
 
 def test_a_program_explains_an_answer_from_elsewhere() -> None:
@@ -100,14 +106,17 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     pair = program.certify(d, [0.0, 0.0, 1.0])
     assert program.explain(pair, 1e-9) == explain(program, pair, 1e-9)
     # What was not given is open, what was given and is wrong fails.
-    marks = {condition.name: condition.mark for condition in program.explain(program.certify(d - 0.1)).conditions}
-    assert marks["as it was given, sum d = 1"] == "FAILS"
-    assert marks["as it was given, w >= 0"] == "open"
-    assert marks["as it was given, but made feasible, w optimal for d"] == "open"
+    certificate = program.certify(d - 0.1)
+    conditions = program.explain(certificate).conditions
+    marks = {name: condition.mark for name, condition in zip(certificate.kkt.residuals, conditions, strict=False)}
+    assert all(condition.name.endswith(f", {name}") for name, condition in zip(marks, conditions, strict=False))
+    assert marks["sum d = 1"] == "FAILS"
+    assert marks["w >= 0"] == "open"
+    assert marks[OPTIMAL[1]] == "open"
     other = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
-    with pytest.raises(ProblemError, match="expected a certificate of this program, with 5 examples and 3 hypotheses"):
+    with pytest.raises(ProblemError, match=r"\b5 examples\b.*\b3\b.*\b6\b.*\b3\b"):
         other.explain(pair)
-    with pytest.raises(OptionError, match="tol must"):
+    with pytest.raises(OptionError, match=r"^tol\b"):
         program.explain(pair, 0.0)
 
 
@@ -122,7 +131,7 @@ def test_an_allowance_for_rounding_that_is_most_of_the_width_is_named() -> None:
     assert certificate.mostly_rounding
     rounding = f"{2.0 * certificate.slack:.2e}"
     assert f"rounding={rounding}" in repr(certificate)
-    assert f"Of the width, {rounding} is the allowance for rounding" in explain(program, certificate, 1e-8).headline
+    assert re.search(rf"\b{re.escape(rounding)}\b.*\ballowance\b", explain(program, certificate, 1e-8).headline)
 
 
 def test_rounding_is_not_named_where_the_answer_is_what_is_wrong() -> None:
@@ -153,5 +162,6 @@ def test_slopes_that_contradict_the_values_are_told(kind: type[NewName]) -> None
     if kind is NewName:
         assert not facts
         return
-    assert facts[0].startswith(f"The terms of the gap sum to {certificate.gap_terms:.2e}, but the ends are ")
-    assert facts[0].endswith("for example by a wrong sign in `derivatives`. Run `boostopt check`.")
+    ends = certificate.upper - certificate.lower
+    assert re.findall(NUMBER, facts[0]) == [f"{certificate.gap_terms:.2e}", f"{ends:.2e}"]
+    assert "`derivatives`" in facts[0] and "`boostopt check`" in facts[0]

@@ -95,7 +95,7 @@ def test_many_columns_take_no_square_of_their_number() -> None:
 
 
 def test_a_radius_between_one_point_and_a_ball_is_refused() -> None:
-    with pytest.raises(ProblemError, match=r"r must be 0\.5, where the ball touches the simplex in one point, or at"):
+    with pytest.raises(ProblemError, match=r"^r\b.* 0\.5, .* 0\.50000049\d*; "):
         certify("norm_ball", [[1.0], [-1.0], [1.0], [-1.0]], [1.0], r=0.5 * (1 + 1e-9))
 
 
@@ -201,7 +201,7 @@ def test_a_radius_at_the_smallest_one_is_taken_as_it_is(steps: int) -> None:
 
 def test_a_radius_between_rounding_and_a_ball_is_refused() -> None:
     for beyond in (2e-14, 9e-13, 9e-7):
-        with pytest.raises(ProblemError, match="where the ball touches the simplex in one point, or at least"):
+        with pytest.raises(ProblemError, match=r"^r\b.* 0\.5, .* 0\.50000049\d*; "):
             certify("norm_ball", TWO_EACH, [1.0], r=0.5 * (1 + beyond))
 
 
@@ -327,12 +327,12 @@ def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_described_edges_need_weights_of_mass_one() -> None:
     page = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: DescribedEdges(lambda e: cp.sum_squares(e)))
-    with pytest.raises(ProblemError, match=r"needs edges in \[-1, 1\]; the weights of this regularizer sum to 9"):
+    with pytest.raises(ProblemError, match=r"\bedges\b.*\[-1, 1\].*\b9\b"):
         page.bind([[-0.9], [0.0], [-0.6]]).certify(w=[0.4])
 
 
 def test_squares_do_not_overflow() -> None:
-    with pytest.raises(ProblemError, match="C times the sum of the multiplicities, must be at most 1e"):
+    with pytest.raises(ProblemError, match=r"\b1e\+120\b.*\b2e\+200\b.*\bC\b"):
         certify("qp_reg_adaboost", [[0.9], [0.2]], [1.0], c=[1e100, 1e100], C=1e100)
 
 

@@ -77,7 +77,7 @@ def test_what_was_asked_for_is_sent_and_stands_in_the_attempt(name: str) -> None
     solver = SOLVERS[solver_of(name)] if name.startswith("cvxpy:") else None
     for profile in PROFILES.values():
         if name in CERTIFIED_ALONE:
-            with pytest.raises(SolverNotFound, match=f"the profile '{profile.name}'; {name} stops by the certificate"):
+            with pytest.raises(SolverNotFound, match=f"'{profile.name}'; {name} "):
                 solve(program(), name, profile.name)
             continue
         (attempt,) = solve(program(), name, profile.name).attempts
@@ -150,32 +150,25 @@ def test_options_of_scipy_go_inside_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("interior", {"maxiter": 3}, "unknown option of interior 'maxiter'. Did you mean 'max_iter'?"),
-        (
-            "highs",
-            {"simplex_iter_limit": 3},
-            "unknown option of highs 'simplex_iter_limit'. Did you mean 'simplex_iter",
-        ),
-        ("sqp", {"max_iter": 3}, "unknown option of sqp 'max_iter'. Known: none."),
-        (
-            "cvxpy:clarabel",
-            {"max_itr": 3},
-            "options must be options of cvxpy:clarabel with valid values",
-        ),
-        ("cvxpy:scs", {"max_iter": 3}, "options must be options of cvxpy:scs"),
-        ("cvxpy:clarabel", 3, "options must be options by their names, or None; got 3"),
-        ("auto", {"max_iter": 3}, 'backend="auto" takes no profile and no options of a solver; got options.'),
+        ("interior", {"maxiter": 3}, r"\binterior 'maxiter'.* 'max_iter'"),
+        ("highs", {"simplex_iter_limit": 3}, r"\bhighs 'simplex_iter_limit'.* 'simplex_iter"),
+        ("sqp", {"max_iter": 3}, r"\bsqp 'max_iter'.*\bnone\b"),
+        ("cvxpy:clarabel", {"max_itr": 3}, r"^options\b.*\bcvxpy:clarabel\b.*\bmax_itr=3\b"),
+        ("cvxpy:scs", {"max_iter": 3}, r"^options\b.*\bcvxpy:scs\b.*\bmax_iter=3\b"),
+        ("cvxpy:clarabel", 3, r"^options\b.*\bNone\b.* 3\."),
+        ("auto", {"max_iter": 3}, r'^backend="auto".*; \w+ options\b'),
     ],
+    ids=("interior", "highs", "sqp", "clarabel", "scs", "no mapping", "auto"),
 )
 def test_options_that_a_solver_does_not_have_are_refused(name: str, options: Any, message: str) -> None:
-    with typechecker.unchecked(), pytest.raises(OptionError, match=re.escape(message)):
+    with typechecker.unchecked(), pytest.raises(OptionError, match=message):
         solve(program(), name, options=options)
 
 
 def test_bad_profiles_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"unknown profile 'hihg'\. Did you mean 'high'"):
+    with pytest.raises(OptionError, match=r"'hihg'.* 'high'"):
         solve(program(), "interior", "hihg")
-    with pytest.raises(OptionError, match=r"got the profile 'high'\. Name a backend"):
+    with pytest.raises(OptionError, match=r"^backend=\"auto\".*; .* 'high'\."):
         solve(program(), tol="high")
 
 
@@ -209,7 +202,7 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
 
 @pytest.mark.parametrize("value", [0, -3, 1.5, "few"])
 def test_a_number_of_iterations_that_is_none_is_refused_by_the_interior_point(value: Any) -> None:
-    with pytest.raises(OptionError, match="max_iter must be a whole number of at least 1"):
+    with pytest.raises(OptionError, match=rf"\bmax_iter={re.escape(repr(value))}: .*\bmax_iter\b.* 1;"):
         solve(program(), "interior", options={"max_iter": value})
 
 

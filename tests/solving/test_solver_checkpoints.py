@@ -59,7 +59,7 @@ def begun(attempt: Attempt) -> Attempt:
         (run((None, None)), None),
         (run((None, 4)), 4),
     ],
-    ids=("one run", "six runs", "two runs", "a count is missing", "none is counted", "the first is missing"),
+    ids=("one run", "six runs", "two runs", "missing count", "none counted", "missing first"),
 )
 def test_the_iterations_of_a_run_are_those_of_its_last_attempt(attempts: list[Attempt], iterations: int | None) -> None:
     solution = PROGRAM.solve(Scripted(*attempts), merge=False)

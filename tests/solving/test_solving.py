@@ -73,8 +73,11 @@ def test_no_answer_is_an_outcome_and_not_an_exception() -> None:
     assert solution.verdict is Verdict.NONE
     assert solution.certificate.lower <= 0.0037735849 <= solution.certificate.upper
     assert solution.best is None
-    with pytest.raises(SolverFailed, match=r"expected an answer from fake; got none \(fake: ValueError: no\)"):
+    with pytest.raises(SolverFailed) as caught:
         solution.raise_if_failed()
+    assert str(caught.value) == (
+        "expected an answer from fake; got none (fake: ValueError: no). Try another backend or a longer time limit."
+    )
     assert reference_lpboost().solve("cvxpy:highs").raise_if_failed().outcome is Outcome.SOLVED
 
 
@@ -131,12 +134,12 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: ["confused", "interior"])
     assert reference_lpboost().solve().path == ("interior",)
     monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
-    with pytest.raises(SolverNotFound, match="no installed backend supports linear, second_order constraints"):
+    with pytest.raises(SolverNotFound, match=r"\blinear\b.*\bsecond_order\b.*\bclarabel\b"):
         get_formulation("norm_ball").smallest().solve()
 
 
 def test_auto_alone_is_not_the_name_of_a_backend() -> None:
-    with pytest.raises(OptionError, match="expected the name of one backend; got 'auto'"):
+    with pytest.raises(OptionError, match=r"'auto'.*\bbackend=\"auto\""):
         get_backend("auto")
 
 
@@ -184,7 +187,7 @@ def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
 def test_an_answer_to_another_program_names_the_backend() -> None:
     solution = reference_lpboost().solve(Fake(script=(attempt([1.0, 0.0]),)))
     assert solution.outcome is Outcome.FAILED
-    with pytest.raises(SolverFailed, match=r"fake: left shape \(2,\) of float64 for d where 6 real"):
+    with pytest.raises(SolverFailed, match=r"\bfake: .*\(2,\).* d\b.*\b6\b"):
         solution.raise_if_failed()
 
 
@@ -222,7 +225,7 @@ def test_ctrl_c_that_a_solver_takes_for_itself_ends_the_run(monkeypatch: pytest.
 def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
     with pytest.raises(
         SolverNotFound,
-        match="HIGHS does not take exponential cones, which the program needs",
+        match=r"\bHIGHS\b.*\bexponential\b.*\bcvxpy:clarabel\b",
     ):
         reference_erlpboost().solve("cvxpy:highs")
 
@@ -230,15 +233,16 @@ def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"backend": "isolated:auto"}, OptionError, r"the name of one backend; got 'isolated:auto'.*isolate=True"),
-        ({"backend": "isolated:nonsense"}, OptionError, "unknown backend 'nonsense'"),
-        ({"backend": "cvxpy:clarabell"}, OptionError, "Did you mean 'cvxpy:clarabel'"),
-        ({"backend": "nonsense"}, OptionError, "unknown backend 'nonsense'.*Known: augmented_lagrangian, auto, "),
-        ({"backend": "cvxpy:mosek"}, SolverNotFound, "CVXPY supports MOSEK but does not find it"),
-        ({"tol": 0.0}, OptionError, r"tol must lie in \(0, 1\); got 0.0"),
-        ({"tol": float("nan")}, OptionError, r"tol must lie in \(0, 1\); got nan"),
-        ({"time_limit": 0.0}, OptionError, "time_limit must be a positive number"),
+        ({"backend": "isolated:auto"}, OptionError, "'isolated:auto'.*isolate=True"),
+        ({"backend": "isolated:nonsense"}, OptionError, "'nonsense'"),
+        ({"backend": "cvxpy:clarabell"}, OptionError, "'cvxpy:clarabell'.*'cvxpy:clarabel'"),
+        ({"backend": "nonsense"}, OptionError, "'nonsense'.*augmented_lagrangian.*auto"),
+        ({"backend": "cvxpy:mosek"}, SolverNotFound, r"\bMOSEK\b.*\bcvxpy:clarabel\b"),
+        ({"tol": 0.0}, OptionError, r"^tol\b.*\(0, 1\).*\b0\.0\b"),
+        ({"tol": float("nan")}, OptionError, r"^tol\b.*\(0, 1\).*\bnan\b"),
+        ({"time_limit": 0.0}, OptionError, r"^time_limit\b.*\b0\.0\b"),
     ],
+    ids=("isolated auto", "isolated", "misspelt", "unknown", "missing", "zero tol", "nan tol", "zero limit"),
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
