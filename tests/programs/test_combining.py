@@ -154,13 +154,14 @@ def test_a_pair_is_known_by_its_name_and_pickled() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("hinged", "l1"), r"unknown loss 'hinged'.*Did you mean 'hinge'"),
-        (("hinge", "l3"), r"unknown penalty 'l3'"),
-        (("hinge", 3), "expected the name of a penalty; got 3. Pass one of simplex"),
-        ((None, "l1"), "expected the name of a loss; got None"),
-        (("hinge", "simplex", True), "simplex needs non-negative weights.*Use l1_ball with r = 1"),
-        (("hinge", "l1", "yes"), "signed must be"),
+        (("hinged", "l1"), "'hinged'.*'hinge'"),
+        (("hinge", "l3"), "penalty 'l3'"),
+        (("hinge", 3), r"\bpenalty\b.* 3\..*\bsimplex\b"),
+        ((None, "l1"), r"\bloss\b.*\bNone\b.*\bhinge\b"),
+        (("hinge", "simplex", True), r"\bsimplex\b.*\bsigned=True\b.*\bl1_ball\b"),
+        (("hinge", "l1", "yes"), r"^signed\b.*'yes'"),
     ],
+    ids=("loss", "penalty", "number", "none", "signed simplex", "signed"),
 )
 def test_what_is_no_pair_is_refused(arguments: tuple[Any, ...], message: str) -> None:
     with typechecker.unchecked(), pytest.raises(OptionError, match=message):
@@ -180,7 +181,7 @@ def test_the_share_of_a_cvar_may_be_less_than_an_example() -> None:
         program = page.bind(np.eye(4), alpha=alpha)
         assert program.solve().certificate.lower == pytest.approx(0.25, abs=1e-7)
     for alpha in (0.0, 1.5):
-        with pytest.raises(boostopt.ProblemError, match=r"alpha must lie in \(0, 1\]"):
+        with pytest.raises(boostopt.ProblemError, match=rf"^alpha\b.*\(0, 1\].* {alpha:g}\."):
             page.bind(np.eye(4), alpha=alpha)
 
 

@@ -33,6 +33,8 @@ class Mine(Formulation):
     def dual(self, U, p, examples): return maximize(0, subject_to={})
 '''
 
+MEANING = "the least number of examples that share the weight: each gets at most c / nu"
+
 MASKED = np.ma.masked_equal(np.array([[0.5, 0.0, 0.5, 0.0, 0.5, 0.5]]), 0.0)
 
 
@@ -41,47 +43,71 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, f"lpboost needs nu, {MEANING}, in [1, sum of c]; got none. Pass nu=..."),
+        (
+            {"nu": 0.99},
+            f"nu must lie in [1, sum of c] = [1, 6]; got 0.99. It is {MEANING}. Pass a value in this domain. "
+            "If 0.99 is a fraction, pass 5.94.",
+        ),
+        (
+            {"nu": 0.1},
+            f"nu must lie in [1, sum of c] = [1, 6]; got 0.1. It is {MEANING}. Pass a value in this domain. "
+            "If 0.1 is a fraction of the sum of c, it means 0.6 examples, which is fewer than one; the smallest fraction "
+            "is 0.1667.",
+        ),
+        (
+            {"nu": 0.5, "c": [0.1] * 6},
+            f"nu must lie in [1, sum of c] = [1, 0.6]; got 0.5. It is {MEANING}. Pass a value in this domain. "
+            "The weights of 6 examples sum to 0.6, and nu counts an example as often as its weight says. Scale the weights "
+            "so that their sum is the number of examples.",
+        ),
+    ],
+    ids=("none", "fraction", "small fraction", "light weights"),
+)
+def test_a_refusal_says_the_domain_the_value_and_what_to_pass(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        bind("lpboost", **parameters)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("lpboost", {}, r"lpboost needs nu, the least number of examples.*, in \[1, sum of c\]; got none. Pass nu=..."),
-        ("lpboost", {"nu": 0.99}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 0.99"),
-        ("lpboost", {"nu": 6.01}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 6.01"),
-        ("lpboost", {"nu": 4, "c": [0.5] * 6}, r"= \[1, 3\]; got 4"),
-        ("lpboost", {"nu": np.nan}, "nu must lie in"),
-        ("lpboost", {"nu": "many"}, "nu must be a real number; got 'many'"),
-        ("lpboost", {"nu": [1, 2]}, "nu must be a real number"),
-        ("lpboost", {"nu": 2, "epsilon": 0}, r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
-        ("erlpboost", {"nu": 2, "eta": 0}, r"eta must lie in \[1e-100, 1e\+100\]; got 0"),
-        ("erlpboost", {"nu": 2, "eta": -1}, "got -1"),
-        ("erlpboost", {"nu": 2, "eta": np.inf}, "got inf"),
-        ("erlpboost", {"nu": 2, "eta": 1e-310}, "got 1e-310"),
-        ("erlpboost", {"nu": 2, "epsilon": 1e-100}, "eta must lie in .*; got"),
-        ("lpboost", {"nu": 0.5}, r"If 0\.5 is a fraction, pass 3\."),
-        (
-            "lpboost",
-            {"nu": 0.1},
-            "of the sum of c, it means 0.6 examples, which is fewer than one; the smallest .* is 0.1667",
-        ),
-        (
-            "lpboost",
-            {"nu": 0.5, "c": [0.1] * 6},
-            r"got 0\.5\. It is .* Pass a value in this domain\. The weights of 6 examples sum to 0\.6, .* Scale the",
-        ),
-        ("lpboost", {"nu": 2, "c": MASKED[0]}, r"c must have no masked entries; got 2, the first at \(1\)\. Drop"),
-        ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"d0 must have no masked entries; got 2, the first at \(1\)\. Drop"),
-        ("lpboost", {"nu": 2, "c": [1e308] * 6}, "got 1e.308 at 0"),
-        ("lpboost", {"nu": 2, "c": [5e-324, 1, 1, 1, 1, 1]}, "at 0"),
-        ("erlpboost", {"nu": 2, "d0": [1e308] * 6}, "d0 must be non-negative with sum 1"),
-        ("lpboost", {"nu": 2, "c": [1, 1, 0, 1, 1, 1]}, "multiplicities c must be positive; got 0 at 2"),
-        ("lpboost", {"nu": 2, "c": [1, 1]}, r"c must be one number for each example, shape \(6,\); got shape \(2,\)"),
-        ("lpboost", {"nu": 2, "c": [1, 1, 1, 1, 1, np.inf]}, "c must be finite; got inf at 5"),
-        ("lpboost", {"nu": 2, "c": ["a"] * 6}, "c must be one number for each example"),
-        ("erlpboost", {"nu": 2, "d0": [0.5, 0.6, -0.1, 0, 0, 0]}, "d0 must be non-negative with sum 1; got -0.1 at 2"),
-        ("erlpboost", {"nu": 2, "d0": [0.1] * 6}, "d0 must sum to 1; got 0.6. Divide it by its sum"),
-        ("erlpboost", {"nu": 2, "d0": [[1.0]]}, "d0 must be one number for each example"),
-        ("erlpboost", {"nu": 3, "d0": [0.5, 0.5, 0, 0, 0, 0]}, "capped simplex is empty"),
-        ("lpboost", {"nu": 2, "d0": [1 / 6] * 6}, "lpboost has no reference distribution d0"),
+        ("lpboost", {"nu": 6.01}, r"^nu\b.*\[1, 6\].* 6\.01\."),
+        ("lpboost", {"nu": 4, "c": [0.5] * 6}, r"^nu\b.*\[1, 3\].* 4\."),
+        ("lpboost", {"nu": np.nan}, r"^nu\b.*\[1, 6\].* nan\."),
+        ("lpboost", {"nu": "many"}, r"^nu\b.*\breal\b.*'many'"),
+        ("lpboost", {"nu": [1, 2]}, r"^nu\b.*\breal\b.* \[1, 2\]\."),
+        ("lpboost", {"nu": 2, "epsilon": 0}, r"^epsilon\b.*\[1e-100, 1e\+100\].* 0\."),
+        ("erlpboost", {"nu": 2, "eta": 0}, r"^eta\b.*\[1e-100, 1e\+100\].* 0\."),
+        ("erlpboost", {"nu": 2, "eta": -1}, r"^eta\b.* -1\."),
+        ("erlpboost", {"nu": 2, "eta": np.inf}, r"^eta\b.* inf\."),
+        ("erlpboost", {"nu": 2, "eta": 1e-310}, r"^eta\b.* 1e-310\."),
+        ("erlpboost", {"nu": 2, "epsilon": 1e-100}, r"^eta\b.*\[1e-100, 1e\+100\].* 2\.197\d*e\+100\."),
+        ("lpboost", {"nu": 0.5}, r"^nu\b.*\[1, 6\].* 0\.5\..* 3\.$"),
+        ("lpboost", {"nu": 2, "c": MASKED[0]}, r"^c\b.* 2,.* \(1\)\..*\bc\.filled\b"),
+        ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"^d0\b.* 2,.* \(1\)\..*\bd0\.filled\b"),
+        ("lpboost", {"nu": 2, "c": [1e308] * 6}, r"\bc\b.* 1e\+308 at 0,.*\[1e-100, 1e\+100\]"),
+        ("lpboost", {"nu": 2, "c": [5e-324, 1, 1, 1, 1, 1]}, r"\bc\b.* 4\.94066e-324 at 0,.*\[1e-100, 1e\+100\]"),
+        ("erlpboost", {"nu": 2, "d0": [1e308] * 6}, r"^d0\b.* 1e\+308 at 0\."),
+        ("lpboost", {"nu": 2, "c": [1, 1, 0, 1, 1, 1]}, r"\bc\b.* 0 at 2,.*\[1e-100, 1e\+100\]"),
+        ("lpboost", {"nu": 2, "c": [1, 1]}, r"^c\b.*\(6,\).*\(2,\)"),
+        ("lpboost", {"nu": 2, "c": [1, 1, 1, 1, 1, np.inf]}, r"^c\b.* inf at 5\."),
+        ("lpboost", {"nu": 2, "c": ["a"] * 6}, r"^c\b.*\(6,\).*\(6,\).*\bU1\b"),
+        ("erlpboost", {"nu": 2, "d0": [0.5, 0.6, -0.1, 0, 0, 0]}, r"^d0\b.* -0\.1 at 2\."),
+        ("erlpboost", {"nu": 2, "d0": [0.1] * 6}, r"^d0\b.*\bsum\b.* 1;.* 0\.6\."),
+        ("erlpboost", {"nu": 2, "d0": [[1.0]]}, r"^d0\b.*\(6,\).*\(1, 1\)"),
+        ("erlpboost", {"nu": 3, "d0": [0.5, 0.5, 0, 0, 0, 0]}, r"\bempty\b.* 2,.*\bnu = 3\b"),
+        ("lpboost", {"nu": 2, "d0": [1 / 6] * 6}, r"\blpboost\b.*\bd0\."),
     ],
+    ids=(
+        *("nu-above", "nu-above-light-weights", "nu-nan", "nu-text", "nu-list", "epsilon-zero"),
+        *("eta-zero", "eta-negative", "eta-infinite", "eta-tiny", "eta-by-epsilon", "nu-half", "c-masked", "d0-masked"),
+        *("c-huge", "c-tiny", "d0-huge", "c-zero", "c-short", "c-infinite", "c-text"),
+        *("d0-negative", "d0-sum", "d0-shape", "d0-beyond-the-caps", "d0-unknown"),
+    ),
 )
 def test_bad_parameters_are_refused(name: str, parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -99,8 +125,7 @@ def test_masked_margins_are_refused_and_a_mask_that_hides_nothing_is_none() -> N
     U = np.ma.masked_array(REFERENCE_U, mask=False)
     assert get_formulation("lpboost").bind(U, nu=2).margins.digest() == Margins(REFERENCE_U).digest()
     U[4, 1] = np.ma.masked
-    message = r"U must have no masked entries; got 1, the first at \(4, 1\)\. Drop what is masked, or say .* U\.filled"
-    with pytest.raises(ProblemError, match=message):
+    with pytest.raises(ProblemError, match=r"^U\b.* 1,.* \(4, 1\)\..*\bU\.filled\b"):
         bind("lpboost", U, nu=2)
 
 
@@ -108,7 +133,7 @@ def test_masked_answers_are_refused() -> None:
     program = get_formulation("lpboost").bind(REFERENCE_U, nu=2)
     for name, size in (("d", 6), ("w", 3)):
         answer = {name: np.ma.masked_less(np.arange(size), 1)}
-        with pytest.raises(ProblemError, match=rf"{name} must have no masked entries; got 1, the first at \(0\)\."):
+        with pytest.raises(ProblemError, match=rf"^{name}\b.* 1,.* \(0\)\..*\b{name}\.filled\b"):
             program.certify(**answer)
 
 
@@ -121,24 +146,23 @@ def test_zeros_and_ones_of_any_type_of_number_are_margins_0_and_1(dtype: type) -
 
 
 def test_true_and_false_are_refused_with_what_they_may_have_meant() -> None:
-    with pytest.raises(
-        ProblemError, match=r"got True and False\. .*means that a hypothesis is right, pass 2\.0 \* U - 1"
-    ):
+    with pytest.raises(ProblemError, match=r"\bTrue and False\b.*\b2\.0 \* U - 1\b"):
         bind("lpboost", REFERENCE_U > 0, nu=2)
 
 
-FAULTY = {"raises": "raise ValueError('broken here')", "is": "return None", "calls": "import numpy; numpy.ones(-1)"}
+FAULTY = {"raises": "raise KeyError('q')", "is": "return None", "calls": "import numpy; numpy.ones(-1)"}
 
 
 @pytest.mark.parametrize("side", ["primal", "dual"])
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("raises", r"it raises ValueError: broken here \(.*faulty\.py, line LINE\)\. Correct the page\."),
-        ("is", r"it made None\. Correct the page\."),
+        ("raises", r"\bKeyError: 'q' \(.*PLACE\)"),
+        ("is", r"\bNone\b"),
         # The page's line, not that in the library it calls.
-        ("calls", r"it raises ValueError: .* \(.*faulty\.py, line LINE\)\. Correct the page\."),
+        ("calls", r"\bValueError: .* \(.*PLACE\)"),
     ],
+    ids=("raises", "is", "calls"),
 )
 def test_a_page_that_fails_to_make_its_problem_is_named_with_the_reason(
     tmp_path: Path, side: str, fault: str, message: str
@@ -149,28 +173,20 @@ def test_a_page_that_fails_to_make_its_problem_is_named_with_the_reason(
     page.write_text(text)
     program = get_formulation(page).bind(REFERENCE_U, nu=2)
     line = text.splitlines().index(f"        {FAULTY[fault]}") + 1
-    with pytest.raises(
-        ProblemError, match=f"mine must make its {side}, a cvxpy.Problem; {message}".replace("LINE", str(line))
-    ):
+    message = message.replace("PLACE", rf"faulty\.py, line {line}")
+    with pytest.raises(ProblemError, match=rf"^mine\b.*\b{side}\b.*\bcvxpy\.Problem;.*{message}"):
         program.cvxpy(side, "literal")
 
 
 @pytest.mark.parametrize(
     ("method", "body", "message"),
     [
-        ("canonical", "return None", "mine must make its record of parameters; it made None"),
-        (
-            "canonical",
-            "return p.mu",
-            r"its record of parameters; it raises AttributeError: .*'mu' \(.*faulty\.py, line LINE",
-        ),
-        ("regularizer", "return 3", "mine must make its regularizer; it made 3"),
-        (
-            "edge_function",
-            "raise KeyError('q')",
-            r"its edge function; it raises KeyError: 'q' \(.*faulty\.py, line LINE\)",
-        ),
+        ("canonical", "return None", r"\brecord\b.*\bNone\b"),
+        ("canonical", "return p.mu", r"\brecord\b.*\bAttributeError:.*'mu'.*PLACE\)"),
+        ("regularizer", "return 3", r"\bregularizer\b.*\b3\b"),
+        ("edge_function", "raise KeyError('q')", r"\bedge\b.*\bKeyError:.*'q'.*PLACE\)"),
     ],
+    ids=("no record", "record raises", "no regularizer", "edges raise"),
 )
 def test_a_page_that_fails_to_bind_is_named_with_the_reason(
     tmp_path: Path, method: str, body: str, message: str
@@ -179,14 +195,15 @@ def test_a_page_that_fails_to_bind_is_named_with_the_reason(
     arguments = "p" if method == "edge_function" else "p, examples"
     page.write_text(f"{PAGE}\n    def {method}(self, {arguments}): {body}\n")
     line = len(page.read_text().splitlines())
-    with pytest.raises(ProblemError, match=message.replace("LINE", str(line))):
+    message = message.replace("PLACE", rf"faulty\.py, line {line}")
+    with pytest.raises(ProblemError, match=rf"^mine\b.*{message}"):
         get_formulation(page).bind(REFERENCE_U, nu=2)
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest() -> None:
-    with pytest.raises(OptionError, match=r"unknown parameter of erlpboost 'etta'\. Did you mean 'eta'"):
+    with pytest.raises(OptionError, match=r"'etta'.*'eta'"):
         bind("erlpboost", nu=2, etta=3)
-    with pytest.raises(OptionError, match="unknown parameter of lpboost 'eta'"):
+    with pytest.raises(OptionError, match=r"\blpboost 'eta'"):
         bind("lpboost", nu=2, eta=3)
 
 
@@ -198,7 +215,7 @@ def test_none_means_the_default() -> None:
 
 def test_nu_may_be_the_sum_of_c_as_computed() -> None:
     c = np.array([0.1] * 6)
-    with pytest.raises(ProblemError, match="nu must lie in"):
+    with pytest.raises(ProblemError, match=r"^nu\b.*\[1, 0\.6\].* 1\."):
         bind("lpboost", nu=1, c=c)
     for c in (np.full(6, 0.7), np.random.default_rng(0).uniform(0.2, 2, 6)):
         program = get_formulation("lpboost").bind(REFERENCE_U, nu=float(c.sum()), c=c)
@@ -239,45 +256,48 @@ def test_hyphens_and_spaces_stand_for_underscores(name: str) -> None:
 def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ridge.py").write_text(PAGE)
-    with pytest.raises(OptionError, match=r"unknown formulation 'ridge'.* A file ridge\.py exists: pass its path\.$"):
+    with pytest.raises(OptionError, match=r"'ridge'.*\bridge\.py\b"):
         get_formulation("ridge")
-    with pytest.raises(OptionError, match=r"unknown formulation 'lasso'\..* Known: [^.]*\.$"):
+    with pytest.raises(OptionError, match=r"'lasso'\.[^.]*\.$"):
         get_formulation("lasso")
 
 
 @pytest.mark.parametrize(
-    "name, known, hint",
+    ("name", "known", "near"),
     [
-        ("LPBoost", ["lpboost", "svm"], " Did you mean 'lpboost'?"),
-        ("label", ["age", "dose"], ""),
-        ("clarabel", ["cvxpy:clarabel", "cvxpy:scs"], " Did you mean 'cvxpy:clarabel'?"),
-        ("proba", ["predict", "predict_proba"], " Did you mean 'predict_proba'?"),
-        ("in", ["training", "raining"], ""),
-        ("lbael", ["Label", "LABEL"], " Did you mean 'Label' or 'LABEL'?"),
+        ("LPBoost", ["lpboost", "svm"], ["lpboost"]),
+        ("label", ["age", "dose"], []),
+        ("clarabel", ["cvxpy:clarabel", "cvxpy:scs"], ["cvxpy:clarabel"]),
+        ("proba", ["predict", "predict_proba"], ["predict_proba"]),
+        ("in", ["training", "raining"], []),
+        ("lbael", ["Label", "LABEL"], ["Label", "LABEL"]),
     ],
+    ids=("case", "none", "part", "longer part", "short part", "two"),
 )
-def test_what_is_near_a_name_is_suggested(name: str, known: list[str], hint: str) -> None:
-    assert nearest(name, known) == hint
+def test_what_is_near_a_name_is_suggested(name: str, known: list[str], near: list[str]) -> None:
+    hint = nearest(name, known)
+    assert re.findall("'([^']+)'", hint) == near
+    assert bool(hint) == bool(near)
 
 
 def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"unknown formulation 'ERLPBost'\. Did you mean 'erlpboost'"):
+    with pytest.raises(OptionError, match=r"'ERLPBost'.*'erlpboost'"):
         get_formulation("ERLPBost")
-    with pytest.raises(OptionError, match=r"unknown formulation 'erlpbost'\. Did you mean 'erlpboost'"):
+    with pytest.raises(OptionError, match=r"'erlpbost'.*'erlpboost'"):
         get_formulation("erlpbost")
-    with pytest.raises(OptionError, match=r"there is no file .*nowhere\.py"):
+    with pytest.raises(OptionError, match=r" nowhere\.py\."):
         get_formulation("nowhere.py")
     text = tmp_path / "page.txt"
     text.write_text("")
-    with pytest.raises(OptionError, match=r"a Python file ending in \.py"):
+    with pytest.raises(OptionError, match=r" \.py;.*\bpage\.txt\b"):
         get_formulation(text)
     empty = tmp_path / "empty.py"
     empty.write_text("")
-    with pytest.raises(OptionError, match=r"exactly one formulation; .* has none"):
+    with pytest.raises(OptionError, match=r"\bone\b.*\bempty\.py\b.*\bnone\b"):
         get_formulation(empty)
     two = tmp_path / "two.py"
     two.write_text(PAGE + "\nclass Other(Mine): name = 'other'\n")
-    with pytest.raises(OptionError, match="has Mine, Other"):
+    with pytest.raises(OptionError, match=r"\bone\b.*\btwo\.py\b.* Mine, Other\b"):
         get_formulation(two)
 
 
@@ -296,25 +316,26 @@ def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def", "must run as Python; it ends with SyntaxError"),
-        ("import nonsense", "ends with ModuleNotFoundError: No module named 'nonsense'"),
+        ("def", r"\bSyntaxError\b"),
+        ("import nonsense", r"\bModuleNotFoundError\b.*'nonsense'"),
         (
             PAGE.replace('"mine", "Mine", (), Parameters, True', '"mine", "Mine", (), Parameters, True; del name'),
-            "The class Mine is unfinished: write its name.",
+            r"\bMine\b.*\bname\.$",
         ),
         (
             PAGE.replace("def regularizer", "def regulariser"),
-            "must define a formulation without abstract methods. The class Mine is abstract: write its regularizer",
+            r"\babstract\b.*\bMine\b.*\bregularizer\.$",
         ),
         (
             PAGE.replace("def regularizer", "def regulariser") + "class Other(Mine):\n    pass\n",
-            "has Mine, Other. The class Mine is abstract: write its regularizer. The class Other is abstract: wr",
+            r"\bMine, Other\b.*\bMine\b.*\bregularizer\b.*\bOther\b.*\bregularizer\.$",
         ),
         (
             PAGE + "    def __init__(self, nu): pass",
-            r"the class Mine in .*faulty\.py must be constructed without arguments; it raises TypeError: .*'nu'",
+            r"\bMine\b.*\bfaulty\.py\b.*\bTypeError\b.*'nu'",
         ),
     ],
+    ids=("syntax", "import", "unfinished", "abstract", "both abstract", "arguments"),
 )
 def test_a_page_with_a_fault_is_refused_with_the_fault(tmp_path: Path, text: str, message: str) -> None:
     page = tmp_path / "faulty.py"
@@ -331,15 +352,15 @@ def test_a_page_may_have_an_abstract_base(tmp_path: Path) -> None:
 
 
 def test_what_is_neither_name_nor_formulation_is_refused() -> None:
-    with pytest.raises(OptionError, match="expected the name, the path or an instance of a formulation; got 3"):
+    with pytest.raises(OptionError, match=r"\bformulation\b.*\b3\b.*\blist_formulations\b"):
         get_formulation(3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(OptionError, match="expected the name or an instance of a backend; got None"):
+    with pytest.raises(OptionError, match=r"\bbackend\b.*\bNone\b.*\blist_backends\b"):
         get_backend(None)  # pyright: ignore[reportArgumentType]
 
 
 def test_an_unknown_side_or_form_is_refused() -> None:
     program = get_formulation("lpboost").bind(REFERENCE_U, nu=2)
-    with pytest.raises(OptionError, match=r"unknown side 'prime'\. Did you mean 'primal'"):
+    with pytest.raises(OptionError, match=r"'prime'.*'primal'"):
         program.cvxpy("prime")
-    with pytest.raises(OptionError, match="unknown form 'printed'"):
+    with pytest.raises(OptionError, match=r"'printed'.*\bliteral\b"):
         program.cvxpy("primal", "printed")
