@@ -54,14 +54,14 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         (
             {"nu": 0.1},
             f"nu must lie in [1, sum of c] = [1, 6]; got 0.1. It is {MEANING}. Pass a value in this domain. "
-            "If 0.1 is a fraction of the sum of c, it means 0.6 examples, which is fewer than one; the smallest fraction "
-            "is 0.1667.",
+            "If 0.1 is a fraction of the sum of c, it means 0.6 examples, which is fewer than one; the smallest "
+            "fraction is 0.1667.",
         ),
         (
             {"nu": 0.5, "c": [0.1] * 6},
             f"nu must lie in [1, sum of c] = [1, 0.6]; got 0.5. It is {MEANING}. Pass a value in this domain. "
-            "The weights of 6 examples sum to 0.6, and nu counts an example as often as its weight says. Scale the weights "
-            "so that their sum is the number of examples.",
+            "The weights of 6 examples sum to 0.6, and nu counts an example as often as its weight says. Scale the "
+            "weights so that their sum is the number of examples.",
         ),
     ],
     ids=("none", "fraction", "small fraction", "light weights"),
@@ -146,7 +146,7 @@ def test_zeros_and_ones_of_any_type_of_number_are_margins_0_and_1(dtype: type) -
 
 
 def test_true_and_false_are_refused_with_what_they_may_have_meant() -> None:
-    with pytest.raises(ProblemError, match=r"\bTrue and False\b.*\b2\.0 \* U - 1\b"):
+    with pytest.raises(ProblemError, match=r"\bTrue\b.*\bFalse\b.*\b2\.0 \* U - 1\b"):
         bind("lpboost", REFERENCE_U > 0, nu=2)
 
 
@@ -289,7 +289,7 @@ def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
         get_formulation("nowhere.py")
     text = tmp_path / "page.txt"
     text.write_text("")
-    with pytest.raises(OptionError, match=r" \.py;.*\bpage\.txt\b"):
+    with pytest.raises(OptionError, match=r"\.py;.*\bpage\.txt\b"):
         get_formulation(text)
     empty = tmp_path / "empty.py"
     empty.write_text("")
@@ -297,7 +297,7 @@ def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
         get_formulation(empty)
     two = tmp_path / "two.py"
     two.write_text(PAGE + "\nclass Other(Mine): name = 'other'\n")
-    with pytest.raises(OptionError, match=r"\bone\b.*\btwo\.py\b.* Mine, Other\b"):
+    with pytest.raises(OptionError, match=r"\btwo\.py\b.*\bMine\b.*\bOther\b"):
         get_formulation(two)
 
 
@@ -328,7 +328,7 @@ def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> No
         ),
         (
             PAGE.replace("def regularizer", "def regulariser") + "class Other(Mine):\n    pass\n",
-            r"\bMine, Other\b.*\bMine\b.*\bregularizer\b.*\bOther\b.*\bregularizer\.$",
+            r"\bMine\b.*\bOther\b.*\bMine\b.*\bregularizer\b.*\bOther\b.*\bregularizer\.$",
         ),
         (
             PAGE + "    def __init__(self, nu): pass",

@@ -86,8 +86,8 @@ def largest(p: Any) -> EdgeFunction:
         "examples",
         "expression",
         "edges",
-        "expression of edges",
-        "vector of edges",
+        "edge-expression",
+        "edge-vector",
     ),
 )
 def test_it_is_refused_when_the_page_is_bound(F: Callable[..., Any], G: Callable[..., Any], message: str) -> None:
