@@ -96,13 +96,14 @@ def test_edge_formulas_pass_the_checks() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("e**3", "its second derivative is"),
-        ("sqrt(e)", "must be defined within the box"),
-        ("1/e", "must be defined within the box"),
-        ("d**2", "unknown name 'd'"),
-        ("max(e, 0)", "its slope jumps"),
+        ("e**3", "second derivative"),
+        ("sqrt(e)", r"\bpower 1/2\b"),
+        ("1/e", r"\bpower -1\b"),
+        ("d**2", "name 'd'"),
+        ("max(e, 0)", "slope jumps"),
         ("exec(e)", "calls 'exec'"),
     ],
+    ids=("cube", "root", "inverse", "name", "kink", "call"),
 )
 def test_what_is_no_convex_formula_is_refused(text: str, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
@@ -115,7 +116,7 @@ def test_weights_must_sum_to_one_and_parameters_be_numbers() -> None:
     page = prototype("hinge", lambda p, e: Hinge(e.c, 1.0), lambda p: edge_formula("e**2/4"))
     with pytest.raises(ProblemError):
         page.bind(np.eye(3)).certify(d=np.ones(3))
-    with pytest.raises(ProblemError, match="a must be a finite number"):
+    with pytest.raises(ProblemError, match=r"^a\b.*\binf\b"):
         edge_formula("a*e**2", a=np.inf)
     assert edge_formula("a*e**2", a=2.0).latex == "a e_q^{2}"
     flat = prototype("cap", lambda p, e: Cap(CappedSimplex(e.c, 2.0)), lambda p: edge_formula("log(1 + exp(e))"))

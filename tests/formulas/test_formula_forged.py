@@ -71,7 +71,10 @@ def test_the_file_as_it_was_saved_is_accepted(folder: Path) -> None:
 def test_a_claim_of_more_is_refused(end: str, exact: bool, folder: Path) -> None:
     said = json.loads(text(folder))
     said["claim"][end] += 1e-6 if end == "lower" else -1e-6
-    assert "it claims that the optimum" in judged(said, folder, exact=exact).reason
+    verdict = judged(said, folder, exact=exact)
+    assert not verdict
+    claimed = repr(verdict.claimed[("lower", "upper").index(end)])
+    assert f" {claimed}; " in verdict.reason and "bound" in verdict.reason
 
 
 def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path) -> None:
@@ -82,21 +85,22 @@ def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path)
         assert not judged(said, folder)
     said = json.loads(text(folder))
     said["arrays"]["formula tilt"][0] += 1e-9
-    assert "means other formula tilt" in judged(said, folder).reason
+    assert "other formula tilt" in judged(said, folder).reason
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         ({"text": "d*log(d/d0)/eta + tilt*d - d/1000000"}, "means F"),
-        ({"derivative": "log(d/d0)/eta"}, "missing or too many: derivative"),
-        ({"parameters": {"eta": 7.0}}, "it must hold the arrays"),
-        ({"parameters": {"eta": True, "tilt": "array"}}, "must be a number"),
-        ({"parameters": [7.0]}, "must be an object with names"),
-        ({"text": 7}, "must be a text"),
-        ({"text": "d" * 1001}, "at most 1000 printable characters"),
+        ({"derivative": "log(d/d0)/eta"}, ": derivative"),
+        ({"parameters": {"eta": 7.0}}, "the arrays"),
+        ({"parameters": {"eta": True, "tilt": "array"}}, "a number"),
+        ({"parameters": [7.0]}, "an object"),
+        ({"text": 7}, "a text"),
+        ({"text": "d" * 1001}, "at most 1000"),
         ({"nu": 3.5}, "means F"),
     ],
+    ids=("text", "derivative", "arrays", "number", "parameters", "kind-of-text", "long-text", "nu"),
 )
 def test_another_formula_and_a_stored_derivative_are_refused(change: Any, reason: str, folder: Path) -> None:
     said = json.loads(text(folder))
@@ -116,15 +120,16 @@ def recomputed(text: str, parameters: dict[str, Any], exact: bool = False) -> An
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("d*log(d/d0) - 40*d**2", "its second derivative is"),
-        ("d**3 - d**2/5", "its second derivative is"),
-        ("-max(d - 1/10, 0)**2", "its second derivative is"),
-        ("huber(d, 1/10) - d**2/2", "its second derivative is"),
-        ("1/(d - 1/10)**2", "must be defined within the box"),
-        ("log(d - 1/10)", "must be defined within the box"),
-        ("max(d - 1/10, 0)", "its slope jumps"),
-        ("sqrt(d - u)", "must be defined within the box"),
+        ("d*log(d/d0) - 40*d**2", r"\bderivative\b.* -27\.\d+ at d"),
+        ("d**3 - d**2/5", r"\bderivative\b.* -0\.4 at d"),
+        ("-max(d - 1/10, 0)**2", r"\bderivative\b.* -2 at d"),
+        ("huber(d, 1/10) - d**2/2", r"\bderivative\b.* -1 at d"),
+        ("1/(d - 1/10)**2", r"\bpower -2\b"),
+        ("log(d - 1/10)", r"\blogarithm\b"),
+        ("max(d - 1/10, 0)", "slope jumps"),
+        ("sqrt(d - u)", r"\bpower 1/2\b"),
     ],
+    ids=("entropy", "cube", "positive-part", "huber", "pole", "logarithm", "kink", "root"),
 )
 def test_a_formula_that_is_not_convex_on_part_of_the_box_is_refused(text: str, reason: str, exact: bool) -> None:
     with typechecker.unchecked(), pytest.raises(Rejected, match=reason):
@@ -134,25 +139,25 @@ def test_a_formula_that_is_not_convex_on_part_of_the_box_is_refused(text: str, r
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("__import__('os').system('true')", "is no function of a formula|is not part of a formula"),
-        ("d.__class__", "is not part of a formula"),
-        ("(lambda: d)()", "is not part of a formula"),
-        ("[d for d in d]", "is not part of a formula"),
-        ("9**9**9**9**9", "too many digits"),
-        ("2**(2**(2**(2**(2**2))))*d", "too many digits"),
-        ("d*1e400", "must be a number of at most 1e100"),
-        ("(" * 300 + "d" + ")" * 300, "is no formula"),
-        ("-" * 900 + "d", "at most 300 names"),
-        ("*".join(["(d + d0 + c + 1)"] * 60), "."),
+        ("__import__('os').system('true')", "not part"),
+        ("d.__class__", "not part"),
+        ("(lambda: d)()", "not part"),
+        ("[d for d in d]", "not part"),
+        ("9**9**9**9**9", "many digits"),
+        ("2**(2**(2**(2**(2**2))))*d", "many digits"),
+        ("d*1e400", "1e100"),
+        ("(" * 300 + "d" + ")" * 300, "no formula"),
+        ("-" * 900 + "d", "300 names"),
+        ("*".join(["(d + d0 + c + 1)"] * 60), r"\b1000\b.*\b1019\b"),
         ("exp(" * 14 + "d" + ")" * 14, "too long"),
         ("*".join(f"(1 + exp({k}*d))**-1" for k in range(1, 20)), "too long"),
         ("+".join(f"log(exp({k}*d) + d)**3" for k in range(1, 20)), "too long"),
-        ("d/0", "is no number"),
-        ("d +", "is no formula"),
-        ("eta*d", "unknown name 'eta'"),
-        ("d % 2", "is no operation"),
-        ("d if d else c", "is not part of a formula"),
-        ("", "is no formula"),
+        ("d/0", r"\bpower -1\b"),
+        ("d +", "no formula"),
+        ("eta*d", "name 'eta'"),
+        ("d % 2", r"\bMod\b"),
+        ("d if d else c", "not part"),
+        ("", "no formula"),
     ],
 )
 def test_what_a_stranger_may_write_is_refused_at_once(text: str, reason: str) -> None:
@@ -161,7 +166,7 @@ def test_what_a_stranger_may_write_is_refused_at_once(text: str, reason: str) ->
 
 
 def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
-    with typechecker.unchecked(), pytest.raises(Rejected, match="must not be called"):
+    with typechecker.unchecked(), pytest.raises(Rejected, match=r"\bcalled d, d0, c, u\b"):
         recomputed("d**2", {"d": 1.0})
 
 

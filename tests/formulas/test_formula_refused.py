@@ -34,30 +34,30 @@ UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
 @pytest.mark.parametrize(
     ("text", "numbers", "message"),
     [
-        ("d*log(d/d1)", {}, "unknown name 'd1'. Known: c, d, d0, u"),
+        ("d*log(d/d1)", {}, r"'d1'.* c, d, d0, u\."),
         ("sin(d)", {}, "calls 'sin'"),
         ("__import__('os')", {}, "calls '__import__'"),
-        ("d.real", {}, "'d.real' is not part of a formula"),
-        ("d +", {}, "is no formula"),
-        ("log(d, 2)", {}, "log takes 1 argument; got 2"),
-        ("huber(d**2, 1)", {}, "must be of something that is linear in d"),
-        ("huber(d, -1)", {}, "must have a positive M"),
+        ("d.real", {}, "not part"),
+        ("d +", {}, "no formula"),
+        ("log(d, 2)", {}, r"\blog\b.* 1 .* 2\."),
+        ("huber(d**2, 1)", {}, r"\bhuber\b[^(]*\blinear\b"),
+        ("huber(d, -1)", {}, "positive M"),
         ("d**2 + huber(d - d0, u - 1)", {}, "M of a huber"),
         ("huber(d - d0, m)", {"m": np.array([0.1] * 5 + [-0.3])}, "M of a huber"),
-        ("d**3 - d**2", {}, r"its second derivative is -.* at d = .* \(example 0\)"),
-        ("d*log(d) + 3*sqrt(d)", {}, "its second derivative is"),
-        ("max(d, 1/10)", {}, "its slope jumps"),
-        ("1/(d - 1/10)", {}, "to the power -1 must be defined within the box"),
-        ("log(1/10 - d)", {}, "the logarithm of .* must be defined within the box"),
+        ("d**3 - d**2", {}, r"\bderivative\b.* -2 .* \(example 0\)"),
+        ("d*log(d) + 3*sqrt(d)", {}, r"\bderivative\b.* -6\.7\d*e\+13 "),
+        ("max(d, 1/10)", {}, "slope jumps"),
+        ("1/(d - 1/10)", {}, r"\bpower -1\b"),
+        ("log(1/10 - d)", {}, "logarithm"),
         ("max(d - 1/10, 0)**(1/2)", {}, "at least 1"),
-        (7, {}, "a formula must be a text or an expression of SymPy; got 7"),
-        ("d/eta", {"eta": np.inf}, "eta must be a finite number"),
-        ("d/eta", {"eta": np.ones(5)}, "6 of them"),
-        ("d/eta", {"eta": np.full(6, np.nan)}, "is not finite"),
-        ("d*e", {"e": 2.0}, "must have a name of its own; got 'e'"),
-        ("d*log(d/d0)", {"d0": np.ones(5) / 5}, r"d0 must be real numbers of shape \(6,\)"),
-        ("d*log(d/d0)", {"d0": np.ones(6)}, "d0 must have the sum 1; got 6"),
-        ("d/eta", {"eta": 1e-320}, "too many digits, or are too large or too small"),
+        (7, {}, r"\bSymPy\b.* 7\."),
+        ("d/eta", {"eta": np.inf}, r"^eta\b.* inf\."),
+        ("d/eta", {"eta": np.ones(5)}, r"^eta\b.* 6 .*\(5,\)"),
+        ("d/eta", {"eta": np.full(6, np.nan)}, r"^eta\b.*\bnot finite"),
+        ("d*e", {"e": 2.0}, r"\bparameter\b.*'e'"),
+        ("d*log(d/d0)", {"d0": np.ones(5) / 5}, r"^d0\b.*\(6,\).*\(5,\)"),
+        ("d*log(d/d0)", {"d0": np.ones(6)}, r"^d0\b.* 1;.* 6\."),
+        ("d/eta", {"eta": 1e-320}, "many digits"),
     ],
 )
 def test_what_is_no_convex_formula_is_refused_in_words(text: Any, numbers: Any, message: str) -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_convex_formula_is_refused_in_words(text: Any, numbers: Any, 
 
 def test_a_domain_must_be_a_capped_simplex() -> None:
     wrong: Any = np.ones(6)
-    with typechecker.unchecked(), pytest.raises(ProblemError, match="domain must be a CappedSimplex"):
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=r"^domain\b.*\bCappedSimplex\b.*\(6,\)"):
         formula("d**2", wrong)
 
 
@@ -76,8 +76,12 @@ def test_a_domain_must_be_a_capped_simplex() -> None:
     ["d**2", "-log(d)", "(d - d0)**2", "huber(d - d0, 1/10)", "d*log(d)", "c*d**2", "d**2/c*(1 + max(c - 2, 0))"],
 )
 def test_what_does_not_count_copies_as_copies_is_refused(text: str) -> None:
-    with pytest.raises(ProblemError, match=r"must count an example with c = k as k copies.*d\*\*2/c and not d\*\*2"):
+    with pytest.raises(ProblemError) as caught:
         formula(text, UNEVEN)
+    assert str(caught.value) == (
+        f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = k f(d; d0, c); "
+        "it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
+    )
     assert formula(text, SIX).N == 6
 
 
@@ -170,7 +174,7 @@ def test_a_formula_without_atoms_is_for_interior_alone() -> None:
     program = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 3)))
     assert "interior" in program.cones
     assert solve(program, "interior", tol=1e-9).certificate.scaled_gap <= 1e-9
-    with pytest.raises(SolverNotFound, match="which only interior takes"):
+    with pytest.raises(SolverNotFound, match=r"\bCLARABEL\b.*\batoms\b.*\binterior\b.*\bsqp:osqp\b"):
         solve(program, "cvxpy:clarabel")
-    with pytest.raises(ProblemError, match='Use the backend "interior"'):
+    with pytest.raises(ProblemError, match=r'\batoms\b.*"interior"'):
         program.cvxpy("primal")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -39,9 +40,9 @@ def test_a_kink_certifies_whatever_the_solver(name: str, backend: str) -> None:
 
 def test_the_kinks_are_named() -> None:
     words = str(kinked_program("distance in total", 40, 6).solve("cvxpy:clarabel", tol=1e-6).explain())
-    assert "f has a kink at d_" in words
+    assert re.search(r"\bf\b.*\bkink\b.* d_\d", words)
     words = str(kinked_program("G: largest", 40, 6).solve("cvxpy:clarabel", tol=1e-6).explain())
-    assert "G has a kink at e_" in words
+    assert re.search(r"\bG\b.*\bkink\b.* e_\d", words)
 
 
 # What fractions can compute: a piece as CVXPY states it, and its value without any rounding.
@@ -165,5 +166,5 @@ def test_a_domain_that_holds_anyway_is_no_constraint() -> None:
 
 @pytest.mark.parametrize("other", [cp.Variable(6, name="x"), cp.Parameter(6, name="x")])
 def test_another_variable_is_refused_by_name(other: Any) -> None:
-    with pytest.raises(ProblemError, match="f must have no variable or parameter except its argument; got x as well"):
+    with pytest.raises(ProblemError, match=r"^f\b.*; \w+ x\b"):
         of_six(lambda d: cp.norm1(d - other))

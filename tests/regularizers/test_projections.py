@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from typing import Any
@@ -14,6 +13,7 @@ import scipy.optimize
 from scipy.special import logsumexp
 
 from boostopt import ProblemError, boost
+from boostopt.boosting.reasons import StopReason
 from boostopt.oracles import RawFeatures
 from boostopt.programs import step_sizes as projections
 from boostopt.programs.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
@@ -111,8 +111,7 @@ def test_only_live_examples_count() -> None:
 )
 def test_outside_the_range_there_is_no_projection(u: list[float], log_d: list[float], rho: float) -> None:
     low = min(v for v, a in zip(u, log_d, strict=True) if a > -math.inf)
-    message = f"the edge must lie between the smallest and the largest margin of the examples with weight, [{low:.10g}"
-    with pytest.raises(ProblemError, match=re.escape(message)):
+    with pytest.raises(ProblemError, match=rf"\bedge\b.*\[{low:.10g}, .*; .* {rho:g}\."):
         step_to_edge(np.array(u), np.array(log_d), rho)
 
 
@@ -218,7 +217,7 @@ def test_a_root_search_leaves_where_there_are_no_numbers(sign: float) -> None:
         lambda x: (-1.0, -1.0, 0.0) if x > -1.0 else (nothing, nothing, nothing),
         lambda x: (-x - 1.0, -1.0, nothing),
     ):
-        with pytest.raises(ProblemError, match=r"must be finite numbers; at the step -?[01] they overflow.*Scale"):
+        with pytest.raises(ProblemError, match=r"\bstep -?[01] .*\bfeatures\b"):
             _root(counted(function), 0.0)
 
 
@@ -258,5 +257,6 @@ def test_a_step_longer_than_any_float_is_not_taken() -> None:
     sizes = rng.choice([1.7e308, 1.0, 1e-3, 1e300, 1e-300], (N, features))
     X = sizes * np.where(rng.random((N, features)) < 0.8, 1, -1) * y[:, None]
     run = boost("adaboost", RawFeatures(X, y), max_rounds=20)
-    assert run.reason == "the step that gives the newest hypothesis the edge 0 overflows"
+    assert run.stop_reason is StopReason.OTHER
+    assert "overflows" in run.reason
     assert np.isfinite(run.w).all() and run.class_certificate.lower <= run.class_certificate.upper

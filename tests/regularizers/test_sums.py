@@ -170,12 +170,12 @@ def test_any_junk_is_repaired(seed: int) -> None:
 
 
 def test_what_does_not_add_up_is_refused() -> None:
-    with pytest.raises(ProblemError, match=r"of the same examples; got N = \[2, 3\]"):
+    with pytest.raises(ProblemError, match=r"\bregularizers\b.*\[2, 3\]\."):
         SeparableSum((Squares(np.ones(2), 1.0), Squares(np.ones(3), 1.0)))
-    with pytest.raises(ProblemError, match="got N = no piece"):
+    with pytest.raises(ProblemError, match="no piece"):
         SeparableSum(())
     at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
-    with pytest.raises(ProblemError, match="got a lower end that is not 0"):
+    with pytest.raises(ProblemError, match=r"\blower end\b.* 0\."):
         SeparableSum((at_its_cap, Squares(np.ones(3), 1.0)))
 
 
@@ -234,7 +234,7 @@ def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
 def test_what_does_not_add_up_is_named() -> None:
     described = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.sum_squares(d), np.full(3, 1 / 3))
     other: Any = described
-    with pytest.raises(ProblemError, match=r"to add; got DescribedRegularizer\. Put both"):
+    with pytest.raises(ProblemError, match=r"\bSeparable\b.*\bDescribedRegularizer\b"):
         _ = Squares(np.ones(3), 1.0) + other
     # A soft margin is what an indicator of distributions makes of the margins, and nothing else.
     cap = Cap(CappedSimplex(np.ones(3), 1.0))
