@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 
 NAMES: list[tuple[str, dict[str, Any]]] = [("adaboost", {}), ("ata", {"phi": 0.4})]

@@ -14,8 +14,8 @@ import scipy.sparse
 from asked import Asked
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
 from boostopt.oracles.matrix_oracle import Given

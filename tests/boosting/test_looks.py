@@ -36,9 +36,8 @@ from boostopt.boosting.histogram_newton.solver import Looking, whole
 from boostopt.boosting.histogram_newton.solver_state import Glance, below
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.histogram_newton.solver_state import Glance, below
+from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.histogram_newton.selection import counted, going_on
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, needed

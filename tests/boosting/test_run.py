@@ -23,8 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, OptionError, ProblemError, boost
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
 from boostopt.oracles.base import Oracle
 

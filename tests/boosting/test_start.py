@@ -14,8 +14,9 @@ from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, drawn
 
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.oracles import GivenMargins
 

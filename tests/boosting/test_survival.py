@@ -21,9 +21,9 @@ from noisy_stumps import examples
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost
-from boostopt.boosting import saving
-from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.run import run_file as saving
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State

@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from boostopt import boost, verify
 from boostopt.boosting import BoostOptions
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import OptionError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps

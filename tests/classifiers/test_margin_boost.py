@@ -31,6 +31,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.binary_fit import Plan
 from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Answer
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError
-from boostopt.ensembles.reweighting_result import OF_PROGRAM
-from boostopt.ensembles.thinning import trimmed
 from boostopt.ensembles import Reweighted, reweight
+from boostopt.ensembles.reweighting_result import OF_PROGRAM
 from boostopt.ensembles.thinning import trimmed
 
 FOREST = fresh(ENSEMBLES["forest"]).set_params(n_estimators=20).fit(X, Y)

@@ -14,7 +14,7 @@ from invoked import document, examples, refused, run, write_csv, write_examples
 
 import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix
-from boostopt.boosting import progress_line
+from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps

@@ -18,7 +18,8 @@ from rich.console import Console
 import boostopt.boosting.regularization_path
 import boostopt.cli.commands.path
 from boostopt import path
-from boostopt.boosting import progress_line
+from boostopt._utils.formatting import interval
+from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps

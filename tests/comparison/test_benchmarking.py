@@ -26,9 +26,11 @@ from boostopt._utils.environment import boostopt_version
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
 from boostopt.comparison.documents import load
+from boostopt.comparison.rendering.phrases import BUG
 from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
-from boostopt.comparison.rendering.phrases import BUG
+from boostopt.comparison.solve_record import Row
+from boostopt.programs.identity import program_digest
 
 OPTIMUM = 2 / 530
 

@@ -16,9 +16,10 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
-from boostopt.comparison.solve_record import Row, answered_row
+from boostopt._utils.formatting import interval
 from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
 from boostopt.comparison.rendering.phrases import BUG, NO_ANSWER, UNANSWERED, trivial_bounds
+from boostopt.comparison.solve_record import Row, answered_row
 from boostopt.solving.explanation import PROOFS
 
 

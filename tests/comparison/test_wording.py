@@ -10,8 +10,8 @@ import pytest
 from problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
-from boostopt.comparison.solve_record import Row
 from boostopt.comparison.rendering.phrases import BUG, accuracies, asked, asked_for, clashes, proved, together, verdict
+from boostopt.comparison.solve_record import Row
 
 
 def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Row:

@@ -20,8 +20,8 @@ import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
 from boostopt.data.answer_files import load_answer
-from boostopt.data.source_contents import DENSE_LIMIT
 from boostopt.data.datasets import EMBEDDED, load_features, load_table
+from boostopt.data.source_contents import DENSE_LIMIT
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,

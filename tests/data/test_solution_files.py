@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import DataError
 from boostopt.data.answer_files import load_answer
-from boostopt.data.source_contents import SPARSEST
 from boostopt.data.solution_files import LAYOUTS
+from boostopt.data.source_contents import SPARSEST
 from boostopt.exporting import export
 
 CBC_ALL = """\

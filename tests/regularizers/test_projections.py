@@ -13,7 +13,7 @@ import scipy.optimize
 from scipy.special import logsumexp
 
 from boostopt import ProblemError, boost
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import RawFeatures
 from boostopt.programs import step_sizes as projections
 from boostopt.programs.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin

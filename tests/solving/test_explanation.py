@@ -19,10 +19,9 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
+from boostopt.cli.templates.regularizer_class import NewName, described
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.explanation import OPTIMAL, PROOFS, explain
-from boostopt.cli.templates.regularizer_class import NewName, described
-from boostopt._utils.formatting import interval
 
 NUMBER = r"-?\b\d[\d.]*(?:e[+-]\d+)?\b"
 

@@ -37,13 +37,15 @@ from boostopt.errors import ProblemError
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_features import Feature
-from boostopt.verification import classes, save, save_class, verify
-from boostopt.verification.trusted_kernel.number_types import Ball, Floats
+from boostopt.rows.margin_matrix import Margins
+from boostopt.verification import class_certificate_files as classes
+from boostopt.verification import save, save_class, verify
+from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, digest, vector_digest
 from boostopt.verification.trusted_kernel.conjugates import Norm, cap
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
 from boostopt.verification.trusted_kernel.feasible_points import into_ball
-from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
+from boostopt.verification.trusted_kernel.number_types import Ball, Floats
 from boostopt.verification.verification_result import NO_MORE
 from boostopt.verification.verify import compare
 

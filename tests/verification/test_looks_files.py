@@ -18,8 +18,8 @@ from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.block_kernels import BUCKETS, LARGEST, ONE
 from boostopt.verification import subject
-from boostopt.verification.looks import NO_DIGEST
-from boostopt.verification.verdicts import UNSTATED
+from boostopt.verification.histogram_certificate_files import NO_DIGEST
+from boostopt.verification.verification_result import UNSTATED
 
 
 @cache

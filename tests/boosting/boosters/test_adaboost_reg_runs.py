@@ -9,8 +9,8 @@ from boosting.random_classes import drawn
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.boosters.adaboost_reg import ENTRIES, Functional, line_search
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import DecisionStumps, GivenMargins
 
 ROUNDING = 1e-12

@@ -16,10 +16,10 @@ from boostopt import DataError, OptionError, ProblemError, boost, list_formulati
 from boostopt.boosting import BoostOptions, Stabilization, path
 from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reasons import StopReason
 from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import Move
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import save_class

@@ -11,8 +11,8 @@ from scipy.special import erf, erfinv
 
 from boostopt import OptionError, ProblemError
 from boostopt.boosting.boosters import brownboost
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 
 

@@ -8,7 +8,7 @@ from boosting.random_classes import LP, drawn
 
 from boostopt import OptionError, ProblemError, boost
 from boostopt.boosting.boosters import madaboost, outside
-from boostopt.boosting.reasons import StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 
 SEEDS = [0, 1, 2, 3, 5]

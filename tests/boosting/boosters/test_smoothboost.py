@@ -11,8 +11,8 @@ from boosting.random_classes import LP, Noted, RandomClass, drawn
 
 from boostopt import OptionError
 from boostopt.boosting.boosters import outside, smoothboost
-from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.stop_reason import StopReason
 
 KAPPA = 0.3
 
