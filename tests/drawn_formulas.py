@@ -222,17 +222,18 @@ class Exact:
             value += mpmath.fsum(mpmath.mpf(float(r)) * x**2 / 4 for r, x in zip(ratio, d, strict=True))
         return value
 
-    def feasible(self, d: np.ndarray) -> list[Any]:
-        """Return the point of the simplex next to weights: one weight makes up for what their sum misses."""
+    def feasible(self, d: np.ndarray) -> list[list[Any]]:
+        """Return points of the simplex next to weights: one weight, or all, make up for what their sum misses."""
         x = [min(max(mpmath.mpf(float(v)), mpmath.mpf(0)), u) for v, u in zip(d, self.u, strict=True)]
         missing = 1 - mpmath.fsum(x)
-        rooms = [min(v, u - v) for v, u in zip(x, self.u, strict=True)]
-        n = max(range(self.N), key=lambda k: rooms[k])
-        if rooms[n] >= abs(missing):
-            x[n] += missing
-            return x
         ways = [u - v if missing > 0 else v for v, u in zip(x, self.u, strict=True)]
-        return [v + missing * way / mpmath.fsum(ways) for v, way in zip(x, ways, strict=True)]
+        total = mpmath.fsum(ways) or mpmath.mpf(1)
+        points = [[v + missing * way / total for v, way in zip(x, ways, strict=True)]]
+        rooms = [min(v, u - v) for v, u in zip(x, self.u, strict=True)]
+        for n in {max(range(self.N), key=lambda k: rooms[k]), max(range(self.N), key=lambda k: ways[k])}:
+            if ways[n] >= abs(missing):
+                points.append([v + missing * (k == n) for k, v in enumerate(x)])
+        return points
 
 
 def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
@@ -273,15 +274,16 @@ def check(program: Program, rng: np.random.Generator, found: Outcome) -> None:
     if isinstance(G, MaximumEdge):
         weights = [x / mpmath.fsum(weights) for x in weights]
     own = exact.feasible(certificate.d)
-    above = of_edges(edges(own))
-    if above is not None and certificate.upper < exact.value(own) + above:
-        found.false.append(f"upper below {mpmath.nstr(exact.value(own) + above, 20)}: {about}")
+    # The optimum is at most the value of each: an end below all of them is worth no feasible weights near its own.
+    above = [exact.value(point) + more for point in own if (more := of_edges(edges(point))) is not None]
+    if above and certificate.upper < min(above):
+        found.false.append(f"upper below {mpmath.nstr(min(above), 20)}: {about}")
     if np.isinf(certificate.lower):
         return
     z = -program.margins.margins(certificate.w)
     at = F.conjugate_at(z)
-    points = [own, exact.feasible(at.d), exact.feasible(np.full(N, 1.0 / N))]
-    points += [exact.feasible(F.maximizers(z - at.multipliers["beta"]))]
+    starts = (at.d, np.full(N, 1.0 / N), F.maximizers(z - at.multipliers["beta"]))
+    points = [*own, *(point for start in starts for point in exact.feasible(start))]
     penalty = mpmath.mpf(0)
     if isinstance(G, BoundedEdges):
         penalty = mpmath.mpf(G.gamma) * mpmath.fsum(weights)

@@ -253,8 +253,19 @@ def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:
             F = formula(STEEP, CappedSimplex(np.ones(3), nu))
             d = np.full(3, 1 / 3)
             exact = Exact(F)
-            own = exact.feasible(d)
+            own, *_ = exact.feasible(d)
             assert mpmath.fsum(own) == 1 and F.value(d) + F.value_slack(d, 1e-15) >= exact.value(own)
+
+
+def test_weights_next_to_a_vertex_are_not_moved_onto_the_vertex() -> None:
+    """There h / d^3 is infinite: the weight of 1 makes up for what the sum misses."""
+    with mpmath.workdps(DIGITS):
+        d = np.array([7.071067811865476e-76, 1.0])
+        F = formula("h/d**3", CappedSimplex(np.ones(2), 1.0), h=1.1910005834087404e-21)
+        exact = Exact(F)
+        values = [exact.value(point) for point in exact.feasible(d)]
+        assert min(values) <= F.value(d) + F.value_slack(d, 1e-15) < mpmath.inf
+        assert all(mpmath.fsum(point) == 1 for point in exact.feasible(d))
 
 
 def test_hard_formulas_prove_no_false_bound() -> None:
