@@ -169,6 +169,8 @@ def reweighted_there(
     rows = cut_at_zero(placing, members.t, _votes, members)
     oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
+    if page.needs_all_examples:
+        raise _unserved(page, epsilon, ": its F may depend on more than the multiplicities of the examples")
     try:
         found = looked_at(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
