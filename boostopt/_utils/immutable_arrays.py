@@ -34,6 +34,9 @@ PACKAGE = __name__.partition(".")[0]
 OUTER = "_outer_arrays"
 """Attribute of functions F and G of users: arrays outside of the object, with their hashes."""
 
+ATOMS = (bool, bytes, float, int, str, type(None))
+"""Types without attributes: most values of records."""
+
 REFUSALS = ("read-only", "readonly", "not writeable", "WRITEABLE flag")
 """Words of NumPy, SciPy and Cython where they refuse to write to an array."""
 
@@ -120,8 +123,10 @@ def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
     """Return a value with immutable copies of its arrays: of an array, a container, or an object with attributes.
 
     Functions F and G, and dataclasses of boostopt's, stay the same objects and get immutable attributes. A dataclass of
-    the user's is copied.
+    the user's is copied. A record of immutable arrays has them since it was made.
     """
+    if type(value) in ATOMS or isinstance(value, ImmutableArrays):
+        return value
     seen = {} if seen is None else seen
     if isinstance(value, np.ndarray):
         return as_immutable(value) if type(value) is np.ndarray else value

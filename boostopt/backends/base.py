@@ -209,6 +209,7 @@ class WarmStart(ImmutableArrays):
 
     def __post_init__(self) -> None:
         read_fields(self, d=partial(optional, _iterate), w=partial(optional, _iterate), backend=text)
+        super().__post_init__()
 
     def weights(self, t: int) -> Float[Array, " t"] | None:
         """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""
