@@ -19,7 +19,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
 from boostopt.exporting.conic_form import Cones, ConicProgram
-from boostopt.exporting.lines import write_lines
+from boostopt.exporting.file_header import write_lines
 
 VERSION = 3
 """The first version of the format with exponential and power cones."""

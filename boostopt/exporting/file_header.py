@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import textwrap
-from typing import Any
+from collections.abc import Iterable
+from typing import IO, Any
 
 import numpy as np
 
@@ -84,3 +85,8 @@ def _changed(program: Program) -> dict[str, Any]:
 def _number(value: Any) -> str:
     """Write a flag in lower case and a number with all its digits."""
     return str(value).lower() if isinstance(value, bool | np.bool_) else repr(float(value))
+
+
+def write_lines(file: IO[bytes], lines: Iterable[str]) -> None:
+    """Write lines as ASCII."""
+    file.writelines(f"{line}\n".encode("ascii", "backslashreplace") for line in lines)

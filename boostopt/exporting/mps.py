@@ -18,7 +18,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.exporting.conic_form import ConicProgram
-from boostopt.exporting.lines import write_lines
+from boostopt.exporting.file_header import write_lines
 
 OBJECTIVE = "objective"
 """Name of the row of the objective."""
