@@ -38,10 +38,6 @@ class SolverFailed(BoostoptError, RuntimeError):
     """The solver stopped without an answer; only `Solution.raise_if_failed` raises this."""
 
 
-class MatplotlibNotFound(BoostoptError, ImportError):
-    """Pictures need matplotlib, and it is not installed."""
-
-
 class MarginWarning(UserWarning):
     """The proved soft margin is no better than chance, or nu allows the model to give up a whole class."""
 

@@ -34,7 +34,7 @@ Names are loaded on first use, so that importing this page does not load matplot
 from typing import Any
 
 from boostopt._utils.lazy_names import attach
-from boostopt.errors import MatplotlibNotFound
+from boostopt.pictures.requirements import MatplotlibNotFound
 
 _load, __dir__, __all__ = attach(__name__)
 

@@ -1,5 +1,3 @@
-from boostopt.errors import MatplotlibNotFound as MatplotlibNotFound
-
 from .bounds import bounds as bounds
 from .claimed_gaps import claimed_against_certified as claimed_against_certified
 from .comparisons import intervals as intervals
@@ -9,6 +7,7 @@ from .example_weights import example_weights as example_weights
 from .heat_maps import heat_map as heat_map
 from .margin_distributions import margin_distributions as margin_distributions
 from .path_of_runs import path_of_runs as path_of_runs
+from .requirements import MatplotlibNotFound as MatplotlibNotFound
 from .trajectories import cycles as cycles
 from .trajectories import triangle as triangle
 from .weights_by_margin import weights_by_margin as weights_by_margin
