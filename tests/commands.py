@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import typer.main
+import typer.testing
 from typer.testing import CliRunner
 
 from boostopt.cli import app
+
+# The runner reads the parameters of all commands anew for every call; the commands do not change.
+setattr(typer.testing, "_get_command", cache(typer.main.get_command))  # noqa: B010
 
 
 def run(*arguments: object) -> Any:

@@ -8,15 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from typer.testing import CliRunner
-
-import boostopt.cli
-
-
-def run(*arguments: object) -> Any:
-    """Run a command; an exception that is no exit fails the test."""
-    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
-    return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+from commands import run
 
 
 def refused(facts: str, *arguments: object) -> None:
