@@ -40,6 +40,14 @@ LEVELS = (
 )
 LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
 
+# Within the room of functions: floors of its packages.
+FUNCTIONS = (
+    {"numerics"},
+    {"formulas"},
+    {"minorants", "statements"},
+    {"edge_functions", "regularizers"},
+)
+
 # `program.solve(...)` is `boostopt.solve(program, ...)`.
 ALIASES = {("programs", "solving")}
 
@@ -90,6 +98,15 @@ def test_imports_point_downwards() -> None:
             and (here, top(module)) not in ALIASES
             and LEVEL[top(module)] >= LEVEL[here]
         }
+        assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
+
+
+def test_imports_within_functions_point_downwards() -> None:
+    level = {package: k for k, packages in enumerate(FUNCTIONS) for package in packages}
+    for path in (ROOT / "functions").rglob("*.py"):
+        here = path.relative_to(ROOT / "functions").parts[0].removesuffix(".py")
+        packages = {module.split(".")[2] for module in imports(path) if module.startswith("boostopt.functions.")}
+        upwards = {package for package in packages - {here} if level[package] >= level[here]}
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
 
