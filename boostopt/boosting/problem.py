@@ -15,7 +15,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import choice, names, positive
 from boostopt.boosting.registry import run_by_name
-from boostopt.certificates.bounds import as_bound
+from boostopt.certificates.bound_checks import as_bound
 from boostopt.errors import OptionError, ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import MaximumEdge

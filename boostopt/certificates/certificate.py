@@ -23,7 +23,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import html_table, interval
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.certificates.bounds import check_bounds
+from boostopt.certificates.bound_checks import check_bounds
 from boostopt.certificates.file_writers import save_certificate
 
 WIDE = 1e-8

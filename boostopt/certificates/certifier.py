@@ -11,7 +11,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt.certificates.bounds import as_bound
+from boostopt.certificates.bound_checks import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
 from boostopt.errors import ProblemError

@@ -22,7 +22,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import interval
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
-from boostopt.certificates.bounds import as_bound, check_bounds
+from boostopt.certificates.bound_checks import as_bound, check_bounds
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation

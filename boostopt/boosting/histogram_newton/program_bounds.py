@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.boosting.histogram_newton.evaluator import Looks
 from boostopt.boosting.problem import Problem
-from boostopt.certificates.bounds import as_bound
+from boostopt.certificates.bound_checks import as_bound
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.objectives.exact import Aim, in_buckets, summation
 from boostopt.objectives.margin_histogram import Buckets
