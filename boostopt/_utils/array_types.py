@@ -1,11 +1,12 @@
-"""Array annotations with shapes: checked at run time where jaxtyping is installed, plain text elsewhere.
+"""Array annotations with shapes, and collections of Dask's, told from arrays without Dask.
 
-jaxtyping is a tool of the developers (`pytest` checks every shape with it), not a dependency of the package.
+Shapes are checked at run time where jaxtyping is installed, and are plain text elsewhere. jaxtyping is a tool of the
+developers (`pytest` checks every shape with it), not a dependency of the package.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,4 +27,17 @@ else:
 
         Bool = Float = Int = Int8 = Int32 = Num = UInt = _Unchecked
 
-__all__ = ["Array", "Bool", "Float", "Int", "Int8", "Int32", "Num", "UInt"]
+__all__ = ["Array", "Bool", "Collection", "Float", "Int", "Int8", "Int32", "Num", "UInt", "is_collection"]
+
+
+@runtime_checkable
+class Collection(Protocol):
+    """A collection of Dask's, as far as types tell it from an array."""
+
+    def __dask_graph__(self) -> Any:
+        """Return what it is computed by."""
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a collection of Dask's; Dask need not be there to tell."""
+    return type(X).__module__.partition(".")[0] == "dask"

@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import real_numbers
 from boostopt._utils.immutable_arrays import ImmutableArrays, immutable_value
-from boostopt._utils.validation import optional, read_fields, text
+from boostopt._utils.validation import optional, read_fields, real_numbers, text
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.functions.regularizers.separable import Separable

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostopt._utils.array_validation import as_array
 from boostopt._utils.blas_threads import one_thread
-from boostopt._utils.validation import listed, names, refused
+from boostopt._utils.validation import as_array, listed, names, refused
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.column_count import columns_of

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.array_validation import as_array
 from boostopt._utils.data_frames import data_frame
 from boostopt._utils.formatting import html_table, interval
 from boostopt._utils.immutable_arrays import writes_named
-from boostopt._utils.validation import function, optional, refused
+from boostopt._utils.validation import as_array, function, optional, refused
 from boostopt.boosting.api import BOOST, boost, select_examples
 from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.problem import Problem, rows_left_out

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int, Int8
-from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import as_array
 from boostopt.boosting.column_pool import OUTSIDE
 from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
 from boostopt.errors import ProblemError

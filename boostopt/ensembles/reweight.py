@@ -9,9 +9,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.array_validation import Collection, as_array, is_collection
-from boostopt._utils.validation import choice, flag, instance, optional, tolerance
+from boostopt._utils.array_types import Array, Collection, Float, Int8, is_collection
+from boostopt._utils.validation import as_array, choice, flag, instance, optional, tolerance
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.problem import rows_left_out

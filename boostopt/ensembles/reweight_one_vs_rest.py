@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import as_array, is_collection
+from boostopt._utils.array_types import Array, Float, is_collection
 from boostopt._utils.formatting import html_table
+from boostopt._utils.validation import as_array
 from boostopt.backends.base import Backend
 from boostopt.ensembles.member_extraction import classes_of, members_of
 from boostopt.ensembles.members import margins_of_each

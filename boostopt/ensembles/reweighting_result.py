@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import Array, Float, Int, Int8, is_collection
 from boostopt._utils.formatting import html_table, interval
 from boostopt._utils.validation import choice, optional, whole
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, combined, decided

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import is_collection
 from boostopt._utils.blas_threads import one_thread
 from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.problem import rows_left_out

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import Array, Float, is_collection
 from boostopt._utils.validation import optional, whole
 from boostopt.boosting.run.combined_hypothesis import decided
 from boostopt.boosting.run.run import Run

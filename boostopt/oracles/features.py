@@ -11,9 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import check_unmasked, compressed_rows
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
-from boostopt._utils.validation import instance, listed
+from boostopt._utils.validation import check_unmasked, compressed_rows, instance, listed
 from boostopt.errors import ProblemError, shown
 from boostopt.oracles.base import Hypothesis
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Num
-from boostopt._utils.array_validation import as_array, check_unmasked
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
+from boostopt._utils.validation import as_array, check_unmasked
 from boostopt.errors import ProblemError, shown
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate

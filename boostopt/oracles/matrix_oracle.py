@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int, Num
-from boostopt._utils.array_validation import as_array, is_collection
-from boostopt._utils.validation import flag, number, optional, seed
+from boostopt._utils.array_types import Array, Float, Int, Num, is_collection
+from boostopt._utils.validation import as_array, flag, number, optional, seed
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import Array, Float, is_collection
 from boostopt._utils.validation import flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored

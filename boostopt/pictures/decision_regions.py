@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.array_validation import as_array
-from boostopt._utils.validation import whole
+from boostopt._utils.validation import as_array, whole
 from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import real_array

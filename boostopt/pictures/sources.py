@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import as_array
-from boostopt._utils.validation import optional, positive
+from boostopt._utils.validation import as_array, optional, positive
 from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.errors import OptionError, ProblemError

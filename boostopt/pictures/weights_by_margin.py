@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import as_array
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import counts, counts_of, real_array, run_of

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import real_numbers
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt._utils.validation import choice, flag, instance, maker, number, numbers, refused, text
+from boostopt._utils.validation import choice, flag, instance, maker, number, numbers, real_numbers, refused, text
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.programs.program import Examples

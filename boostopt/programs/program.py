@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import real_numbers
 from boostopt._utils.blas_threads import one_thread
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import parameters_in_words
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_record
-from boostopt._utils.validation import choice, tolerance
+from boostopt._utils.validation import choice, real_numbers, tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover

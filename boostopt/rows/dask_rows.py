@@ -20,7 +20,7 @@ from dask.delayed import delayed
 from distributed import get_client, wait
 
 from boostopt._utils.array_types import Array, Int
-from boostopt._utils.array_validation import as_array
+from boostopt._utils.validation import as_array
 from boostopt.errors import BoostoptError, DataError, ProblemError, listed_briefly, shown
 from boostopt.rows.binned_rows import Kept, Rows, RowsHere, added
 from boostopt.rows.block_kernels import Part, Window, weights

@@ -19,8 +19,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
-from boostopt._utils.array_validation import as_array, compressed_rows
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only, compressed, immutable_rows, is_mapped
+from boostopt._utils.validation import as_array, compressed_rows
 from boostopt.errors import ProblemError
 
 BLOCK_ROWS = 2_000

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_validation import as_array, compressed_rows
+from boostopt._utils.validation import as_array, compressed_rows
 from boostopt.errors import ProblemError
 from boostopt.verification.trusted_kernel.certificate_schema import Document
 from boostopt.verification.trusted_kernel.checker import Fractions, ProvedBounds

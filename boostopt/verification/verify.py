@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_validation import as_array
-from boostopt._utils.validation import file_path, flag
+from boostopt._utils.validation import as_array, file_path, flag
 from boostopt.errors import OptionError, ProblemError
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification import histogram_certificate_files as looks

@@ -12,9 +12,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.array_validation import as_array
 from boostopt._utils.immutable_arrays import immutable_copy
-from boostopt._utils.validation import number
+from boostopt._utils.validation import as_array, number
 from boostopt.backends.base import Backend
 from boostopt.ensembles.member_extraction import KNOWN, is_ensemble, members_of
 from boostopt.ensembles.model_certification import linear_models as linear

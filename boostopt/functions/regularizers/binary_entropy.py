@@ -24,9 +24,14 @@ import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.array_validation import finite_weights, non_negative_weights, positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt._utils.validation import (
+    finite_weights,
+    non_negative_weights,
+    positive_parameter,
+    positive_weights,
+    read_fields,
+)
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.functions.numerics.sigmoid_sums import SATURATED, exact_difference, sigmoid_shift

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import non_negative_weights
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.validation import choice, instance, number, positive
+from boostopt._utils.validation import choice, instance, non_negative_weights, number, positive
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
 

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
-from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement

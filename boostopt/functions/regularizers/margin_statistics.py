@@ -24,9 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
+from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import normalized
 from boostopt.functions.regularizers.separable import Separable

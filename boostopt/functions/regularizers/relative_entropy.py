@@ -15,9 +15,8 @@ import numpy as np
 from scipy.special import rel_entr
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import non_negative_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt._utils.validation import non_negative_weights, positive_parameter, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import capped_softmax, logarithm
 from boostopt.functions.regularizers.base import Regularizer

@@ -30,9 +30,8 @@ import numpy as np
 from scipy.special import entr, log_expit, rel_entr
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import optional, positive_parameter, read_fields
+from boostopt._utils.validation import optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.loss_conjugate import Loss

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import finite_weights
-from boostopt._utils.validation import read_fields
+from boostopt._utils.validation import finite_weights, read_fields
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Stationarity
 from boostopt.functions.regularizers.delegating import Composite
 from boostopt.functions.statements import Statement, stated

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import positive_parameter, read_fields
+from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.functions.regularizers.separable import Separable
 
 

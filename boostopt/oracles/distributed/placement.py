@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import is_collection
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis, Oracle, Query
 from boostopt.oracles.binned_oracle import RowsOracle

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, Num
-from boostopt._utils.array_validation import is_collection
+from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_collection
 from boostopt._utils.validation import file_path, flag, whole
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query

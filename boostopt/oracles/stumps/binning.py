@@ -12,9 +12,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int, UInt
-from boostopt._utils.array_validation import as_array, compressed_rows
 from boostopt._utils.files import replace_file
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
+from boostopt._utils.validation import as_array, compressed_rows
 from boostopt.errors import ProblemError, shown
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import check_labels, multiplicities, signs

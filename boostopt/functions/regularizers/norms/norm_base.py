@@ -21,9 +21,8 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import instance, number, positive_parameter, read_fields
+from boostopt._utils.validation import instance, number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.functions.numerics.root_finding import bracket, root

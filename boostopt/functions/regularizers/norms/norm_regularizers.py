@@ -17,9 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import positive_weights
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import number
+from boostopt._utils.validation import number, positive_weights
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT, bracket, root
 from boostopt.functions.regularizers.base import ConjugatePoint, Stationarity

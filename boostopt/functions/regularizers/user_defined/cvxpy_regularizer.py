@@ -25,7 +25,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import as_array
 from boostopt._utils.cvxpy_tools import (
     called_with,
     check_variables,
@@ -36,7 +35,7 @@ from boostopt._utils.cvxpy_tools import (
     solve_roughly,
     substituted,
 )
-from boostopt._utils.validation import maker, positive_parameter, read_fields
+from boostopt._utils.validation import as_array, maker, positive_parameter, read_fields
 from boostopt.errors import ProblemError, about, needed, shown
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph

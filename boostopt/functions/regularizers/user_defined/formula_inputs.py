@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.array_validation import non_negative_weights, real_numbers
-from boostopt._utils.validation import is_number, number
+from boostopt._utils.validation import is_number, non_negative_weights, number, real_numbers
 from boostopt.errors import ProblemError, shown
 from boostopt.functions.formulas.compilation import Compiler
 from boostopt.functions.formulas.differentiation import replaced
