@@ -38,7 +38,7 @@ from boostopt.functions.numerics.sigmoid_sums import SATURATED, exact_difference
 from boostopt.functions.regularizers.base import Regularizer, Stationarity
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.functions.regularizers.capped_simplex_indicator import Cap
-from boostopt.functions.regularizers.reference_entropy import Entropy
+from boostopt.functions.regularizers.relative_entropy import Entropy
 from boostopt.functions.statements import Statement, with_caps
 
 FULL = -1.0 + float(np.finfo(np.float64).epsneg)

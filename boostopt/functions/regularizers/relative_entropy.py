@@ -3,6 +3,8 @@
 The maximizer at z is the capped softmax d_n = min(c_n / nu, d0_n exp(eta (z_n - beta))), where the number beta makes
 the sum 1. It is the entropic projection of d0 exp(eta z) onto C_nu [Glocer 2009, (3.6), (3.11)]. The beta here is the
 multiplier of sum d = 1 in the unnormalised form, that of (3.16) plus 1/eta.
+
+`Entropy` is the part that all entropies relative to a reference distribution have in common.
 """
 
 from __future__ import annotations
@@ -22,10 +24,35 @@ from boostopt.functions.numerics.capped_softmax import capped_softmax, logarithm
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.capped_simplex_indicator import Cap
-from boostopt.functions.regularizers.reference_entropy import Entropy
+from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, with_caps
 
 E = TypeVar("E", bound="RelativeEntropy")
+
+
+class Entropy(Separable):
+    """(1/eta) times an entropy relative to d0."""
+
+    eta: float
+    d0: Float[Array, " N"]
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+
+    @property
+    def N(self) -> int:
+        return len(self.d0)
+
+    @property
+    def strong_convexity(self) -> float:
+        return 1.0 / self.eta
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
+
+    @property
+    def objective_scale(self) -> float:
+        return self.eta
 
 
 @dataclass(frozen=True)
