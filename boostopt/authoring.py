@@ -16,10 +16,10 @@ from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.indicators import Cap, Shortfall
 from boostopt.functions.regularizers.loss_conjugate import Loss
-from boostopt.functions.regularizers.margin_statistics import MarginVariance, Shortfall
+from boostopt.functions.regularizers.margin_statistics import MarginVariance
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.power_divergence import PowerDivergence
 from boostopt.functions.regularizers.relative_entropy import (

@@ -15,7 +15,7 @@ from twins import program
 from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 from boostopt.programs.program import Program
 

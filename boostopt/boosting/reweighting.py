@@ -26,7 +26,7 @@ from boostopt.boosting.updates.base import Move, Update, alone
 from boostopt.errors import needed
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples

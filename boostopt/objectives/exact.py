@@ -24,7 +24,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError, needed
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.objectives.margin_histogram import Buckets, Law
 from boostopt.objectives.soft_margin import EPS, Goal
 from boostopt.programs.formulation import Formulation

@@ -14,7 +14,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
 from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
 

@@ -21,7 +21,7 @@ from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError, shown
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.objectives.soft_margin import Goal
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.features import Features, evaluate

@@ -37,7 +37,7 @@ from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.functions.numerics.sigmoid_sums import SATURATED, exact_difference, sigmoid_shift
 from boostopt.functions.regularizers.base import Regularizer, Stationarity
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.relative_entropy import Entropy
 from boostopt.functions.statements import Statement, with_caps
 

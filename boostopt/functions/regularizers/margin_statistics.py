@@ -1,17 +1,13 @@
-"""Regularizers whose conjugates are simple functions of all margins: their variance and their shortfall.
+"""The regularizer whose conjugate is the variance of the margins minus their mean.
 
-    margin variance    F*(-m) = -mean(m) + (D/2) var(m),    F(d) = (s/2) sum_n (d_n - a_n)^2 / c_n,  sum d = 1
-    shortfall          F*(-m) = -sum_n c_n (C m_n + min(0, m_n - theta)),
-                       F(d) = -theta sum_n (d_n - C c_n)  on  C c_n <= d_n <= (1 + C) c_n
+    F*(-m) = -mean(m) + (D/2) var(m),    F(d) = (s/2) sum_n (d_n - a_n)^2 / c_n,  sum d = 1
 
 with a = c / sum c and s = (sum c - 1) / D. The mean and the variance are those of the copies: mean(m) = sum a_n m_n,
-var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1).
+var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1) [Shen and Li 2010b].
 
-The weights of the variance may be negative, because a margin far above the mean is too large. The margins of a convex
-combination of hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and
-this is the box of F.
-
-Sources: Shen and Li 2010b for the variance; Akkerman, Ferry, Artigues, Hebrard, Vidal 2025 for the shortfall.
+The weights may be negative, because a margin far above the mean is too large. The margins of a convex combination of
+hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and this is the box
+of F.
 """
 
 from __future__ import annotations
@@ -25,7 +21,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
+from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import normalized
 from boostopt.functions.regularizers.separable import Separable
@@ -170,80 +166,3 @@ class MarginVariance(Separable):
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         return np.maximum(y - FARTHEST_FROM_MEAN, 0.0), np.maximum(-y - FARTHEST_FROM_MEAN, 0.0)
-
-
-@dataclass(frozen=True)
-class Shortfall(Separable):
-    """The function -theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
-
-    Parameters
-    ----------
-    c
-        The multiplicities, shape (N,), positive.
-    C
-        The price of the sum of the margins, positive.
-    theta
-        The margin below which an example falls short.
-    """
-
-    c: Float[Array, " N"]
-    C: float
-    theta: float
-
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
-    kind: ClassVar[str] = "shortfall"
-    on_simplex: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def __post_init__(self) -> None:
-        read_fields(self, c=positive_weights, C=positive_parameter, theta=real_parameter)
-
-    @property
-    def N(self) -> int:
-        return len(self.c)
-
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        numbers = {"kind": self.kind, "C": self.C, "theta": self.theta}
-        return Statement(numbers) if np.array_equal(self.c, c) else None
-
-    @cached_property
-    def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.C * self.c
-
-    @cached_property
-    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.lower + self.c
-
-    @property
-    def value_bound(self) -> float:
-        return max(-self.theta, 0.0) * float((self.upper - self.lower).sum())
-
-    @property
-    def magnitude(self) -> float:
-        return abs(self.theta) * self.mass
-
-    @property
-    def weight_scale(self) -> Float[Array, " N"]:
-        return self.upper
-
-    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return -self.theta * (d - self.lower)
-
-    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.full(self.N, -self.theta)
-
-    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.where(y > -self.theta, self.upper, self.lower)
-
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        if d is None:
-            return self.maximizers(np.zeros(self.N))
-        return np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
-
-    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        return -self.theta * cp.sum(d - self.lower), [d >= self.lower, d <= self.upper]
-
-    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        return self.lower @ z + (self.upper - self.lower) @ cp.pos(z + self.theta), []

@@ -35,7 +35,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import logarithm
 from boostopt.functions.numerics.root_finding import root
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement, with_caps
 

@@ -12,7 +12,7 @@ from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_rep
 
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 
 G = AbsoluteEdge()
 seeds = st.integers(0, 2**32 - 1)

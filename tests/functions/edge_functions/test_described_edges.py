@@ -16,7 +16,7 @@ from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.squared import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,

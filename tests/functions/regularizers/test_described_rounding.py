@@ -23,7 +23,7 @@ from boostopt.functions.edge_functions.linear import LinearEdges
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer

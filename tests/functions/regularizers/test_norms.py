@@ -27,7 +27,7 @@ from twins import (
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 

@@ -28,8 +28,8 @@ from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.functions.numerics.root_finding import bracket, root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
 from boostopt.functions.regularizers.delegating import Composite
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.entropy_norm_path import Curve
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.statements import Statement, stated

@@ -23,7 +23,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT, bracket, root
 from boostopt.functions.regularizers.base import ConjugatePoint, Stationarity
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.entropy_norm_path import Curve
 from boostopt.functions.regularizers.norms.norm_base import NORM_ROUNDING, Normed
 from boostopt.functions.regularizers.norms.singleton_ball import beyond_smallest, reach

@@ -33,7 +33,7 @@ from boostopt.functions.formulas.maximizers import Slope
 from boostopt.functions.formulas.tangents import Tangents
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
-from boostopt.functions.regularizers.capped_simplex_indicator import Cap
+from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable, mixed
 from boostopt.functions.regularizers.user_defined.formula_inputs import (
     copies_fault,
