@@ -16,9 +16,7 @@ from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap, Shortfall
-from boostopt.functions.regularizers.loss_conjugate import Loss
 from boostopt.functions.regularizers.margin_statistics import MarginVariance
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.power_divergence import PowerDivergence
@@ -28,7 +26,7 @@ from boostopt.functions.regularizers.relative_entropy import (
     UnnormalizedRelativeEntropy,
 )
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
-from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, Loss, QuadraticHinge
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula

@@ -28,8 +28,8 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap
+from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.objectives.soft_margin import Goal, value_in_words
 from boostopt.oracles.labelled_examples import multiplicities, select_counting
 from boostopt.oracles.learners.fitted import VALUES

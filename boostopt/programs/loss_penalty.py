@@ -24,9 +24,8 @@ from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, QuadraticHinge
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, POSITIVE, Domain, parameter
 from boostopt.programs.program import Examples

@@ -24,11 +24,11 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
+from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 
 pytestmark = pytest.mark.every(2)

@@ -27,10 +27,10 @@ from boostopt.functions.edge_functions.tied import TiedEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
+from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.weighted_squares import Squares
 

@@ -23,7 +23,7 @@ from boostopt.ensembles.model_certification.model_certificate import ModelCertif
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.estimators.training.training_data import class_factors
 from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
-from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.functions.regularizers.standard_losses import Loss
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import multiplicities
 from boostopt.oracles.learners.fitted import name_of

@@ -1,12 +1,15 @@
 """The conjugates of losses of the margins, without the simplex: F*(-m) = C sum_n c_n loss(m_n).
 
+    hinge              loss(m) = [1 - m]_+;  F(d) = -sum d_n on 0 <= d_n <= C c_n
     quadratic hinge    loss(m) = h(1 - m),  h(x) = 0, x^2 / (2 mu), B x - mu B^2 / 2 for x below 0, to mu B,
                        beyond;  F(d) = sum [ -d_n + (mu/2) d_n^2 / (C c_n) ] on 0 <= d_n <= B C c_n
     logistic           loss(m) = ln(1 + exp(-m));  F(d) = sum [ d ln(d/u) + (u - d) ln((u - d)/u) ], u = C c_n
     exponential        loss(m) = exp(-m);  F(d) = sum [ d_n ln(d_n / (C c_n)) - d_n ] on 0 <= d_n <= B_n C c_n
 
-With mu and B = 1, the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang 2013]. With
-mu = 1/2 and B = 4, it is the modified Huber loss [Zhang 2004]. With mu = 1/2 and no B, it is the squared hinge.
+The hinge loss belongs to programs that hold the margins at 1 and do not maximize them [Raetsch, Onoda, Mueller 2001,
+(22), figure 14]. With mu and B = 1, the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang
+2013]. With mu = 1/2 and B = 4, it is the modified Huber loss [Zhang 2004]. With mu = 1/2 and no B, it is the squared
+hinge.
 
 The slopes of the squared hinge and of the exponential loss are unbounded. A bounded domain of F makes these losses
 linear beyond a slope -B_n that no optimum reaches. Let w be optimal, and let w0 minimize the penalty (0, or a point of
@@ -34,18 +37,109 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
-from boostopt.functions.regularizers.loss_conjugate import Loss
+from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
-
-def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
-    return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
+LARGEST_MASS = 1e120
+"""Largest sum of the weights: edge functions square it."""
 
 
-def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return the slope of the exponential loss that no optimum exceeds."""
-    return np.e * (c.sum() / np.minimum(c, 1.0))
+@dataclass(frozen=True)
+class Loss(Separable):
+    """A sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box from 0 on.
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), positive.
+    C
+        Price of the loss of one example, positive.
+
+    Raises
+    ------
+    ProblemError
+        The largest weights are so large that their squares overflow.
+    """
+
+    c: Float[Array, " N"]
+    C: float
+
+    on_simplex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        read_fields(self, c=positive_weights, C=positive_parameter)
+        if not self.mass <= LARGEST_MASS:
+            most = LARGEST_MASS * (float(self.priced.sum()) / self.mass)
+            raise ProblemError(
+                f"the largest sum of the weights, C times the sum of the multiplicities, must be at most {most:g}, or "
+                f"squares overflow; got {self.mass:.6g}. Lower C."
+            )
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
+
+    @cached_property
+    def priced(self) -> Float[Array, " N"]:
+        """C c, shape (N,)."""
+        return self.C * self.c
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.priced
+
+    @property
+    def value_bound(self) -> float:
+        return float(np.maximum(self.values(self.upper), 0.0).sum())
+
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return by how much the loss at the margins -y exceeds the conjugate, which the end of the box makes linear.
+
+        That is 0 where the loss has a steepest slope of its own, and at every optimum.
+        """
+        return np.zeros(self.N)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        if d is None:
+            return self.maximizers(np.zeros(self.N))
+        return np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """Minus the sum of the weights, on the box [0, C c]; C is the price of a unit of slack at one example."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "hinge"
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return self.priced
+
+    @property
+    def magnitude(self) -> float:
+        return self.mass
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -d
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.full(self.N, -1.0)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.where(y > -1.0, self.upper, 0.0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return -cp.sum(d), [d >= 0, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.upper @ cp.pos(1 + z), []
 
 
 @dataclass(frozen=True)
@@ -231,3 +325,13 @@ class Logistic(LogarithmicLoss):
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         return self.caps @ cp.logistic(z), []
+
+
+def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
+    return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
+
+
+def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the exponential loss that no optimum exceeds."""
+    return np.e * (c.sum() / np.minimum(c, 1.0))

@@ -11,7 +11,7 @@ from problems import REFERENCE_U
 from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
 from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.standard_losses import Hinge
 
 seeds = st.integers(0, 2**32 - 1)
 BOTH = (SquaredPositiveEdges(), SquaredEdges())

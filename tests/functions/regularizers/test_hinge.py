@@ -15,7 +15,7 @@ from twins import (
     assert_stable,
 )
 
-from boostopt.functions.regularizers.hinge import Hinge
+from boostopt.functions.regularizers.standard_losses import Hinge
 
 seeds = st.integers(0, 2**32 - 1)
 

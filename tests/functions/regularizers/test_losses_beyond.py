@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.functions.regularizers.loss_conjugate import Loss
-from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, Loss, QuadraticHinge
 
 C = np.array([1.0, 2.5, 0.5])
 

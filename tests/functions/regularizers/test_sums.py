@@ -28,11 +28,11 @@ from twins import (
 from boostopt import ProblemError
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.hinge import Hinge
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
+from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
 from boostopt.functions.regularizers.weighted_squares import Squares
