@@ -1,4 +1,7 @@
-"""Formulas as they are passed: a text or an expression of SymPy, and parameters by name."""
+"""Formulas as they are passed: a text or an expression of SymPy, and parameters by name.
+
+A formula of a regularizer has a reference distribution d0 too, and must obey the law of copies.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,28 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from boostopt._utils.validation import instance, number
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import instance, is_number, non_negative_weights, number, real_numbers
 from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.functions.formulas.compilation import Compiler
+from boostopt.functions.formulas.differentiation import replaced
+from boostopt.functions.formulas.expressions import FormulaFault, Sum
 from boostopt.functions.formulas.latex import latex
+from boostopt.functions.formulas.parsing import parsed
 
 RESERVED = {"d", "d0", "c", "u", "e", "log", "exp", "sqrt", "max", "min", "huber"}
 """Names that a parameter cannot have."""
 
-
 INTERIOR_ONLY = "interior"
 """What a formula needs for which CVXPY has no atoms."""
 
+COPIED = 1e-9
+"""Relative agreement of f of k copies with k times f."""
 
-def no_parameters() -> Mapping[str, Any]:
-    """Return no parameters, which nobody can change."""
-    return MappingProxyType({})
+SHARES = (0.137, 0.411, 0.73, 0.94)
+"""Places in the box at which copies are counted."""
 
 
 def text_of(formula: object) -> str:
@@ -47,30 +57,11 @@ def text_of(formula: object) -> str:
     return str(floats.xreplace(digits)).replace("Max(", "max(").replace("Min(", "min(")
 
 
-def check_name(name: object) -> None:
-    """Refuse a parameter that has the name of something else."""
-    if not isinstance(name, str) or name in RESERVED or not name.isidentifier() or keyword.iskeyword(name):
-        raise ProblemError(f"a parameter must have a name of its own; got {shown(name)}. Call it otherwise.")
-
-
 def read_text(text: object) -> str:
     """Return the text of a formula; ProblemError for anything else."""
     if not isinstance(text, str):
         raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
     return text
-
-
-def check_parameters(parameters: object) -> None:
-    """Raise ProblemError unless they are values by names that are free for parameters."""
-    expected, advice = "values of parameters by their names", 'Pass a mapping such as {"eta": 2.0}.'
-    for name in instance("parameters", parameters, Mapping, expected, advice, ProblemError):
-        check_name(name)
-
-
-def as_numbers(parameters: Mapping[str, object]) -> dict[str, float]:
-    """Return parameters that are numbers."""
-    check_parameters(parameters)
-    return {name: number(name, value, error=ProblemError) for name, value in parameters.items()}
 
 
 def latex_of(text: str) -> str:
@@ -87,3 +78,96 @@ def latex_of(text: str) -> str:
             '"boostopt[formulas]".'
         )
     return latex(text)
+
+
+def no_parameters() -> Mapping[str, Any]:
+    """Return no parameters, which nobody can change."""
+    return MappingProxyType({})
+
+
+def check_parameters(parameters: object) -> None:
+    """Raise ProblemError unless they are values by names that are free for parameters."""
+    expected, advice = "values of parameters by their names", 'Pass a mapping such as {"eta": 2.0}.'
+    for name in instance("parameters", parameters, Mapping, expected, advice, ProblemError):
+        check_name(name)
+
+
+def check_name(name: object) -> None:
+    """Refuse a parameter that has the name of something else."""
+    if not isinstance(name, str) or name in RESERVED or not name.isidentifier() or keyword.iskeyword(name):
+        raise ProblemError(f"a parameter must have a name of its own; got {shown(name)}. Call it otherwise.")
+
+
+def as_numbers(parameters: Mapping[str, object]) -> dict[str, float]:
+    """Return parameters that are numbers."""
+    check_parameters(parameters)
+    return {name: number(name, value, error=ProblemError) for name, value in parameters.items()}
+
+
+def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
+    """Return the parameters: finite floats, or finite arrays of one number for each example."""
+    check_parameters(parameters)
+    read = dict[str, float | Array]()
+    for name, value in parameters.items():
+        if is_number(value):
+            read[name] = number(name, value, error=ProblemError)
+            continue
+        expected = f"a finite number, or {N} of them, shape (N,)"
+        array = real_numbers(name, value, expected, "Pass such a parameter.", lambda shape: shape == (N,))
+        if not np.isfinite(array).all():
+            raise ProblemError(f"{name} must be {expected}; it is not finite. Pass such a parameter.")
+        read[name] = array
+    return read
+
+
+def read_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the reference distribution, c / sum c where none is given."""
+    if d0 is None:
+        return c / c.sum()
+    read = non_negative_weights("d0", d0, len(c))
+    if abs(float(read.sum()) - 1.0) > 1e-8:
+        raise ProblemError(f"d0 must have the sum 1; got {float(read.sum()):.10g}. Divide it by its sum.")
+    return read
+
+
+def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
+    """Return the formula of one weight.
+
+    Raises
+    ------
+    ProblemError
+        It is no formula in d, d0, c, u and the parameters.
+    """
+    text = read_text(text)
+    numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
+    arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
+    try:
+        return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
+    except FormulaFault as fault:
+        raise ProblemError(f"the formula {shown(text)} cannot be read: {str(fault).rstrip('.')}.") from fault
+
+
+def copies_fault(
+    text: str, read: Sum, names: Mapping[str, Any], upper: Float[Array, " n"], c: Float[Array, " n"]
+) -> str:
+    """Return why an example with c_n = k does not count as k copies, "" where it does or where every c_n is 1.
+
+    k copies with a k-th of the weight each have k f(d / k): f(k d; k d0, k c, k u) must be k f(d; d0, c, u).
+    """
+    if (c == 1.0).all():
+        return ""
+    own, positive = Compiler("d", {**names, "c": c, "u": upper}), ("d", "d0", "c", "u")
+    for copies in ("2", "3", "1/c"):  # the last one leaves one of each
+        k = parsed(copies, {}, positive)
+        several = own.function(replaced(read, {name: k * parsed(name, {}, positive) for name in positive}))
+        count = own.function(k)(upper)
+        for share in SHARES:
+            d = share * upper
+            apart = np.abs(several(d) - count * own.function(read)(d))
+            size = COPIED * (count * own.sizes(read)(d) + 1e-300)
+            if not (apart <= size).all():
+                return (
+                    f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = "
+                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
+                )
+    return ""

@@ -27,7 +27,16 @@ from boostopt.functions.formulas.convexity import Formula, Range, convex
 from boostopt.functions.formulas.cvxpy_translation import modelled
 from boostopt.functions.formulas.expressions import Base, FormulaFault, Sum, of_base
 from boostopt.functions.formulas.function_bounds import Bends
-from boostopt.functions.formulas.inputs import INTERIOR_ONLY, latex_of, no_parameters, text_of
+from boostopt.functions.formulas.inputs import (
+    INTERIOR_ONLY,
+    copies_fault,
+    latex_of,
+    no_parameters,
+    read_formula,
+    read_parameters,
+    read_reference,
+    text_of,
+)
 from boostopt.functions.formulas.intervals import Interval, allowance, point
 from boostopt.functions.formulas.maximizers import Slope
 from boostopt.functions.formulas.tangents import Tangents
@@ -35,12 +44,6 @@ from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, St
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable, mixed
-from boostopt.functions.regularizers.user_defined.formula_inputs import (
-    copies_fault,
-    read_formula,
-    read_parameters,
-    read_reference,
-)
 from boostopt.functions.regularizers.weight_enclosures import Enclosures, exact_caps, feasible_box
 from boostopt.functions.statements import Statement, with_caps
 
