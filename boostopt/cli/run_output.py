@@ -23,7 +23,7 @@ from boostopt.errors import OptionError
 from boostopt.objectives.soft_margin import Goal
 from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.programs.identity import bounds
-from boostopt.verification.describing import described, described_edge
+from boostopt.verification.certificate_files import described, described_edge
 
 ROUNDED = 1e-9
 """The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""

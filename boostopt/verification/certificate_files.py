@@ -21,9 +21,11 @@ from boostopt._utils.files import replace_file, save_arrays
 from boostopt._utils.validation import file_path, instance, refused
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
-from boostopt.programs.program import Program, of_program
+from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.statements import Statement, states_itself
+from boostopt.programs.program import Examples, Program, of_program
 from boostopt.solving.solution import Solution
-from boostopt.verification.describing import described, described_edge
 from boostopt.verification.trusted_kernel.certificate_schema import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
 from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute, vector_digest
@@ -119,6 +121,38 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
     return statement, {**arrays, "w": w}
 
 
+def described_edge(G: EdgeFunction) -> dict[str, Any]:
+    """Return G by kind and numbers.
+
+    Raises
+    ------
+    ProblemError
+        It is none of boostopt's own, so that a file cannot say what it is.
+    """
+    if not states_itself(G):
+        raise _foreign("an edge function", G)
+    return G.statement()
+
+
+def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -> Statement:
+    """Return F by kind and numbers, with the arrays that it needs: see `Regularizer.statement`.
+
+    Raises
+    ------
+    ProblemError
+        It is none of boostopt's own with closed forms, so that a file cannot say what it is.
+    """
+    statement = F.statement(examples.c, examples.d0, nus) if states_itself(F) else None
+    if statement is None:
+        raise _foreign("a regularizer", F)
+    return statement
+
+
+def class_in_words(oracle: object) -> str:
+    """Return the class of an oracle as a file states it: a line of at most 1,000 letters."""
+    return " ".join(str(oracle).split())[:1000]
+
+
 def with_claim(
     statement: dict[str, Any],
     arrays: dict[str, Array],
@@ -195,6 +229,14 @@ def _write(target: Path, content: bytes) -> None:
 def document_text(about: dict[str, Any]) -> bytes:
     """Return a document as JSON text."""
     return json.dumps(plain(about), allow_nan=False, indent=1).encode()
+
+
+def _foreign(what: str, part: object) -> ProblemError:
+    return ProblemError(
+        f"a certificate file can only state {what} of boostopt with a closed form, or a formula; got "
+        f"{type(part).__name__}. Write it with boostopt.authoring.formula or edge_formula, or keep the program and "
+        "its certificate in Python."
+    )
 
 
 def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:

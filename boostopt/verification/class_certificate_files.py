@@ -28,8 +28,15 @@ from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
-from boostopt.verification.certificate_files import plain, read_back, stated, too_large, with_claim, write
-from boostopt.verification.describing import class_in_words
+from boostopt.verification.certificate_files import (
+    class_in_words,
+    plain,
+    read_back,
+    stated,
+    too_large,
+    with_claim,
+    write,
+)
 from boostopt.verification.formulation_consistency import agree, check_measure, stated_pair
 from boostopt.verification.histogram_certificate_writer import save_looks
 from boostopt.verification.trusted_kernel.certificate_schema import LARGEST_ARRAYS, Document

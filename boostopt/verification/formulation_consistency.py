@@ -23,7 +23,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import names_combination
 from boostopt.programs.parameters import check_values, read
 from boostopt.programs.program import Examples, Program
-from boostopt.verification.describing import described, described_edge
+from boostopt.verification.certificate_files import described, described_edge
 from boostopt.verification.trusted_kernel.certificate_schema import Document, Stated
 from boostopt.verification.trusted_kernel.json_parsing import fail
 

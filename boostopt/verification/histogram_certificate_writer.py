@@ -16,8 +16,7 @@ from boostopt.errors import ProblemError, needed
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import to_state
-from boostopt.verification.certificate_files import document_text, write
-from boostopt.verification.describing import class_in_words
+from boostopt.verification.certificate_files import class_in_words, document_text, write
 from boostopt.verification.formulation_consistency import stated_pair
 from boostopt.verification.histogram_certificate_files import SUBJECT, verified
 from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND
