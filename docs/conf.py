@@ -65,7 +65,7 @@ nitpick_ignore_regex = [
         "py:class",
         r"boostopt\.(programs\.\w+\.(P|Page)|rows\.(?!margin_matrix\.Margins)\w+\.\w+|"
         r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.Collection|oracles\.[\w.]+\.Distributed\w+|"
-        r"functions\.regularizers\.(weight_enclosures\.Enclosures|relative_entropy\.E)|"
+        r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|"
         r"comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]

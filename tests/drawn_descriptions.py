@@ -24,11 +24,10 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.minorants.expression_graph import Graph
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, feasible_box, support_bound
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
-from boostopt.functions.regularizers.weight_enclosures import exact_caps, feasible_box, support_bound
 
 DIGITS = 100
 mp = mpmath.mp.clone()

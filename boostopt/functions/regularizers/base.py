@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import HasImmutableArrays
+from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.statements import Statement
 
 
@@ -122,6 +123,24 @@ class Pointwise:
             if rise[n] > JUMP * (1.0 + start[n]):
                 return n, float(high[n]), float(rise[n])
         return None
+
+
+@runtime_checkable
+class Enclosures(Protocol):
+    """A sum over the examples whose values and slopes are known as intervals, shape (N,)."""
+
+    @property
+    def upper(self) -> Interval:
+        """The exact caps."""
+        ...
+
+    def values(self, d: Interval) -> Interval:
+        """Return f_n at weights in a box."""
+        ...
+
+    def slopes(self, d: Interval) -> Interval:
+        """Return f_n' at weights in a box."""
+        ...
 
 
 class Regularizer(HasImmutableArrays, ABC):

@@ -3,10 +3,14 @@
 c_n is the multiplicity of example n. nu is the least number of examples, counted with multiplicity, that share the
 weight. The computations use logarithms, so that nothing overflows or loses its small entries [Warmuth, Glocer, Raetsch
 2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected; Shalev-Shwartz and Singer 2008, figure 2].
+
+Floats that should sum to 1 miss it by some roundings, and caps c / nu are rounded. A value of F is an upper bound only
+at a feasible point. So F is bounded on a small box of weights that contains one, an `Interval` for each weight.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +21,8 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import choice, instance, non_negative_weights, number, positive
 from boostopt.errors import ProblemError
+from boostopt.functions.formulas.intervals import UNIT, Interval, point
+from boostopt.functions.minorants.interval_sums import total
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
 
 SUM_ROUNDING = 2e-15
@@ -52,14 +58,14 @@ class CappedSimplex(ImmutableArrays):
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
-        total = float(c.sum())
-        if total < self.nu * (1 - FULL_SUPPORT):
+        counted = float(c.sum())
+        if counted < self.nu * (1 - FULL_SUPPORT):
             raise ProblemError(
                 f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
-                f"{total:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
+                f"{counted:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
             )
         # A nu above the sum by rounding means the sum: caps that add up to less than 1 would leave no point.
-        object.__setattr__(self, "nu", min(self.nu, total))
+        object.__setattr__(self, "nu", min(self.nu, counted))
         super().__post_init__()
 
     @property
@@ -138,9 +144,9 @@ def normalized(d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Ar
             break
         room = upper - d if missing > 0 else lower - d
         shares = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
-        total = float(shares.sum())
-        if total > 0:
-            d = np.clip(d + shares * (missing / total), lower, upper)
+        shared = float(shares.sum())
+        if shared > 0:
+            d = np.clip(d + shares * (missing / shared), lower, upper)
     return d
 
 
@@ -203,3 +209,59 @@ def project_capped_simplex(
 def read_domain(name: str, value: object) -> CappedSimplex:
     """Return a capped simplex; ProblemError for anything else."""
     return instance(name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError)
+
+
+def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
+    """Return a box of weights near d that contains a point of the capped simplex, with the same sum of 1 exactly.
+
+    One weight with room on both sides makes up for what the sum misses; where none has room, as next to the only point
+    of the simplex, all of them may.
+
+    Parameters
+    ----------
+    d
+        Weights that are feasible up to rounding, shape (N,).
+    upper
+        The exact caps, shape (N,). They sum to at least 1.
+    """
+    x = np.clip(d, 0.0, upper.low)
+    missing = math.fsum([1.0, *(-x).tolist()]) * (1.0 + UNIT)
+    up, down = max(missing, 0.0), max(-missing, 0.0)
+    room = np.minimum(upper.low - x - up, x - down)
+    n = int(np.argmax(room))
+    changed = np.arange(len(x)) == n if room[n] >= 0.0 else np.ones(len(x), dtype=bool)
+    low, high = np.nextafter(x - down, -np.inf).clip(min=0.0), np.minimum(np.nextafter(x + up, np.inf), upper.high)
+    return Interval(np.where(changed & (down > 0.0), low, x), np.where(changed & (up > 0.0), high, x))
+
+
+def exact_caps(domain: CappedSimplex, rounded: Float[Array, " n"]) -> Interval:
+    """Return intervals of caps of a capped simplex, some of `domain.upper`, which are rounded.
+
+    The exact ones are c / nu, or c / sum c where nu is above that sum by rounding.
+    """
+    missing = max(1.0 - math.fsum(domain.c.tolist()) / domain.nu, 0.0)
+    room = (missing + UNIT * (missing > 0.0)) * rounded
+    low, high = np.nextafter(rounded - room, 0.0), np.nextafter(rounded + room, np.inf)
+    return Interval(np.where(rounded == 0.0, 0.0, low), np.where(rounded == 0.0, 0.0, high))
+
+
+def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
+    """Return a number that <y, d> does not exceed on the capped simplex: beta + sum of caps times [y - beta]_+.
+
+    Parameters
+    ----------
+    y
+        The coefficients, shape (N,).
+    beta
+        Any number; at a multiplier of sum d = 1 the bound is the maximum.
+    upper
+        The exact caps, shape (N,).
+    """
+    if not np.isfinite(y).all() or not np.isfinite(beta):
+        return np.inf
+    beyond = (point(y) + point(np.full(len(y), -beta))).positive()
+    live = beyond.high > 0.0
+    if not live.any():
+        return beta
+    terms = Interval(beyond.low[live], beyond.high[live]) * Interval(upper.low[live], upper.high[live])
+    return float(total(Interval(np.append(terms.low, beta), np.append(terms.high, beta))).high)

@@ -24,9 +24,8 @@ from boostopt.functions.formulas.intervals import Interval, allowance, point
 from boostopt.functions.formulas.maximizers import TINY
 from boostopt.functions.formulas.tangents import NEAREST
 from boostopt.functions.numerics.root_finding import root
-from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
-from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, normalized
-from boostopt.functions.regularizers.weight_enclosures import Enclosures, feasible_box
+from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Pointwise, Regularizer, Stationarity
+from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, feasible_box, normalized
 
 FARTHEST = 1e150
 """End of the search for a bracket of beta: at full support no finite beta brings the sum to 1."""

@@ -44,10 +44,15 @@ from boostopt.functions.minorants.families import Choices, Minorants
 from boostopt.functions.minorants.interval_sums import middle
 from boostopt.functions.minorants.linearization import Linearized, in_words
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, Stationarity
-from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
+from boostopt.functions.regularizers.capped_simplex import (
+    CappedSimplex,
+    exact_caps,
+    feasible_box,
+    read_domain,
+    support_bound,
+)
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.user_defined.inequalities import MIXING, Inequalities, certain, left_side, may_fail
-from boostopt.functions.regularizers.weight_enclosures import exact_caps, feasible_box, support_bound
 
 POLISHING_STEPS = 5
 """Newton steps that improve the tangent point, each as long as the bound gets tighter."""

@@ -40,11 +40,16 @@ from boostopt.functions.formulas.inputs import (
 from boostopt.functions.formulas.intervals import Interval, allowance, point
 from boostopt.functions.formulas.maximizers import Slope
 from boostopt.functions.formulas.tangents import Tangents
-from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, Stationarity
-from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized, read_domain
+from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, Stationarity
+from boostopt.functions.regularizers.capped_simplex import (
+    CappedSimplex,
+    exact_caps,
+    feasible_box,
+    normalized,
+    read_domain,
+)
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable, mixed
-from boostopt.functions.regularizers.weight_enclosures import Enclosures, exact_caps, feasible_box
 from boostopt.functions.statements import Statement, with_caps
 
 LARGEST = 1e300
