@@ -10,7 +10,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.objectives.class_certificate import ClassCertificate
 
 __all__ = [
     "RULES",

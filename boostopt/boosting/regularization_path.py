@@ -24,7 +24,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, listed
-from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
 

@@ -20,8 +20,8 @@ from boostopt.ensembles.members import Members, recoded
 from boostopt.ensembles.reweighting_result import OF_PROGRAM, WeightedMembers
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_of_members
+from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import SoftMarginAim
-from boostopt.objectives.soft_margin import ClassCertificate
 from boostopt.oracles.distributed.placement import Elsewhere, Placing, looks_alone
 from boostopt.oracles.distributed.sign_columns import cut_at_zero
 from boostopt.oracles.labelled_examples import multiplicities

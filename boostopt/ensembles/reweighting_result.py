@@ -23,7 +23,8 @@ from boostopt.estimators.binary_model import Scorer, weighed_in_words
 from boostopt.estimators.margin_boost import MarginBoostClassifier
 from boostopt.estimators.model_files import save
 from boostopt.estimators.training.margin_warnings import Judged
-from boostopt.objectives.soft_margin import SOFT_MARGIN, ClassCertificate, Goal
+from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.objectives.soft_margin import SOFT_MARGIN, Goal
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program

@@ -11,7 +11,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.run.combined_hypothesis import combined
 from boostopt.boosting.run.run import Run
-from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis
 
 

@@ -27,7 +27,8 @@ from boostopt.boosting.histogram_newton.histogram_run import Distribution
 from boostopt.boosting.run.run_file import MALFORMED, META, Writer, with_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.estimators.binary_model import Scorer
-from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN, ClassCertificate
+from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.distributed.detached import without_rows
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state

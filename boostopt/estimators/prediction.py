@@ -20,7 +20,7 @@ from boostopt.estimators.binary_model import Scorer, side_by_side, weighed_in_wo
 from boostopt.estimators.feature_importances import importances
 from boostopt.estimators.staged_prediction import stages
 from boostopt.estimators.training.dask_collections import predicted
-from boostopt.objectives.soft_margin import ClassCertificate
+from boostopt.objectives.class_certificate import ClassCertificate
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):

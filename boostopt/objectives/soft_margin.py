@@ -12,7 +12,6 @@ What the value is called follows from F and G alone: see `Goal.measure`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,9 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import interval
-from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
-from boostopt.certificates.bound_checks import as_bound, check_bounds
+from boostopt.certificates.bound_checks import as_bound
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
@@ -174,75 +171,3 @@ class SoftMargin(Formulation[Any]):
 
     def edge_function(self, p: Any) -> EdgeFunction:
         return self._G
-
-
-@dataclass(frozen=True, eq=False)
-class ClassCertificate(ImmutableArrays):
-    """A proved interval that contains the best value over all hypotheses of a class: see `what`.
-
-    Attributes
-    ----------
-    lower
-        The certified value of the returned weights, including rounding.
-    upper
-        A bound that no weights over the class can exceed; inf if the oracle is heuristic.
-    proof
-        The distribution that proves `upper`, shape (N,), or a function that makes it; None if there is no proof.
-    oracle
-        The class, in words.
-    recorded
-        Whether `upper` was read from a file. Then it was computed when the run was made. Without the oracle, boostopt
-        can only check that no collected hypothesis contradicts it. `Run.verify_class` computes it again.
-    what
-        The name of the bounded quantity. "soft margin" stands for the smallest mean of the margins over a set of
-        distributions, for a cap the mean of the nu smallest margins. "value of the program" stands for the optimum of
-        the program itself. Further words name what is left out: "without its smoothing term", "with the largest edge
-        for G".
-
-    Raises
-    ------
-    ProblemError
-        A bound is nan.
-    """
-
-    lower: float
-    upper: float
-    proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
-    oracle: str
-    recorded: bool = False
-    what: str = SOFT_MARGIN
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_bounds(self.lower, self.upper)
-
-    @cached_property
-    def d(self) -> Float[Array, " N"] | None:
-        """The distribution that proves `upper`, shape (N,); None if there is no proof."""
-        return as_immutable(self.proof()) if callable(self.proof) else self.proof
-
-    @property
-    def gap(self) -> float:
-        """The difference of the bounds, at least 0."""
-        return max(self.upper - self.lower, 0.0)
-
-    @property
-    def exact(self) -> bool:
-        """Whether there is an upper bound."""
-        return self.proof is not None
-
-    def __str__(self) -> str:
-        if self.lower == math.inf:
-            return f"the program is infeasible: no weights of the examples have such edges over {self.oracle}"
-        if not self.exact:
-            return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
-        words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
-        if not self.recorded:
-            return words
-        return (
-            f"{words}; this was recorded at the fit: boostopt.verify of a certificate file, or "
-            "run.verify_class(oracle) of a stored run, proves it again"
-        )
-
-    def __repr__(self) -> str:
-        return f"ClassCertificate({self})"

@@ -36,8 +36,8 @@ from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
 from boostopt.errors import DataError, OptionError, ProblemError, needed
+from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import Aim, SoftMarginAim
-from boostopt.objectives.soft_margin import ClassCertificate
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import gone

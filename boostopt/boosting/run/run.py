@@ -27,7 +27,8 @@ from boostopt.boosting.run.trace import Trace
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.file_writers import save_certificate
 from boostopt.errors import OptionError
-from boostopt.objectives.soft_margin import FEASIBLE, ClassCertificate, Goal
+from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.objectives.soft_margin import FEASIBLE, Goal
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve

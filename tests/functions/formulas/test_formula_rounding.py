@@ -35,7 +35,8 @@ from boostopt.ensembles.model_certification.model_certificate import ModelCertif
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.formulas.intervals import Interval, enclosure, point
 from boostopt.functions.formulas.parsing import parsed
-from boostopt.objectives.soft_margin import ClassCertificate, Goal
+from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.objectives.soft_margin import Goal
 
 STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
 """Infinitely steep at both ends, of which one is the only point where nu = N."""
