@@ -35,7 +35,7 @@ from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import ASKED, LIGHT
 from boostopt.boosting.updates.base import Move, Update
-from boostopt.boosting.updates.corrective import Total
+from boostopt.boosting.updates.totally_corrective import Total
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.solving.solve import solve

@@ -15,10 +15,11 @@ from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import Move, Update, alone
 from boostopt.boosting.updates.coordinate_ascent import Raising, RaisingFurther
-from boostopt.boosting.updates.corrective import LineSearch, PairProgram, Step, Total
+from boostopt.boosting.updates.corrective import LineSearch, PairProgram, Step
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton
 from boostopt.boosting.updates.pairwise import BlendedPairwise, Pairwise
+from boostopt.boosting.updates.totally_corrective import Total
 from boostopt.errors import OptionError, ProblemError
 from boostopt.functions.edge_functions.bounded import FixedEdges
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
