@@ -26,7 +26,7 @@ from boostopt.boosting.run.progress_line import progress_line
 from boostopt.boosting.run.recorder import Watch
 from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.updates.base import Update
-from boostopt.boosting.updates.entropy_projection import make
+from boostopt.boosting.updates.factory import make
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations

@@ -17,7 +17,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import Move
 from boostopt.boosting.updates.corrective import LineSearch, Step
-from boostopt.boosting.updates.entropy_projection import CLASSES
+from boostopt.boosting.updates.factory import CLASSES
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.pairwise import Carrying, Corner
 from boostopt.oracles import GivenMargins
