@@ -27,9 +27,10 @@ from dask import config
 from distributed import Client, LocalCluster, Worker, wait
 
 from boostopt.rows.binned_rows import added
-from boostopt.rows.block_kernels import BUCKETS, ONE, Part, Split, Window
 from boostopt.rows.dask_rows import RowsOnDask
 from boostopt.rows.encoding import Coded
+from boostopt.rows.margin_grid import BUCKETS, ONE, Window
+from boostopt.rows.row_block import Part, Split
 
 FEATURES, CODES, HYPOTHESES, ROWS = 28, 256, 100, 64
 REPEATS = 3

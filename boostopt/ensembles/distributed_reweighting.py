@@ -29,7 +29,8 @@ from boostopt.oracles.matrix_oracle import Given
 from boostopt.oracles.stumps.binning import Census, census
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import ONE, Part, Split
+from boostopt.rows.margin_grid import ONE
+from boostopt.rows.row_block import Part, Split
 
 TOL = 1e-3
 """Accuracy of the soft margin where none is asked for."""

@@ -30,7 +30,7 @@ from boostopt.objectives.soft_margin import EPS, Goal
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import Kept, Rows
-from boostopt.rows.block_kernels import BUCKETS, LARGEST, ONE, STEEP, Window
+from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE, STEEP, Window
 
 MORE = 1e-6
 """By which share weights below the cap are raised at least, where they are too few for it by rounding."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.rows.block_kernels import BUCKETS, ONE, STEEP, Window
+from boostopt.rows.margin_grid import BUCKETS, ONE, STEEP, Window
 
 POINTS = 1024
 """Margins at which a curvature with a spread is computed; between them it is interpolated."""

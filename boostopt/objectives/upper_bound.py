@@ -18,7 +18,8 @@ from boostopt.objectives.exact import Aim, in_buckets
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Split, Window
+from boostopt.rows.margin_grid import Window
+from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Split
+from boostopt.rows.row_block import Split
 
 
 class RowsOracle(Oracle):

@@ -21,8 +21,8 @@ from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.labelled_examples import multiplicities, select_counting
 from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
-from boostopt.rows.block_kernels import Split
 from boostopt.rows.margin_matrix import Margins
+from boostopt.rows.row_block import Split
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
 """Choices of GivenMargins, apart from an order."""

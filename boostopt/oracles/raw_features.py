@@ -22,7 +22,7 @@ from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
 from boostopt.oracles.top_k import leading
 from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
-from boostopt.rows.block_kernels import Split
+from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True)

@@ -12,21 +12,11 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Int8
-from boostopt.rows.block_kernels import (
-    MOST_COPIES,
-    MOST_EXAMPLES,
-    Part,
-    Split,
-    Window,
-    counts,
-    fingerprint,
-    gram,
-    mixed,
-    scores,
-    sums,
-    weights,
-)
+from boostopt.rows.block_kernels import counts, fingerprint, mixed, scores, sums, weights
 from boostopt.rows.encoding import Coded
+from boostopt.rows.gram import gram
+from boostopt.rows.margin_grid import Window
+from boostopt.rows.row_block import MOST_COPIES, MOST_EXAMPLES, Part, Split
 
 Kept = Sequence[Any]
 """Margins, whole numbers of 2^-30, beside the rows: in this process an array for each part, elsewhere what stands for

@@ -23,8 +23,10 @@ from boostopt._utils.array_types import Array, Int
 from boostopt._utils.validation import as_array
 from boostopt.errors import BoostoptError, DataError, ProblemError, listed_briefly, shown
 from boostopt.rows.binned_rows import Kept, Rows, RowsHere, added
-from boostopt.rows.block_kernels import Part, Window, weights
+from boostopt.rows.block_kernels import weights
 from boostopt.rows.encoding import Coded
+from boostopt.rows.margin_grid import Window
+from boostopt.rows.row_block import Part
 
 # Dask types what it returns as all that it may be, asynchronous clients included: at this border it is said to be Any.
 Client = Future = Any

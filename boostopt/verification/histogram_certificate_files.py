@@ -23,8 +23,8 @@ from boostopt.oracles.hypothesis_state import restored_hypothesis
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Split
-from boostopt.verification.certificate_files import class_in_words, described, described_edge
+from boostopt.rows.row_block import Split
+from boostopt.verification.describing import class_in_words, described, described_edge
 from boostopt.verification.formulation_consistency import check_measure, check_pair, nus, page_in, pair_in, record_in
 from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND, LARGEST_SUM, Stated, formulation_in
 from boostopt.verification.trusted_kernel.data_passes import (

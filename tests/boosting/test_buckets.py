@@ -11,7 +11,9 @@ from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.objectives.exact import SoftMarginAim, law_of
 from boostopt.objectives.margin_histogram import POINTS, Buckets
 from boostopt.programs.program import Examples
-from boostopt.rows.block_kernels import LARGEST, ONE, STEEP, Part, Window, counts
+from boostopt.rows.block_kernels import counts
+from boostopt.rows.margin_grid import LARGEST, ONE, STEEP, Window
+from boostopt.rows.row_block import Part
 
 
 def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:

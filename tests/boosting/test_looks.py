@@ -44,7 +44,8 @@ from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.block_kernels import BUCKETS, ONE, Split, Window
+from boostopt.rows.margin_grid import BUCKETS, ONE, Window
+from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
 

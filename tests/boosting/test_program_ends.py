@@ -12,7 +12,7 @@ from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import ProblemError
 from boostopt.objectives.margin_histogram import Buckets
 from boostopt.oracles import BinnedStumps
-from boostopt.rows.block_kernels import ONE, Window
+from boostopt.rows.margin_grid import ONE, Window
 
 pytestmark = pytest.mark.every(2)
 

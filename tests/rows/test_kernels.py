@@ -7,23 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from boostopt.rows import block_kernels as kernels
 from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.block_kernels import (
-    BUCKETS,
-    LARGEST,
-    MOST_COPIES,
-    MOST_EXAMPLES,
-    ONE,
-    Part,
-    Split,
-    Window,
-    counts,
-    gram,
-    scores,
-    sums,
-)
+from boostopt.rows.block_kernels import counts, scores, sums
 from boostopt.rows.encoding import Coded
+from boostopt.rows.gram import gram
+from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE, Window
+from boostopt.rows.row_block import MOST_COPIES, MOST_EXAMPLES, Part, Split
 
 SPLITS = (Split(0, 1, 1), Split(2, 4, -1), Split(2, 0, 1), Split(1, 2, 1))
 
@@ -88,7 +77,7 @@ def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
 def test_counts_are_those_of_whole_numbers(
     window: Window, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "SPAN", span)
+    monkeypatch.setattr("boostopt.rows.block_kernels.SPAN", span)
     rows, M = part(700, copies=copied), margins(700)
     found, total = counts(rows, M, window)
     at = places(M, window)
@@ -134,7 +123,7 @@ ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)
 def test_gram_is_that_of_whole_numbers(
     copied: bool, splits: Sequence[Split], many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "MANY", many)
+    monkeypatch.setattr("boostopt.rows.gram.MANY", many)
     rng = np.random.default_rng(4)
     rows, M, window = part(20_000, copies=copied), margins(20_000), Window.whole()
     table = rng.integers(0, 257, BUCKETS + 2) * (rng.random(BUCKETS + 2) < 0.5)

@@ -45,8 +45,9 @@ from boostopt.oracles import BinnedStumps, Query, Stump
 from boostopt.oracles.stumps import binning
 from boostopt.oracles.stumps.binned import DistributedStumps
 from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.block_kernels import BUCKETS, ONE, Part, Split, Window
 from boostopt.rows.dask_rows import RowsOnDask
+from boostopt.rows.margin_grid import BUCKETS, ONE, Window
+from boostopt.rows.row_block import Part, Split
 
 pytestmark = pytest.mark.thorough
 

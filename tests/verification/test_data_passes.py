@@ -77,7 +77,7 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
         "objectives.exact.in_buckets",
         by(lambda x: type(x)(x.window, x.found, x.sums + 10**7 * x.found)),
     ),
-    ("erlpboost", "lower", "rows.block_kernels.Window.lowest", by(lambda x: x + 10**7)),
+    ("erlpboost", "lower", "rows.margin_grid.Window.lowest", by(lambda x: x + 10**7)),
     ("erlpboost", "lower", "rows.binned_rows.Rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
     ("erlpboost", "lower", "rows.binned_rows.Rows.scores", by(lambda parts: [M + np.int32(10**7) for M in parts])),
     ("erlpboost", "lower", "rows.binned_rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),

@@ -16,7 +16,7 @@ from boostopt import Run, boost, verify
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.block_kernels import BUCKETS, LARGEST, ONE
+from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE
 from boostopt.verification import subject
 from boostopt.verification.histogram_certificate_files import NO_DIGEST
 from boostopt.verification.verification_result import UNSTATED

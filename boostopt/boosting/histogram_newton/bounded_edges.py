@@ -24,7 +24,7 @@ from boostopt.boosting.qp.simplex_qp import bounded_maximizer
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import USEFUL
 from boostopt.objectives.margin_histogram import Law
-from boostopt.rows.block_kernels import ONE
+from boostopt.rows.margin_grid import ONE
 
 GROWTH = 4.0
 """How many times as large as it is the sum of the weights may become by one step."""

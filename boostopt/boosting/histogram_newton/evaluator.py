@@ -15,7 +15,8 @@ from boostopt.objectives.exact import Aim, in_buckets, law_of
 from boostopt.objectives.margin_histogram import Buckets, Law
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import Kept, Rows
-from boostopt.rows.block_kernels import ONE, Split, Window
+from boostopt.rows.margin_grid import ONE, Window
+from boostopt.rows.row_block import Split
 
 COARSE = 0.02
 """Width of a bucket, times eta, above which a closer window is looked through."""

@@ -42,7 +42,7 @@ from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import gone
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import ONE
+from boostopt.rows.margin_grid import ONE
 
 LARGEST = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""

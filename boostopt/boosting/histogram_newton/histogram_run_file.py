@@ -45,7 +45,8 @@ from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import Left
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import BITS, BUCKETS, ONE, Split, Window
+from boostopt.rows.margin_grid import BITS, BUCKETS, ONE, Window
+from boostopt.rows.row_block import Split
 
 STAND = Keys(
     Stand,

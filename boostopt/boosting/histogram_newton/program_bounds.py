@@ -22,7 +22,7 @@ from boostopt.objectives.margin_histogram import Buckets
 from boostopt.objectives.upper_bound import Proof
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Split
+from boostopt.rows.row_block import Split
 
 
 def program_ends(

@@ -40,7 +40,8 @@ from boostopt.objectives.margin_histogram import Law
 from boostopt.objectives.upper_bound import Proof, reach
 from boostopt.oracles.top_k import leading_of_each
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import ONE, Split
+from boostopt.rows.margin_grid import ONE
+from boostopt.rows.row_block import Split
 
 SAMPLES, TIMES = (5_000, 20_000, 200_000), 4
 """About so many rows are looked at first, where there are at least so many times as many."""

@@ -11,7 +11,8 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.boosting.histogram_newton.evaluator import Seen
 from boostopt.objectives.upper_bound import Proof
-from boostopt.rows.block_kernels import ONE, Split
+from boostopt.rows.margin_grid import ONE
+from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from boostopt.oracles.base import State
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.weight_scaling import EPSILON
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Split
+from boostopt.rows.row_block import Split
 
 
 class WithConstants(RowsOracle):

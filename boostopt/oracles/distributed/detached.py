@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from boostopt.errors import ProblemError
 from boostopt.oracles.distributed.placement import Elsewhere
-from boostopt.rows.block_kernels import Split
+from boostopt.rows.row_block import Split
 
 
 class Left(Elsewhere):

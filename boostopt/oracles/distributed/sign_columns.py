@@ -10,8 +10,8 @@ from boostopt.errors import ProblemError
 from boostopt.oracles.distributed.placement import Placing
 from boostopt.oracles.stumps.binning import Given, part_of
 from boostopt.rows.binned_rows import Rows
-from boostopt.rows.block_kernels import Part
 from boostopt.rows.encoding import Coded
+from boostopt.rows.row_block import Part
 
 
 def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Rows:

@@ -33,8 +33,8 @@ from boostopt.oracles.stumps.binning import (
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.rows.binned_rows import Rows, countable
-from boostopt.rows.block_kernels import Split
 from boostopt.rows.encoding import Coded
+from boostopt.rows.row_block import Split
 
 BYTE, MOST = 256, 65_536
 """The numbers of codes in one byte and in two bytes."""

@@ -18,8 +18,8 @@ from boostopt._utils.validation import as_array, compressed_rows
 from boostopt.errors import ProblemError, shown
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import check_labels, multiplicities, signs
-from boostopt.rows.block_kernels import MOST_COPIES, MOST_EXAMPLES, Part
 from boostopt.rows.encoding import ROWS, fill
+from boostopt.rows.row_block import MOST_COPIES, MOST_EXAMPLES, Part
 from boostopt.rows.thresholds import at_quantiles, between_all, few_values
 
 SAMPLE = 200_000

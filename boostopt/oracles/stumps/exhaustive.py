@@ -20,8 +20,8 @@ from boostopt.oracles.stumps.presorted import presorted
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.rows.binned_rows import Rows, countable
-from boostopt.rows.block_kernels import Split
 from boostopt.rows.encoding import ROWS, Coded, fill
+from boostopt.rows.row_block import Split
 
 MOST = 65_535
 """Number of thresholds of a feature up to which two bytes can encode its values."""
