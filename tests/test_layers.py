@@ -135,7 +135,7 @@ def outside(path: Path) -> set[str]:
 @pytest.mark.thorough
 def test_dask_is_imported_where_rows_on_clusters_are_alone() -> None:
     found = {str(path.relative_to(ROOT)) for path in sources() if outside(path) & {"dask", "distributed"}}
-    assert found == {"cli/cluster_tables.py", "rows/dask_rows.py"}
+    assert found == {"cli/cluster_tables.py", "rows/dask_blocks.py", "rows/dask_rows.py"}
 
 
 def test_pages_use_only_what_is_exported_to_authors_and_other_pages() -> None:

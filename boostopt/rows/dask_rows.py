@@ -2,7 +2,7 @@
 
 A shard is the list of the parts of one worker. Tasks are pure and bound to no worker, so that what a lost one held is
 made anew by Dask: load, code, pack, and the margins that are asked for. Sums are of whole numbers, so that it does not
-show. This module and `clusters` are those that import Dask.
+show.
 """
 
 from __future__ import annotations
@@ -10,32 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from itertools import count
 from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.base import compute, is_dask_collection
 from dask.delayed import delayed
-from distributed import get_client, wait
 
 from boostopt._utils.array_types import Array, Int
-from boostopt._utils.validation import as_array
-from boostopt.errors import BoostoptError, DataError, ProblemError, listed_briefly, shown
+from boostopt._utils.array_validation import as_array
+from boostopt.errors import BoostoptError, DataError
 from boostopt.rows.binned_rows import Kept, Rows, RowsHere, added
 from boostopt.rows.block_kernels import weights
+from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, packed
 from boostopt.rows.encoding import Coded
 from boostopt.rows.margin_grid import Window
 from boostopt.rows.row_block import Part
-
-# Dask types what it returns as all that it may be, asynchronous clients included: at this border it is said to be Any.
-Client = Future = Any
-
-RETRIES = 3
-"""How often a task that has failed is tried again."""
-
-TOGETHER = 16
-"""Results of blocks that one task merges."""
 
 
 class RowsOnDask(Rows):
@@ -58,7 +48,7 @@ class RowsOnDask(Rows):
     def __init__(self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, coded: Coded) -> None:
         super().__init__(coded.features, coded.starts, len(coded.thresholds))
         self._client, self._sizes, self._total = client, list(sizes), total
-        self._places, self.shards = _packed(client, parts, self._sizes)
+        self._places, self.shards = packed(client, parts, self._sizes)
 
     @property
     def n(self) -> int:
@@ -120,228 +110,6 @@ class RowsOnDask(Rows):
                 f"{str(failure).rstrip('.')}. Bring back what is missing, or take more workers or more memory for each "
                 "if they died, and make the oracle anew."
             ) from failure
-
-
-class Blocks:
-    """A collection cut into blocks of whole rows.
-
-    Parameters
-    ----------
-    X, y, c
-        Features, labels and multiplicities.
-    name
-        What X is called.
-    labelled
-        Whether rows have labels; else these are 1 throughout.
-    framed
-        Whether features of a data frame are handed on as one, and not as an array.
-
-    Attributes
-    ----------
-    client
-        The client of the cluster.
-    blocks
-        Features, labels and multiplicities of each block, still to be computed; None for no multiplicities.
-    features
-        Number of features.
-    """
-
-    blocks: list[tuple[Any, Any, Any]]
-    features: int
-
-    def __init__(self, X: Any, y: Any, c: Any, name: str = "X", labelled: bool = True, framed: bool = False) -> None:
-        self.client: Client = _client()
-        if isinstance(X, da.Array):
-            self.blocks, self.features = _of_array(name, X, y, c, labelled)
-        else:
-            self.blocks, self.features = _of_frame(name, X, y, c, labelled, framed)
-
-    def labels(self, task: Callable[..., Any]) -> list[Any]:
-        """Return what a task says of labels and multiplicities of each block."""
-        return self.client.gather(self._computed([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
-
-    def chosen(self, places: Sequence[int]) -> None:
-        """Leave out all blocks but some."""
-        self.blocks = [self.blocks[k] for k in places]
-
-    def folded(self, task: Callable[..., Any], small: Sequence[Any], merge: Callable[..., Any]) -> Any:
-        """Return what a task says of the blocks, with some numbers for each, merged in their order."""
-        found = [delayed(task, pure=False)(*block, *more) for block, more in zip(self.blocks, small, strict=True)]
-        while len(found) > 1:
-            found = [delayed(merge, pure=False)(found[i : i + TOGETHER]) for i in range(0, len(found), TOGETHER)]
-        return self.client.gather(self._computed(found))[0]
-
-    def parts(self, task: Callable[..., Any], large: Any) -> list[Future]:
-        """Return the parts that a task makes of something large, which is sent once, and of each block."""
-        sent = delayed(large, pure=False, traverse=False)
-        return self._computed([delayed(task, pure=False)(sent, *block) for block in self.blocks])
-
-    def _computed(self, tasks: list[Any]) -> list[Future]:
-        return self.client.compute(tasks, retries=RETRIES)
-
-
-def check_running(client: Client) -> None:
-    """Raise ProblemError unless a client is connected."""
-    if client.status != "running":
-        raise ProblemError(
-            f"rows on a cluster need a Dask client that is running; got one that is {client.status}. Make one, keep it "
-            "open, and make the oracle with it."
-        )
-
-
-def _client() -> Client:
-    """Return the default client, as other libraries on Dask do."""
-    try:
-        client = get_client()
-    except ValueError as missing:
-        raise ProblemError(
-            "rows on a cluster need a Dask client; there is none. Make one, also for this machine alone: "
-            "client = distributed.Client()."
-        ) from missing
-    if client.asynchronous:
-        raise ProblemError("expected a Dask client that waits; got an asynchronous one. Make distributed.Client().")
-    check_running(client)
-    _workers(client)
-    return client
-
-
-def _workers(client: Client) -> list[str]:
-    """Return the addresses of the workers."""
-    workers = list(client.nthreads())
-    if not workers:
-        raise ProblemError("expected a Dask cluster with workers; it has none yet. Call client.wait_for_workers(1).")
-    return workers
-
-
-def _packed(client: Client, parts: Sequence[Future], sizes: Sequence[int]) -> tuple[list[list[int]], list[Future]]:
-    """Return which parts make the shard of each worker, and the shards.
-
-    A part stays with a worker that has it unless that one would have more than its share of the rows.
-    """
-    _wait(parts)
-    holders, workers = client.who_has(parts), _workers(client)
-    share = -(-sum(sizes) // len(workers))
-    held: dict[str, list[int]] = {worker: [] for worker in workers}
-    load = dict.fromkeys(workers, 0)
-    left = list[int]()
-    for k, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-        having = [worker for worker in holders.get(part.key, ()) if worker in held]
-        worker = min(having, key=load.__getitem__, default=None)
-        if worker is None or load[worker] + size > max(share, size):
-            left.append(k)
-        else:
-            held[worker].append(k)
-            load[worker] += size
-    for k in left:
-        worker = min(workers, key=load.__getitem__)
-        held[worker].append(k)
-        load[worker] += sizes[k]
-    places = {worker: sorted(numbers) for worker, numbers in held.items() if numbers}
-    # Where there is a choice a shard is made beside its parts; another worker may make it anew.
-    shards = [
-        client.submit(
-            list,
-            [parts[k] for k in numbers],
-            key=f"boostopt-shard-{parts[numbers[0]].key}",
-            workers=[worker],
-            allow_other_workers=True,
-            retries=RETRIES,
-        )
-        for worker, numbers in places.items()
-    ]
-    _wait(shards)
-    return list(places.values()), shards
-
-
-def _wait(futures: Sequence[Future]) -> None:
-    """Wait until all is computed, and raise what one of them has raised."""
-    wait(futures)
-    for future in futures:
-        if future.status != "finished":
-            future.result()
-
-
-def _of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[tuple[Any, Any, Any]], int]:
-    """Return the blocks of an array, and the number of features."""
-    if X.ndim != 2 or 0 in X.shape:
-        raise ProblemError(
-            f"{name} must have shape (N, features), not empty; got {X.shape}. Pass a row for each example."
-        )
-    if any(np.isnan(size) for chunks in X.chunks for size in chunks):
-        raise ProblemError(
-            f"{name} must have chunks of known sizes; got shape {X.shape}. Call {name}.compute_chunk_sizes() before, "
-            "or pass the data frame that it was made of."
-        )
-    X = X.rechunk({1: -1})  # pyright: ignore[reportConstantRedefinition]
-    rows: Any = (X.chunks[0],)
-    labels = _beside(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), X)
-    copies = [None] * len(labels) if c is None else _beside(name, "c", c, X)
-    return list(zip(X.to_delayed().ravel(), labels, copies, strict=True)), int(X.shape[1])
-
-
-def _beside(features: str, name: str, values: Any, X: Any) -> list[Any]:
-    """Return one number for each row, in the blocks of the rows."""
-    if not isinstance(values, da.Array):
-        if is_dask_collection(values):
-            raise ProblemError(
-                f"{name} must be an array where {features} is a dask.array; got {type(values).__name__}. Pass "
-                f"{name}.to_dask_array(lengths=True)."
-            )
-        values = None if values is None else as_array(name, values)
-    if values is None or values.shape != X.shape[:1]:
-        raise ProblemError(
-            f"{features} must have shape (N, features) and {name} shape (N,); got {X.shape} and "
-            f"{shown(values) if values is None else values.shape}. Pass one number for each row, in chunks of known "
-            "sizes."
-        )
-    rows: Any = (X.chunks[0],)
-    array = values.rechunk(rows) if isinstance(values, da.Array) else da.from_array(values, chunks=rows)
-    return array.to_delayed().tolist()
-
-
-def _of_frame(
-    name: str, X: Any, y: Any, c: Any, labelled: bool, framed: bool
-) -> tuple[list[tuple[Any, Any, Any]], int]:
-    """Return the partitions of a data frame, and the number of features."""
-    import dask.dataframe as dd
-
-    if not isinstance(X, dd.DataFrame):
-        raise ProblemError(
-            f"{name} must be a dask.array or a dask.dataframe; got {type(X).__name__}. Make one of it, or compute it."
-        )
-    given, chosen = list(X.columns), dict[str, Any]()
-    for its, values in (("y", y if labelled else 1), ("c", c)):
-        if isinstance(values, dd.Series) or (its == "y" and not labelled):
-            chosen[its] = next(new for k in count() if (new := f"{its}{k}") not in X.columns)
-            X = X.assign(**{chosen[its]: values})  # pyright: ignore[reportConstantRedefinition]
-        elif isinstance(values, str) and values in given:
-            chosen[its] = values
-        elif its == "y" or values is not None:
-            raise ProblemError(
-                f"{its} must be a series of the data frame {name}, or the name of one of its columns; got "
-                f"{shown(values)}. {name} has the columns {listed_briefly(list(map(str, given)))}."
-            )
-    columns = list(X.columns)
-    places = {name: columns.index(column) for name, column in chosen.items()}
-    features = [k for k in range(len(columns)) if k not in places.values()]
-    label, copies = partial(_columns, places["y"]), partial(_columns, places["c"]) if c is not None else None
-    # Asked for its partitions once: two parts of one frame may be cut differently when they are optimized.
-    return [
-        (
-            delayed(partial(_frame_of if framed else _columns, features), pure=False)(part),
-            delayed(label, pure=False)(part),
-            None if copies is None else delayed(copies, pure=False)(part),
-        )
-        for part in X.to_delayed()
-    ], len(features)
-
-
-def _frame_of(places: Any, frame: Any) -> Any:
-    return frame.iloc[:, places]
-
-
-def _columns(places: Any, frame: Any) -> Array:
-    return frame.iloc[:, places].to_numpy()
 
 
 def _of_each(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[Part]) -> list[Any]:

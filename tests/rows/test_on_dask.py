@@ -146,7 +146,7 @@ def test_a_client_is_needed() -> None:
 
 
 def test_dask_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "boostopt.rows.dask_rows")
+    monkeypatch.delitem(sys.modules, "boostopt.rows.dask_blocks")
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(OptionError, match=r"\bdistributed\b.*'boostopt\[dask\]'"):
         BinnedStumps(array(), Y)

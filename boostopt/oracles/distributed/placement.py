@@ -137,7 +137,7 @@ class Placing:
 
     def __init__(self, X: Any, y: Any, c: Any, **how: Any) -> None:
         try:
-            from boostopt.rows.dask_rows import Blocks
+            from boostopt.rows.dask_blocks import Blocks
         except ModuleNotFoundError as missing:
             raise OptionError(
                 f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
