@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_collection
 from boostopt._utils.validation import optional, whole
-from boostopt.boosting.run.combined_hypothesis import decided
+from boostopt.boosting.run.combined_hypothesis import combined, decided
 from boostopt.boosting.run.run import Run
 from boostopt.data.source_contents import numbered_features
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import Scorer, side_by_side, weighed_in_words
 from boostopt.estimators.feature_importances import importances
-from boostopt.estimators.staged_prediction import stages
 from boostopt.estimators.training.dask_collections import predicted
 from boostopt.objectives.class_certificate import ClassCertificate
+from boostopt.oracles import Given, evaluate
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
@@ -159,3 +160,35 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         if f.ndim == 2:
             return self.classes_[f.argmax(axis=1)]
         return self.classes_[(decided(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]
+
+
+def stages(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
+    """Yield the decision function after each round; runs that have ended stay as they are.
+
+    Raises
+    ------
+    OptionError
+        The weights of the rounds were not kept.
+    """
+    last: list[Any] = [None] * len(runs)
+    for values in zip_longest(*(_of_run(run, X) for run in runs)):
+        last = [before if now is None else now for before, now in zip(last, values, strict=True)]
+        yield side_by_side(last)
+
+
+def _of_run(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
+    """Yield f(x) for each row of X after each round; the last is that of the final weights.
+
+    Each hypothesis is evaluated once.
+    """
+    history = run.record.history
+    if not history.wanted:
+        raise OptionError(
+            "stages need the weights of every round; a corrective run with a max_iter above 1000 does not keep them. "
+            "Set max_iter to at most 1000."
+        )
+    H = np.column_stack(list(evaluate(run.hypotheses, X)))
+    columns = [Given(q) for q in range(H.shape[1])]
+    for kept in history.rounds[:-1]:
+        yield combined(columns[: kept.t], kept.w.full, H)
+    yield run.decision_function(X)
