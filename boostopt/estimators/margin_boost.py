@@ -27,6 +27,7 @@ from boostopt.estimators.calibration import WithProbabilities, sigmoids_of
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.training.binary_fit import Plan
+from boostopt.estimators.training.convergence_warnings import warn_of_ends
 from boostopt.estimators.training.dask_collections import LEFT_OUT, fitted
 from boostopt.estimators.training.nu_selection import nu_path
 from boostopt.estimators.training.one_vs_rest import runs_of, told_apart
@@ -233,7 +234,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         vars(self).pop("sigmoids_", None)
         if plan.probability:
             self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight, plan.values_of(len(labels)))
-        plan.warn_of_ends(self.runs_, self.classes_.tolist())
+        warn_of_ends(plan, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=weights))
@@ -277,7 +278,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         if made.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = made.names
         self._take(made.runs, made.classes)
-        plan.warn_of_ends(self.runs_, self.classes_.tolist())
+        warn_of_ends(plan, self.runs_, self.classes_.tolist())
         plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 

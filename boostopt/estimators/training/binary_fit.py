@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
 from numbers import Integral
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import interval
 from boostopt._utils.validation import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
@@ -26,12 +22,12 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.registry import run_by_name
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.stop_reason import LIMITS, StopReason
+from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.estimators.training.constant_hypotheses import WithConstants
 from boostopt.estimators.training.hypothesis_classes import check_stored, oracle_of
-from boostopt.estimators.training.margin_warnings import LITTLE, Advice, Judged, against_rest, warn_of_margins
+from boostopt.estimators.training.margin_warnings import LITTLE, Advice, Judged, warn_of_margins
 from boostopt.estimators.training.training_data import Counted, Values
 from boostopt.estimators.training.validation_set import HeldOut
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
@@ -40,12 +36,8 @@ from boostopt.oracles.weight_scaling import EPSILON
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import per_example, scaling_advice
 
-ROUNDED = 1e-9
-"""By how much a certified gap may exceed what a rule found, rounding included."""
-
 OWN = ("nu", "eta", "epsilon")
 """Parameters of formulations that are parameters of the classifier."""
-
 
 ENDS = (
     (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
@@ -315,31 +307,6 @@ class Plan:
                 "Pass one of them."
             )
 
-    def warn_of_ends(self, runs: Sequence[Run], classes: Sequence[Any]) -> None:
-        """Say where runs ended before what was asked for was proved, though they could have come to it."""
-        for end, option, reached in ENDS:
-            ended = [run.stop_reason is end and not run.problem.endless for run in runs]
-            if any(ended):
-                where, proved = _summary(ended, runs, classes)
-                warnings.warn(
-                    f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
-                    f"Raise {option}, or epsilon = {self.epsilon:g}.",
-                    ConvergenceWarning,
-                    stacklevel=3,
-                )
-        short = [run.stop_reason not in LIMITS and self._is_wide(run) for run in runs]
-        if any(short):
-            where, proved = _summary(short, runs, classes)
-            wide = list(compress(runs, short))
-            converged = all(run.stop_reason is StopReason.CONVERGED for run in wide)
-            why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
-            advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
-            warnings.warn(
-                f"{why}{where} before the gap fell below epsilon = {self.epsilon:g}: {proved}. {advice}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
     def warn_of_margins(
         self,
         runs: Sequence[Run],
@@ -410,13 +377,6 @@ class Plan:
             measure=problem.measure,
         )
 
-    def _is_wide(self, run: Run) -> bool:
-        """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
-        problem = run.problem
-        if problem.goal is None or problem.adds or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
-            return False
-        return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
-
     def _parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
         """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded.
 
@@ -461,24 +421,6 @@ def _same(before: Run, oracle: Oracle) -> Run:
             "warm_start=False."
         )
     return before
-
-
-def _proved(run: Run) -> tuple[float, str]:
-    """Return the gap of a run, and in words what it proves."""
-    if run.problem.goal is None:
-        lower, upper = run.certificate.lower, run.certificate.upper
-        return 0.0, f"the optimum over the collected hypotheses lies in {interval(lower, upper)}"
-    certificate = run.class_certificate
-    return certificate.gap, str(certificate)
-
-
-def _summary(short: Sequence[bool], runs: Sequence[Run], classes: Sequence[Any]) -> tuple[str, str]:
-    """Return in which of several runs it was so, and what the widest of them proves."""
-    if len(runs) == 1:
-        return "", _proved(runs[0])[1]
-    labels = [repr(label) for label in compress(classes, short)]
-    _, proved, label = max((*_proved(run), label) for run, label in zip(compress(runs, short), labels, strict=True))
-    return f" in {len(labels)} of {len(runs)} runs{against_rest(labels)}", f"for class {label}, {proved}"
 
 
 def _real(value: Any) -> bool:
