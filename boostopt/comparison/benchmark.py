@@ -24,9 +24,8 @@ from boostopt.comparison.rendering.progress_output import Solves, asked_in_words
 from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError
-from boostopt.programs.description import describe
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import facts, plain, program_digest
+from boostopt.programs.identity import describe, facts, plain, program_digest
 from boostopt.programs.program import Program
 from boostopt.solving.request import gap_of, profile_of
 from boostopt.solving.solve import check_program

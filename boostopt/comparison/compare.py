@@ -18,8 +18,7 @@ from boostopt.comparison.provenance import Origin
 from boostopt.comparison.rendering.phrases import clashes, proved, relative_width, together, width
 from boostopt.comparison.rendering.progress_output import called, of_backend, of_backends
 from boostopt.comparison.solve_record import Row
-from boostopt.programs.description import bounds_of_equal_weights, describe
-from boostopt.programs.identity import facts, json_text, plain, table_of_records
+from boostopt.programs.identity import bounds_of_equal_weights, describe, facts, json_text, plain, table_of_records
 from boostopt.programs.program import Program
 from boostopt.solving.request import TOL, gap_of, profile_of
 from boostopt.solving.solve import check_program

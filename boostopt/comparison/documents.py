@@ -25,8 +25,7 @@ from boostopt.comparison.rendering.phrases import together
 from boostopt.comparison.results_log import KIND, finished_run, parsed
 from boostopt.comparison.solve_record import Row, read_row
 from boostopt.errors import DataError, OptionError
-from boostopt.programs.description import describe
-from boostopt.programs.identity import facts, plain
+from boostopt.programs.identity import describe, facts, plain
 
 LARGEST = 1_000_000_000
 """The size in bytes of the largest file that is read."""

@@ -1,4 +1,4 @@
-"""Results as plain values: JSON without nan and infinities, the facts about a program, and certificates."""
+"""The identity of a program: facts, a digest and a description for readers of a report; its certificates, as JSON."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from boostopt._utils.files import Keys
 from boostopt.certificates.certificate import Certificate
 from boostopt.data.csv_tables import written_table
+from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
 BOUNDS = Keys(
@@ -31,26 +32,6 @@ BOUNDS = Keys(
     },
 )
 """Keys of what a certificate proves."""
-
-
-def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
-    """Return the content of a certificate as JSON; numbers that are not finite become null."""
-    document = {
-        **facts(program),
-        "tol": tol,
-        "reached": certificate.scaled_gap <= tol,
-        **bounds(certificate),
-        "d_is": certificate.d_is,
-        "kkt": dict(certificate.kkt.residuals),
-        "example_gaps": certificate.example_gaps,
-        "hypothesis_gaps": certificate.hypothesis_gaps,
-    }
-    return json_text(document)
-
-
-def bounds(certificate: Certificate | None) -> dict[str, Any]:
-    """Return the content of a certificate as the fields of a record; None for no certificate."""
-    return BOUNDS.to_file(certificate) if certificate else dict.fromkeys(BOUNDS.attributes)
 
 
 def facts(program: Program) -> dict[str, Any]:
@@ -81,6 +62,65 @@ def program_digest(program: Program) -> str:
     return digest.hexdigest()
 
 
+def describe(program: Program) -> dict[str, Any]:
+    """Return the text of the page and facts about the data, as plain values.
+
+    Returns
+    -------
+    `headline`; `title`, `sources`, `page` (the text of the page, with its problems in plain notation) and `meanings`
+    (of the parameters, by name), which are "" or empty if the page does not have them; `nonzeros`, `smallest` and
+    `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; and whether the `reference`
+    distribution is that of c; and `equal_weights`, the bounds that they prove (see `bounds_of_equal_weights`).
+    """
+    page, examples = program.formulation, program.examples
+    stated = isinstance(page, Formulation)
+    return {
+        "headline": program.headline,
+        "title": (page.title or page.name) if stated else page.name,
+        "sources": list(page.sources) if stated else [],
+        "page": page.text if stated else "",
+        "meanings": {name: parameter.meaning for name, parameter in page.parameters.items()} if stated else {},
+        **_entries(program),
+        "multiplicities": [float(examples.c.min()), float(examples.c.max())],
+        "reference": "proportional to c"
+        if np.allclose(examples.d0, examples.c / examples.total, rtol=1e-12, atol=0.0)
+        else "given",
+        "equal_weights": bounds_of_equal_weights(program),
+    }
+
+
+def bounds_of_equal_weights(program: Program) -> list[float | None]:
+    """Return the lower bound that equal weights of the hypotheses prove, and the upper bound by equal examples.
+
+    Returns
+    -------
+    Two numbers; None for an infinite bound.
+    """
+    examples, t = program.examples, program.margins.t
+    trivial = program.certify(d=examples.c / examples.total, w=np.full(t, 1.0 / t))
+    return [bound if np.isfinite(bound) else None for bound in (trivial.lower, trivial.upper)]
+
+
+def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
+    """Return the content of a certificate as JSON; numbers that are not finite become null."""
+    document = {
+        **facts(program),
+        "tol": tol,
+        "reached": certificate.scaled_gap <= tol,
+        **bounds(certificate),
+        "d_is": certificate.d_is,
+        "kkt": dict(certificate.kkt.residuals),
+        "example_gaps": certificate.example_gaps,
+        "hypothesis_gaps": certificate.hypothesis_gaps,
+    }
+    return json_text(document)
+
+
+def bounds(certificate: Certificate | None) -> dict[str, Any]:
+    """Return the content of a certificate as the fields of a record; None for no certificate."""
+    return BOUNDS.to_file(certificate) if certificate else dict.fromkeys(BOUNDS.attributes)
+
+
 def json_text(document: Mapping[str, Any]) -> str:
     """Write a document as JSON; numbers that are not finite become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
@@ -90,11 +130,6 @@ def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
     """Return records as CSV; missing fields are empty, and lists and objects are JSON in their cells."""
     header = list(dict.fromkeys(name for record in records for name in record))
     return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
-
-
-def _cell(value: Any) -> Any:
-    """Return a plain value as the text of a cell."""
-    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def plain(value: Any) -> Any:
@@ -108,3 +143,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _entries(program: Program) -> dict[str, Any]:
+    """Return a description of the entries of U."""
+    nonzeros, smallest, largest = 0, np.inf, -np.inf
+    for _, block in program.margins.blocks():
+        nonzeros += int(np.count_nonzero(block)) if isinstance(block, np.ndarray) else int(block.count_nonzero())
+        smallest, largest = min(smallest, float(block.min())), max(largest, float(block.max()))
+    kind = repr(program.margins).rpartition(", ")[2].removesuffix(")")
+    return {"nonzeros": nonzeros, "smallest": smallest, "largest": largest, "storage": kind}
+
+
+def _cell(value: Any) -> Any:
+    """Return a plain value as the text of a cell."""
+    return json.dumps(value) if isinstance(value, dict | list) else value

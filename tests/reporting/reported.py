@@ -14,8 +14,7 @@ from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation,
 from boostopt.comparison.benchmark_result import Settings
 from boostopt.comparison.provenance import Origin
 from boostopt.comparison.solve_record import Row
-from boostopt.programs.description import describe
-from boostopt.programs.identity import facts, plain
+from boostopt.programs.identity import describe, facts, plain
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")

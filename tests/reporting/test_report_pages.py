@@ -28,7 +28,7 @@ from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, c
 from boostopt.comparison.documents import document, load
 from boostopt.comparison.rendering.phrases import asked, proved, seconds, time_of
 from boostopt.pictures.heat_maps import MOST
-from boostopt.programs.description import describe
+from boostopt.programs.identity import describe
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
 from boostopt.reporting import requirements as tools
 from boostopt.reporting.benchmark_figures import of_programs
