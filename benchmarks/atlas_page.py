@@ -21,11 +21,10 @@ from benchmarks.atlas_solves import (
 from benchmarks.pages import put_between
 from benchmarks.pages import row as table_row
 from boostopt._utils.environment import machine_in_words
-from boostopt.comparison.attempt_record import FAILURES
 from boostopt.comparison.failures import WORDS
 from boostopt.comparison.rendering.phrases import ratio, seconds
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import FAILURES, Row
 from boostopt.instances.standard import OF_TWO
 
 BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.files import Keys
-from boostopt.comparison.attempt_record import FAILURES, FailureKind
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import FAILURES, FailureKind, Row
 
 WORDS: dict[str, str] = {
     FailureKind.CLAIMS: "claimed an optimum but proved a gap that is too wide",

@@ -1,4 +1,4 @@
-"""The record of a solve: a comparison makes it, a file holds it, and tables, scores, pictures and reports read it."""
+"""Records of solves and attempts: comparisons make them, files hold them, tables, scores and reports read them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Annotated, Any, cast
 
 from boostopt._utils.files import Keys
 from boostopt._utils.validation import positive
-from boostopt.backends.isolation.isolated import PREFIX
+from boostopt.backends.base import Attempt
+from boostopt.backends.isolation.isolated import PREFIX, ProcessEnd
 from boostopt.backends.isolation.worker import PEAK_MEMORY
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.attempt_record import ATTEMPT, LoggedAttempt, kind_of_failure
-from boostopt.comparison.json_schema import OR_NULL, Count, Named, Number, Seconds, Text, Texts
+from boostopt.comparison.json_schema import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
 from boostopt.programs.identity import plain
 from boostopt.solving.solution import Outcome, Solution
 
@@ -25,8 +25,17 @@ AUTO = "auto"
 TEXTS = ("program", "digest", "backend", "version", "result", "reason")
 """Fields of a run in a file that are strings."""
 
+ASKED = ("profile", "threads")
+"""Fields that are known even if the backend was not run."""
+
+SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
+"""Keys that files of earlier versions do not have; they are written only if they are known."""
+
 ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """The names of options that set an accuracy."""
+
+INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
+"""The words that solvers use for programs without an optimum."""
 
 
 class Result(StrEnum):
@@ -40,10 +49,83 @@ class Result(StrEnum):
 FINISHED = (Result.REACHED.value, Result.FAILED.value)
 """Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
 
-ASKED = ("profile", "threads")
-"""Fields that are known even if the backend was not run."""
-
 RESULTS = (*FINISHED, Result.NOT_RUN.value)
+
+
+class FailureKind(StrEnum):
+    """The kinds of failures, as files hold them; `comparison.failures` describes them in words."""
+
+    CLAIMS = "claims"
+    INFEASIBLE = "infeasible"
+    GIVES_UP = "gives up"
+    ERROR = "error"
+    KILLED = "killed"
+    CRASHED = "crashed"
+
+
+FAILURES = tuple(kind.value for kind in FailureKind)
+"""The kinds of failures, in the order of tables."""
+
+
+@dataclass(frozen=True)
+class LoggedAttempt:
+    """An attempt of a backend as a file holds it, in plain values; None for unknown values.
+
+    `after` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
+    the gap that all attempts up to then prove together.
+    """
+
+    form: Text | None = None
+    status: Text | None = None
+    claims: Flag | None = None
+    iterations: Count | None = None
+    seconds: SecondsByPhase | None = None
+    options: Named | None = None
+    statistics: Named | None = None
+    error: Text | None = None
+    claimed_gap: Number | None = None
+    scaled_gap_so_far: Seconds | None = None
+    after: Seconds | None = None
+
+    @classmethod
+    def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
+        """Return an attempt without its answer and its printed output, which is in the row."""
+        return cls(
+            attempt.form,
+            attempt.status,
+            attempt.claims,
+            attempt.iterations,
+            plain(attempt.times),
+            plain(attempt.options),
+            plain({name: value for name, value in attempt.statistics.items() if name != "printed"}),
+            attempt.error,
+            plain(attempt.claimed_gap),
+            plain(scaled_gap),
+            plain(after),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the attempt as plain values."""
+        return {name: value for name, value in ATTEMPT.to_file(self).items() if name not in SINCE or value is not None}
+
+
+ATTEMPT = Keys(
+    LoggedAttempt,
+    {
+        "form": "form",
+        "status": "status",
+        "claims": "claims",
+        "iterations": "iterations",
+        "seconds": "seconds",
+        "options": "options",
+        "statistics": "statistics",
+        "error": "error",
+        "claimed_gap": "claimed_gap",
+        "scaled_gap_so_far": "scaled_gap_so_far",
+        "after": "after",
+    },
+)
+"""Keys of an attempt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +256,7 @@ class Row:
 
     @property
     def failure(self) -> str:
-        """The kind of a failure, one of `FAILURES` in `comparison.logged`; "" for none."""
+        """The kind of a failure, one of `FAILURES`; "" for none."""
         return kind_of_failure(self.log, self.solver_status or "") if self.result == Result.FAILED else ""
 
     def seconds_to(self, gap: float) -> float:
@@ -277,15 +359,6 @@ RESULT = Keys(
     },
 )
 """Keys of what came out."""
-
-
-def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield options by name, including options nested in another one."""
-    for name, value in options.items():
-        if isinstance(value, Mapping):
-            yield from _flat(cast(Mapping[str, Any], value))
-        else:
-            yield name, value
 
 
 def answered_row(
@@ -392,3 +465,27 @@ def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Ro
         solver_version=fields.text(record.get("version", content["version"]), "version"),
     )
     return replace(row, lower=math.inf, upper=math.inf) if row.infeasible else row
+
+
+def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
+    """Return the kind of a failed solve, one of `FAILURES`; the end of its process counts before the solver's words."""
+    last = log[-1] if log else LoggedAttempt()
+    end = ProcessEnd.from_text(last.status or "")
+    if end is ProcessEnd.CRASHED:
+        return FailureKind.CRASHED.value
+    if end is ProcessEnd.KILLED:
+        return FailureKind.KILLED.value
+    if any(attempt.claims for attempt in log):
+        return FailureKind.CLAIMS.value
+    if INFEASIBLE.search(solver_status):
+        return FailureKind.INFEASIBLE.value
+    return (FailureKind.ERROR if last.error else FailureKind.GIVES_UP).value
+
+
+def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield options by name, including options nested in another one."""
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast(Mapping[str, Any], value))
+        else:
+            yield name, value

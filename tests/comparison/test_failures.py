@@ -11,9 +11,8 @@ from problems import Fake, reference_lpboost, right, rough
 from rich.console import Console
 
 from boostopt.comparison import benchmark
-from boostopt.comparison.attempt_record import FAILURES, LoggedAttempt
 from boostopt.comparison.failures import LONGEST, WORDS, failures, in_words
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import FAILURES, LoggedAttempt, Row
 
 
 def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> Row:

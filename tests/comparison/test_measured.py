@@ -14,9 +14,8 @@ from problems import Fake, attempt, bent, reference_lpboost, right
 from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.comparison import Row, benchmark
-from boostopt.comparison.attempt_record import FAILURES
 from boostopt.comparison.documents import load
-from boostopt.comparison.solve_record import read_row
+from boostopt.comparison.solve_record import FAILURES, read_row
 from boostopt.instances.standard import standard_programs
 from boostopt.programs.identity import plain
 

@@ -16,8 +16,7 @@ from rendered import legend_of, rendered, xy
 from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
-from boostopt.comparison.attempt_record import LoggedAttempt
-from boostopt.comparison.solve_record import Row
+from boostopt.comparison.solve_record import LoggedAttempt, Row
 from boostopt.pictures import claimed_against_certified
 from boostopt.pictures.style import look
 

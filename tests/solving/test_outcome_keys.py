@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from boostopt.backends.isolation.isolated import ProcessEnd
-from boostopt.comparison.attempt_record import FAILURES, LoggedAttempt, kind_of_failure
 from boostopt.comparison.json_schema import VERDICTS
-from boostopt.comparison.solve_record import Result
+from boostopt.comparison.solve_record import FAILURES, LoggedAttempt, Result, kind_of_failure
 from boostopt.solving.solution import Outcome, Verdict
 
 
