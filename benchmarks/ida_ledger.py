@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ida_data import Unit
+from boostopt._utils.json_values import plain
 from boostopt.errors import DataError
-from boostopt.programs.identity import plain
 
 KIND, FORMAT = "boostopt IDA benchmark", 1
 

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from boostopt._utils.json_values import plain
 from boostopt.errors import DataError
-from boostopt.programs.identity import plain
 
 SHARED = Path(__file__).parents[3] / "shared"
 """The folder beside the repository where data of the papers may be."""

@@ -16,7 +16,7 @@ from benchmarks.evidence.experiment import Experiment, Parameters, Results, key
 from benchmarks.evidence.store import Journal, keep, load
 from benchmarks.ida_work import end_with_parent
 from boostopt._utils.environment import boostopt_version, machine
-from boostopt.programs.identity import plain
+from boostopt._utils.json_values import plain
 
 
 @dataclass(frozen=True, eq=False)

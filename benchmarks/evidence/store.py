@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks.evidence.experiment import Results
 from boostopt._utils.files import replace_file
+from boostopt._utils.json_values import plain
 from boostopt.errors import DataError
-from boostopt.programs.identity import plain
 
 FORMAT = 1
 

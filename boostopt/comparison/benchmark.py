@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.json_values import plain
 from boostopt._utils.validation import listed, numbers, refused, whole
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.isolated import Isolated
@@ -25,7 +26,7 @@ from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import describe, facts, plain, program_digest
+from boostopt.programs.identity import describe, facts, program_digest
 from boostopt.programs.program import Program
 from boostopt.solving.request import gap_of, profile_of
 from boostopt.solving.solve import check_program

@@ -11,6 +11,7 @@ from boostopt._utils.data_frames import data_frame
 from boostopt._utils.environment import machine_in_words
 from boostopt._utils.files import Keys
 from boostopt._utils.formatting import as_text, html_table
+from boostopt._utils.json_values import json_text, plain
 from boostopt._utils.validation import optional, text
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
@@ -19,7 +20,7 @@ from boostopt.comparison.provenance import Origin
 from boostopt.comparison.rendering.phrases import asked_for, together, trivial_bounds, verdict
 from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
 from boostopt.comparison.solve_record import Result, Row
-from boostopt.programs.identity import json_text, plain, table_of_records
+from boostopt.data.csv_tables import table_of_records
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 from boostopt._utils.data_frames import data_frame
 from boostopt._utils.environment import boostopt_version, machine, machine_in_words
 from boostopt._utils.formatting import as_text, html_table
+from boostopt._utils.json_values import json_text, plain
 from boostopt._utils.validation import optional, seconds, text
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close
@@ -18,7 +19,8 @@ from boostopt.comparison.provenance import Origin
 from boostopt.comparison.rendering.phrases import clashes, proved, relative_width, together, width
 from boostopt.comparison.rendering.progress_output import called, of_backend, of_backends
 from boostopt.comparison.solve_record import Row
-from boostopt.programs.identity import bounds_of_equal_weights, describe, facts, json_text, plain, table_of_records
+from boostopt.data.csv_tables import table_of_records
+from boostopt.programs.identity import bounds_of_equal_weights, describe, facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import TOL, gap_of, profile_of
 from boostopt.solving.solve import check_program

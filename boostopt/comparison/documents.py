@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.json_values import plain
 from boostopt._utils.validation import file_path
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison import json_schema as fields
@@ -25,7 +26,7 @@ from boostopt.comparison.rendering.phrases import together
 from boostopt.comparison.results_log import KIND, finished_run, parsed
 from boostopt.comparison.solve_record import Row, read_row
 from boostopt.errors import DataError, OptionError
-from boostopt.programs.identity import describe, facts, plain
+from boostopt.programs.identity import describe, facts
 
 LARGEST = 1_000_000_000
 """The size in bytes of the largest file that is read."""

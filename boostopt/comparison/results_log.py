@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from boostopt._utils.files import replace_file, written
+from boostopt._utils.json_values import plain
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.solve_record import FINISHED, Row, read_row
 from boostopt.errors import DataError, needed
-from boostopt.programs.identity import plain
 
 KIND = "boostopt benchmark"
 FORMAT = 1

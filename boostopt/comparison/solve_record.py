@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Any, cast
 
 from boostopt._utils.files import Keys
+from boostopt._utils.json_values import plain
 from boostopt._utils.validation import positive
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import PREFIX, ProcessEnd
@@ -17,7 +18,6 @@ from boostopt.backends.isolation.worker import PEAK_MEMORY
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.json_schema import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
-from boostopt.programs.identity import plain
 from boostopt.solving.solution import Outcome, Solution
 
 AUTO = "auto"

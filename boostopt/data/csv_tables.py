@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from array import array
 from collections import Counter
@@ -103,6 +104,12 @@ def written_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
+def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return records as CSV; missing fields are empty, and lists and objects are JSON in their cells."""
+    header = list(dict.fromkeys(name for record in records for name in record))
+    return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
+
+
 def read_table(path: Path) -> tuple[list[str], Rows]:
     """Return the header of a table, and an iterator of its rows, all as long as the header.
 
@@ -123,6 +130,11 @@ def read_table(path: Path) -> tuple[list[str], Rows]:
     if not cells:
         raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
     return [meant(name.strip()) for name in cells], _of_one_length(path, lines, cells)
+
+
+def _cell(value: Any) -> Any:
+    """Return a plain value as the text of a cell."""
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def _lines(path: Path, reader: Any, content: bytes) -> Rows:

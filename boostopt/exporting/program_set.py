@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.environment import boostopt_version
+from boostopt._utils.json_values import plain
 from boostopt._utils.progress_display import say
 from boostopt._utils.validation import instance, seconds, tolerance
 from boostopt.comparison.rendering.progress_output import called
@@ -27,7 +28,7 @@ from boostopt.exporting.export import export
 from boostopt.exporting.file_header import certify_command
 from boostopt.exporting.npz import instance_arrays
 from boostopt.exporting.set_folder import FORMAT, SetFolder, folder_path
-from boostopt.programs.identity import bounds, facts, plain, program_digest
+from boostopt.programs.identity import bounds, facts, program_digest
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import check_program

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from boostopt._utils.files import half_written, replace_file
+from boostopt._utils.json_values import json_text
 from boostopt._utils.validation import refused
 from boostopt.errors import DataError, listed
-from boostopt.programs.identity import json_text
 
 INDEX = "index.json"
 """The name of the file that describes all others."""

@@ -1,12 +1,10 @@
-"""The identity of a program: facts, a digest and a description for readers of a report; its certificates, as JSON."""
+"""The identity of a program: facts, a digest and a description for readers of a report; its certificates."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.files import Keys
+from boostopt._utils.json_values import json_text, plain
 from boostopt.certificates.certificate import Certificate
-from boostopt.data.csv_tables import written_table
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -121,30 +119,6 @@ def bounds(certificate: Certificate | None) -> dict[str, Any]:
     return BOUNDS.to_file(certificate) if certificate else dict.fromkeys(BOUNDS.attributes)
 
 
-def json_text(document: Mapping[str, Any]) -> str:
-    """Write a document as JSON; numbers that are not finite become null."""
-    return json.dumps(plain(document), indent=2, allow_nan=False)
-
-
-def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records as CSV; missing fields are empty, and lists and objects are JSON in their cells."""
-    header = list(dict.fromkeys(name for record in records for name in record))
-    return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
-
-
-def plain(value: Any) -> Any:
-    """Convert a value to JSON types at every depth: nan and infinities become None, other objects their name."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, np.generic | np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
-
-
 def _entries(program: Program) -> dict[str, Any]:
     """Return a description of the entries of U."""
     nonzeros, smallest, largest = 0, np.inf, -np.inf
@@ -153,8 +127,3 @@ def _entries(program: Program) -> dict[str, Any]:
         smallest, largest = min(smallest, float(block.min())), max(largest, float(block.max()))
     kind = repr(program.margins).rpartition(", ")[2].removesuffix(")")
     return {"nonzeros": nonzeros, "smallest": smallest, "largest": largest, "storage": kind}
-
-
-def _cell(value: Any) -> Any:
-    """Return a plain value as the text of a cell."""
-    return json.dumps(value) if isinstance(value, dict | list) else value

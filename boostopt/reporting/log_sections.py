@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from boostopt._utils.json_values import plain
 from boostopt.comparison.rendering.phrases import answered, asked, form, phases, proved, seconds_once, width
 from boostopt.comparison.solve_record import LoggedAttempt, Row
-from boostopt.programs.identity import plain
 from boostopt.reporting.fact_tables import named
 
 

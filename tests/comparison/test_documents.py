@@ -16,11 +16,11 @@ from edited import REMOVED, edited, places
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
+from boostopt._utils.json_values import plain
 from boostopt.comparison import documents
 from boostopt.comparison.documents import document, load
 from boostopt.comparison.provenance import Origin
 from boostopt.comparison.results_log import Ledger
-from boostopt.programs.identity import plain
 
 ORIGIN = Origin.here("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
 

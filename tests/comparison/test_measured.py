@@ -12,12 +12,12 @@ import typechecker
 from problems import Fake, attempt, bent, reference_lpboost, right
 
 from boostopt import DataError, OptionError, compare, get_formulation
+from boostopt._utils.json_values import plain
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.comparison import Row, benchmark
 from boostopt.comparison.documents import load
 from boostopt.comparison.solve_record import FAILURES, read_row
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.identity import plain
 
 ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")
 

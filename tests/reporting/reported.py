@@ -11,10 +11,11 @@ from typing import Any
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
+from boostopt._utils.json_values import plain
 from boostopt.comparison.benchmark_result import Settings
 from boostopt.comparison.provenance import Origin
 from boostopt.comparison.solve_record import Row
-from boostopt.programs.identity import describe, facts, plain
+from boostopt.programs.identity import describe, facts
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")

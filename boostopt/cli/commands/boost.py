@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.formatting import interval
+from boostopt._utils.json_values import json_text
 from boostopt._utils.standard_streams import printable, stdout_to_stderr
 from boostopt.boosting.api import boost
 from boostopt.boosting.registry import page_of
@@ -41,7 +42,6 @@ from boostopt.cli.run_output import (
     weighted,
 )
 from boostopt.oracles import Oracle
-from boostopt.programs.identity import json_text
 
 HEAVIEST = 5
 """Number of hypotheses that the table shows."""

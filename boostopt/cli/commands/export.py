@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from boostopt._utils.json_values import json_text
 from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt.cli.application import command, folded
 from boostopt.cli.option_groups import ColumnOptions, ExportParameters, FileOptions
@@ -20,7 +21,7 @@ from boostopt.exporting.export import ending_of
 from boostopt.exporting.file_header import certify_command
 from boostopt.exporting.program_set import came_to
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.identity import facts, json_text, program_digest
+from boostopt.programs.identity import facts, program_digest
 
 SIDE = "primal"
 """The side that is written by default."""

@@ -16,6 +16,7 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from boostopt._utils.formatting import counted, interval
+from boostopt._utils.json_values import json_text
 from boostopt._utils.standard_streams import printable, stdout_to_stderr
 from boostopt._utils.user_files import is_path
 from boostopt.boosting.problem import EPSILON, set_anew
@@ -59,7 +60,6 @@ from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
 from boostopt.objectives.soft_margin import Goal
 from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import json_text
 
 MOST_IMPORTANT = 5
 """Number of features that the table shows."""

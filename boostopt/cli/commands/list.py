@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from boostopt._utils.json_values import json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.registry import PAGES
@@ -19,7 +20,6 @@ from boostopt.comparison.rendering.console_tables import MARKS, signature
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import json_text
 from boostopt.programs.loss_penalty import JOIN, LOSSES, PENALTIES, SIGNED
 
 BELOW = "    "

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.formatting import counted, interval
+from boostopt._utils.json_values import json_text
 from boostopt._utils.progress_display import Words, live_line
 from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt.boosting.problem import Problem
@@ -37,7 +38,6 @@ from boostopt.cli.run_output import (
 from boostopt.comparison.rendering.console_tables import fitting, halved
 from boostopt.data.csv_tables import written_table
 from boostopt.errors import OptionError
-from boostopt.programs.identity import json_text
 
 FIELDS = ("lower", "upper", "gap")
 """The columns of the certificate of a value, over the class or over the collected hypotheses."""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from boostopt._utils.files import Keys, lack_of
 from boostopt._utils.formatting import interval
+from boostopt._utils.json_values import json_text
 from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt.cli.application import command, output
 from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
@@ -25,7 +26,6 @@ from boostopt.errors import DataError, OptionError, listed_briefly
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import default_formulation, get_formulation
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import json_text
 from boostopt.programs.parameters import typical
 from boostopt.verification import Verification
 from boostopt.verification.verify import CertificateFile

@@ -1,0 +1,28 @@
+"""Values as JSON: nan and infinities, which JSON does not have, become null."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Write a document as JSON; numbers that are not finite become null."""
+    return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to JSON types at every depth: nan and infinities become None, other objects their name."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
