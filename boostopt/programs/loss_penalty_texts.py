@@ -1,0 +1,338 @@
+"""The texts of the formulations of a loss and a penalty: titles, sources, problems and conditions of optimality."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+OF_INTERCEPT = """
+The first hypothesis is the intercept: the primal asks for e_1 = 0 : w_1, w_1 may have any sign, and nothing of the
+penalty counts it.
+"""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One side of the pair, in the notation of the pages.
+
+    Attributes
+    ----------
+    of_primal
+        The term of the primal.
+    primal
+        The primal's conditions.
+    of_dual
+        The term that the dual subtracts, "" for none.
+    dual
+        The dual's conditions.
+    kkt
+        What holds at an optimum.
+    variables
+        Further variables of the primal and of the dual.
+    """
+
+    of_primal: str
+    primal: tuple[str, ...]
+    of_dual: str
+    dual: tuple[str, ...]
+    kkt: str
+    variables: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class LossText:
+    """The text of a loss of the margins.
+
+    Attributes
+    ----------
+    title
+        Its name in the literature.
+    stated
+        F and F* in words.
+    source
+        Where it is from.
+    """
+
+    title: str
+    stated: Stated
+    source: str
+
+
+@dataclass(frozen=True)
+class PenaltyText:
+    """The text of a penalty of the hypothesis weights.
+
+    Attributes
+    ----------
+    title
+        Its name in the literature.
+    stated
+        G and G* in words, for weights that are not negative and for those free in sign; None where there are none such.
+    source
+        Where it is from.
+    """
+
+    title: str
+    stated: tuple[Stated, Stated | None]
+    source: str
+
+
+def title_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool) -> str:
+    """Return the title of a loss with a penalty."""
+    free = f"{', weights free in sign' if signed else ''}{', an intercept' if intercept else ''}"
+    return f"{loss.title}, {penalty.title}{free}"
+
+
+def page_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool) -> str:
+    """Return the page of a loss with a penalty, made of what is stated of each."""
+    of_loss, of_penalty = loss.stated, _stated(penalty, signed)
+    primal = _sum(of_loss.of_primal, of_penalty.of_primal)
+    dual = _sum(of_loss.of_dual, of_penalty.of_dual)
+    of_primal = ", ".join(["d", "e", *(each.variables[0] for each in (of_penalty, of_loss) if each.variables[0])])
+    of_dual = ", ".join(["w", "m", *(each.variables[1] for each in (of_loss, of_penalty) if each.variables[1])])
+    first = OF_INTERCEPT if intercept else ""
+    return f"""{title_of(loss, penalty, signed, intercept)}: the smallest sum of the loss and of the penalty.
+
+Primal   min_{{{of_primal}}}   {primal}
+         s.t.  {_listed("e = Uᵀd : w", *of_penalty.primal, *of_loss.primal)}
+
+Dual     max_{{{of_dual}}}   -({dual})
+         s.t.  {_listed("m = U w : d", *of_loss.dual, *of_penalty.dual)}
+
+KKT      {of_loss.kkt},
+         {of_penalty.kkt}
+
+Multipliers are named after the colon. The values are MINUS the sum of the loss and of the penalty.
+{first}
+Sources: {loss.source}; {penalty.source}. c are multiplicities.
+"""
+
+
+def _stated(penalty: PenaltyText, signed: bool) -> Stated:
+    """Return what is stated of a penalty of such weights; where there is nothing for free signs, of the others."""
+    positive, free = penalty.stated
+    return free if signed and free is not None else positive
+
+
+def _sum(*terms: str) -> str:
+    """Return the sum of what is not 0."""
+    return " + ".join(term for term in terms if term not in ("", "0")).replace("+ -", "- ") or "0"
+
+
+def _listed(*conditions: str) -> str:
+    """Return conditions as a page has them."""
+    return ",   ".join(conditions)
+
+
+def _capped(*further: str) -> Stated:
+    """Return minus the mean of the nu smallest margins in words."""
+    return Stated(
+        "0",
+        ("sum d = 1 : beta", "0 <= d <= c / nu : psi"),
+        "(1/nu) sum_n c_n psi_n - rho",
+        ("m >= rho - psi", "psi >= 0"),
+        ",   ".join(["psi_n = max(0, rho - m_n)", "beta = -rho", "psi_n (c_n - nu d_n) = 0", *further]),
+        ("", "rho, psi"),
+    )
+
+
+LOSS_TEXTS: Mapping[str, LossText] = {
+    "hinge": LossText(
+        "Hinge loss",
+        Stated(
+            "-sum_n d_n",
+            ("0 <= d <= C c : psi",),
+            "C sum_n c_n psi_n",
+            ("m >= 1 - psi", "psi >= 0"),
+            "psi_n = max(0, 1 - m_n),   psi_n (C c_n - d_n) = 0,   m_n > 1  =>  d_n = 0",
+            ("", "psi"),
+        ),
+        "Cortes and Vapnik 1995",
+    ),
+    "squared_hinge": LossText(
+        "Squared hinge loss",
+        Stated(
+            "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
+            ("d >= 0",),
+            "C sum_n c_n max(0, 1 - m_n)^2",
+            (),
+            "d_n = 2 C c_n max(0, 1 - m_n)",
+        ),
+        "Cortes and Vapnik 1995",
+    ),
+    "smoothed_hinge": LossText(
+        "Smoothed hinge loss",
+        Stated(
+            "-sum_n d_n + (mu/2) sum_n d_n^2 / (C c_n)",
+            ("0 <= d <= C c : psi",),
+            "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 / (2 mu) + psi_n)",
+            ("psi >= 0",),
+            "psi_n = max(0, 1 - m_n - mu),   d_n = C c_n min(1, max(0, 1 - m_n) / mu)",
+            ("", "psi"),
+        ),
+        "Nesterov 2005; Shalev-Shwartz and Zhang 2013",
+    ),
+    "modified_huber": LossText(
+        "Modified Huber loss",
+        Stated(
+            "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
+            ("0 <= d <= 4 C c : psi",),
+            "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 + 4 psi_n)",
+            ("psi >= 0",),
+            "psi_n = max(0, -1 - m_n),   d_n = C c_n min(4, 2 max(0, 1 - m_n))",
+            ("", "psi"),
+        ),
+        "Zhang 2004",
+    ),
+    "logistic": LossText(
+        "Logistic loss",
+        Stated(
+            "sum_n [ d_n ln(d_n / (C c_n)) + (C c_n - d_n) ln((C c_n - d_n) / (C c_n)) ]",
+            (),
+            "C sum_n c_n ln(1 + exp(-m_n))",
+            (),
+            "d_n = C c_n / (1 + exp(m_n))",
+        ),
+        "Friedman, Hastie, Tibshirani 2000; Shen and Li 2010",
+    ),
+    "exponential": LossText(
+        "Exponential loss",
+        Stated(
+            "sum_n [ d_n ln(d_n / (C c_n)) - d_n ]",
+            (),
+            "C sum_n c_n exp(-m_n)",
+            (),
+            "d_n = C c_n exp(-m_n)",
+        ),
+        "Freund and Schapire 1997; Shen and Li 2010",
+    ),
+    "soft_margin": LossText("Soft margin", _capped(), "Demiriz, Bennett, Shawe-Taylor 2002"),
+    "cvar": LossText(
+        "Conditional value at risk of the margins", _capped("nu = alpha sum_n c_n"), "Rockafellar and Uryasev 2000"
+    ),
+}
+"""The texts of the losses by name."""
+
+
+def _signs(positive: Stated, signed: Stated) -> tuple[Stated, Stated]:
+    """Return both, the conditions of weights that are not negative added to the first."""
+    return dataclasses.replace(positive, dual=(*positive.dual, "w >= 0")), signed
+
+
+PENALTY_TEXTS: Mapping[str, PenaltyText] = {
+    "simplex": PenaltyText(
+        "convex combinations",
+        (
+            Stated(
+                "gamma",
+                ("e <= gamma",),
+                "",
+                ("sum w = 1 : gamma", "w >= 0"),
+                "w_q (gamma - e_q) = 0",
+                ("gamma", ""),
+            ),
+            None,
+        ),
+        "Glocer 2009, (2.1)",
+    ),
+    "l1_ball": PenaltyText(
+        "ball of the 1-norm",
+        _signs(
+            Stated(
+                "r gamma",
+                ("e <= gamma", "gamma >= 0"),
+                "",
+                ("sum w <= r : gamma",),
+                "w_q (gamma - e_q) = 0,   gamma (r - sum w) = 0",
+                ("gamma", ""),
+            ),
+            Stated(
+                "r gamma",
+                ("|e| <= gamma",),
+                "",
+                ("||w||_1 <= r : gamma",),
+                "|w_q| gamma = w_q e_q,   gamma (r - ||w||_1) = 0",
+                ("gamma", ""),
+            ),
+        ),
+        "Shalev-Shwartz and Singer 2008, (3)",
+    ),
+    "l1": PenaltyText(
+        "penalty of the 1-norm",
+        _signs(
+            Stated("0", ("e <= l1",), "l1 sum_q w_q", (), "w_q (l1 - e_q) = 0"),
+            Stated("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
+        ),
+        "Shen and Li 2010",
+    ),
+    "l2_squared": PenaltyText(
+        "penalty of the squared 2-norm",
+        _signs(
+            Stated(
+                "(1/(2 l2)) sum_q max(0, e_q)^2",
+                (),
+                "(l2/2) sum_q w_q^2",
+                (),
+                "w_q = max(0, e_q) / l2",
+            ),
+            Stated("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
+        ),
+        "Shen, Li, van den Hengel 2013",
+    ),
+    "l2_ball": PenaltyText(
+        "ball of the 2-norm",
+        _signs(
+            Stated(
+                "r ||max(0, e)||_2",
+                (),
+                "",
+                ("||w||_2 <= r : gamma",),
+                "gamma w_q = r max(0, e_q),   gamma (r - ||w||_2) = 0",
+            ),
+            Stated("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
+        ),
+        "Shen, Li, van den Hengel 2013",
+    ),
+    "elastic_net": PenaltyText(
+        "elastic net",
+        _signs(
+            Stated(
+                "(1/(2 l2)) sum_q max(0, e_q - l1)^2",
+                (),
+                "l1 sum_q w_q + (l2/2) sum_q w_q^2",
+                (),
+                "w_q = max(0, e_q - l1) / l2",
+            ),
+            Stated(
+                "(1/(2 l2)) sum_q max(0, |e_q| - l1)^2",
+                (),
+                "l1 ||w||_1 + (l2/2) sum_q w_q^2",
+                (),
+                "|w_q| = max(0, |e_q| - l1) / l2,   w_q e_q >= 0",
+            ),
+        ),
+        "Zou and Hastie 2005",
+    ),
+    "linf_ball": PenaltyText(
+        "ball of the infinity norm",
+        _signs(
+            Stated(
+                "r sum_q max(0, e_q)",
+                (),
+                "",
+                ("w <= r",),
+                "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = 0",
+            ),
+            Stated(
+                "r sum_q |e_q|",
+                (),
+                "",
+                ("|w| <= r",),
+                "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = -r",
+            ),
+        ),
+        "Shen, Li, van den Hengel 2013",
+    ),
+}
+"""The texts of the penalties by name."""
