@@ -1,4 +1,4 @@
-"""Numbers and small tables as people read them: outward rounded intervals, parameters, HTML for notebooks."""
+"""Numbers, small tables and texts as people read them: intervals rounded outwards, parameters, HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -77,3 +77,8 @@ def as_text(renderable: Any) -> str:
     with console.capture() as capture:
         console.print(renderable)
     return capture.get()
+
+
+def printable(text: str) -> str:
+    """Return text with everything that a terminal would obey, or cannot show, in the escapes of Python."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from boostopt._utils.standard_streams import give_up_output, steady_streams
 from boostopt.cli.application import app, say_unwritten
 from boostopt.cli.commands import boost, certify, check, compare, export, fit, new, path, predict, report, verify
 from boostopt.cli.commands import list as listing
+from boostopt.cli.standard_streams import give_up_output, steady_streams
 
 __all__ = [
     "app",

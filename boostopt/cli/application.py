@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from boostopt._utils.standard_streams import printable
+from boostopt._utils.formatting import printable
 from boostopt._utils.user_files import raised_in
 from boostopt.errors import BoostoptError, listed
 

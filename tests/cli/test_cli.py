@@ -32,8 +32,8 @@ from boostopt import (
     list_formulations,
     load_dataset,
 )
-from boostopt._utils.formatting import interval
-from boostopt._utils.standard_streams import printable, stdout_to_stderr
+from boostopt._utils.formatting import interval, printable
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.commands.list import sentence
 
@@ -813,7 +813,7 @@ def test_nothing_but_the_report_is_on_the_standard_output_whatever_is_printed(
 
 QUIET = """
 import ctypes, os, sys
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 
 def talk(when):
     print("printed", when)
@@ -844,7 +844,7 @@ def test_the_standard_output_is_turned_away_for_a_while_only() -> None:
 
 REPLACED = """
 import sys
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 
 sys.stdout = sys.stderr
 sys.__stdout__.write("before\\n")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-from boostopt._utils.standard_streams import printable
+from boostopt._utils.formatting import printable
 
 LONGEST_WORDS = 500
 

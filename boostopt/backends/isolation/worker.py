@@ -29,11 +29,11 @@ from typing import IO, Any
 import numpy as np
 
 from boostopt._utils.blas_threads import at_most, one_thread
-from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.peak_memory import Memory
 from boostopt.backends.isolation.pickling import NotPortable, unpacked
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.backends.profiles import Profile
 from boostopt.errors import needed
 from boostopt.programs.program import Program

@@ -13,9 +13,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import interval, printable
 from boostopt._utils.json_values import json_text
-from boostopt._utils.standard_streams import printable, stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.api import boost
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.run import Run

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt._utils.user_files import classes_in, is_path, loaded
 from boostopt.backends.base import Backend
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
 from boostopt.checks.backend_checks import TOL
 from boostopt.cli.application import command, output

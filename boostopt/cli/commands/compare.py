@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import as_flags, command, output, say
 from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.option_parsing import read_formulation, read_names, read_profiles, read_solver_options

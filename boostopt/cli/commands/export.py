@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boostopt._utils.json_values import json_text
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, folded
 from boostopt.cli.option_groups import ColumnOptions, ExportParameters, FileOptions
 from boostopt.cli.option_parsing import read_formulation

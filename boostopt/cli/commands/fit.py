@@ -15,10 +15,10 @@ import typer
 from rich.table import Table as Printed
 from rich.text import Text
 
-from boostopt._utils.formatting import counted, interval
+from boostopt._utils.formatting import counted, interval, printable
 from boostopt._utils.json_values import json_text
-from boostopt._utils.standard_streams import printable, stdout_to_stderr
 from boostopt._utils.user_files import is_path
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import EPSILON, set_anew
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.progress_line import Lines

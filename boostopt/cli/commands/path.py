@@ -15,7 +15,7 @@ from rich.text import Text
 from boostopt._utils.formatting import counted, interval
 from boostopt._utils.json_values import json_text
 from boostopt._utils.progress_display import Words, live_line
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.regularization_path import RegularizationPath, path

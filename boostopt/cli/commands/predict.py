@@ -14,8 +14,8 @@ import numpy.typing as npt
 import typer
 
 from boostopt._utils.files import replace_file
-from boostopt._utils.standard_streams import stdout_to_stderr
 from boostopt._utils.user_files import one_class
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, say
 from boostopt.cli.cluster_data import check_memory_alone, connected, predict_on_cluster
 from boostopt.cli.option_types import Label, PredictingCluster, ZeroBased

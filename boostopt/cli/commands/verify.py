@@ -15,7 +15,7 @@ from rich.text import Text
 from boostopt._utils.files import Keys, lack_of
 from boostopt._utils.formatting import interval
 from boostopt._utils.json_values import json_text
-from boostopt._utils.standard_streams import stdout_to_stderr
+from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, output
 from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
 from boostopt.cli.option_parsing import read_class_weight

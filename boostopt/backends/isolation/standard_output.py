@@ -1,0 +1,33 @@
+"""The standard output while foreign code runs: solvers print to the standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+from collections.abc import Generator
+
+
+@contextlib.contextmanager
+def stdout_to_stderr() -> Generator[None]:
+    """Send everything that is printed to the standard output, by Python or by a library, to the standard error."""
+    _flush()
+    saved = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _flush()  # what is still in a buffer was printed inside, and belongs to the standard error too
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+def _flush() -> None:
+    """Write out what Python's streams and the C library hold back."""
+    for stream in (sys.stdout, sys.__stdout__, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # no C library under this name, as on Windows
+        ctypes.CDLL(None).fflush(None)
