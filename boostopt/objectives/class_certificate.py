@@ -10,7 +10,7 @@ from functools import cached_property
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import interval
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
-from boostopt.certificates.bounds import check_bounds
+from boostopt.certificates.bound_checks import check_bounds
 from boostopt.objectives.soft_margin import SOFT_MARGIN
 
 
