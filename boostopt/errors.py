@@ -58,6 +58,9 @@ MOST_COMPARED = 10_000
 LONGEST = 100
 """Characters of a value that is shown in a message."""
 
+NUMPY_SCALAR = re.compile(r"\bnp\.(?:\w+\(([^()]*)\)|(True|False)_)")
+"""A scalar of NumPy as Python prints it."""
+
 
 def needed(value: T | None, what: str) -> T:
     """Return a value that boostopt itself must have set.
@@ -83,10 +86,16 @@ def shown(value: object) -> str:
     kind, shape = type(value).__name__, getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
         return f"{kind} of shape {shape}"
-    text = repr(value)
+    text = repr(value) if type(value) is str else NUMPY_SCALAR.sub(r"\1\2", repr(value))
     if len(text) <= LONGEST and "\n" not in text:
         return text
     return f"{kind} {' '.join(text.split())[:LONGEST]}..."
+
+
+def reason_of(failure: object, most: int | None = None) -> str:
+    """Return what went wrong as a part of a longer message, which has its own full stop: at most some characters."""
+    text = str(failure)[:most].rstrip() or type(failure).__name__
+    return text if text.endswith("=...") else text.rstrip(". ")
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:

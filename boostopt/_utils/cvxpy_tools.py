@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.validation import number
-from boostopt.errors import BoostoptError, ProblemError
+from boostopt.errors import BoostoptError, ProblemError, reason_of
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -91,7 +91,7 @@ def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: 
     except BoostoptError:
         raise
     except Exception as failure:
-        reason = " ".join(str(failure).split()).rstrip(".")[:200]
+        reason = reason_of(" ".join(str(failure).split()), 200)
         raise ProblemError(
             f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {NO_EXPRESSION}"
         ) from failure

@@ -26,7 +26,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt.errors import DataError
+from boostopt.errors import DataError, reason_of
 
 _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".gz": lambda path: gzip.open(path, "rb"),
@@ -167,7 +167,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     except DataError:
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
-        raise DataError(f"{path} is not a readable npz file of plain arrays: {failure}.") from failure
+        raise DataError(f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}.") from failure
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
@@ -235,7 +235,7 @@ def read_bytes(path: Path) -> bytes:
             limit = max(LIMIT, path.stat().st_size)
             content = file.read(limit + 1)
     except _UNREADABLE as failure:
-        raise DataError(f"{path} cannot be read, it may be truncated: {failure}.") from failure
+        raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}.") from failure
     if len(content) > limit:
         raise DataError(f"{path} must have at most {limit:,} bytes; unpacked it has more. Unpack it before it is read.")
     return content

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 
 BLOCK = 1 << 20
 """Bytes that are converted at once, so that a conversion needs no second array of the whole size."""
@@ -275,7 +275,7 @@ def write_in_words(whose: str, failure: str) -> str:
     if not is_write(failure) or whose in failure:
         return failure
     return (
-        f"{whose} must leave the arrays that it gets as they are; it writes to one ({failure.rstrip('.')}). Copy the "
+        f"{whose} must leave the arrays that it gets as they are; it writes to one ({reason_of(failure)}). Copy the "
         "array before: array.copy()."
     )
 

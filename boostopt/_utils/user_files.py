@@ -13,7 +13,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, reason_of
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ def loaded(path: str | os.PathLike[str], what: str) -> ModuleType:
     except (Exception, SystemExit) as failure:
         del sys.modules[spec.name]
         raise OptionError(
-            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}"
+            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {reason_of(failure)}"
             f"{_at(failure)}. Correct the page."
         ) from failure
     return module

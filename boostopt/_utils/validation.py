@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt.errors import BoostoptError, OptionError, ProblemError, shown, unknown_name
+from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, shown, unknown_name
 
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
@@ -313,7 +313,7 @@ def compressed_rows(name: str, matrix: Any) -> Any:
             rows.check_format(full_check=True)
     except ValueError as failure:
         raise ProblemError(
-            f"{name} must be a sparse matrix with indices in its shape: {failure}. Make it anew."
+            f"{name} must be a sparse matrix with indices in its shape: {reason_of(failure)}. Make it anew."
         ) from failure
     if rows.ndim != 2:
         return rows

@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from boostopt._utils.user_files import is_path, one_class
 from boostopt.backends.base import Backend
-from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.errors import OptionError, reason_of, shown, unknown_name
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -102,7 +102,7 @@ def _made(made: type[Backend], where: str) -> Backend:
     except Exception as failure:
         raise OptionError(
             f"the backend {made.__name__} in {where} must be made without arguments; it raises "
-            f"{type(failure).__name__}: {failure}. Correct it."
+            f"{type(failure).__name__}: {reason_of(failure)}. Correct it."
         ) from failure
 
 

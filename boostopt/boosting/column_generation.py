@@ -36,7 +36,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import ASKED, LIGHT
 from boostopt.boosting.updates.base import Move, Update
 from boostopt.boosting.updates.totally_corrective import Total
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of, shown
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.solving.solve import solve
 
@@ -133,11 +133,10 @@ class Loop:
                     if record.state.round == 0:
                         raise
                     # What was reached is not thrown away: the run ends here, and says why.
-                    reason = (
-                        f"{StopReason.FAILED_IN_ROUND} {record.state.round + 1}: {type(failure).__name__}: {failure}"
-                    )
+                    told = f"{type(failure).__name__}: {reason_of(failure)}"
+                    reason = f"{StopReason.FAILED_IN_ROUND} {record.state.round + 1}: {told}"
                     warnings.warn(
-                        f"the run {reason.rstrip('.')}. The run ends with the rounds before.",
+                        f"the run {reason}. The run ends with the rounds before.",
                         RuntimeWarning,
                         stacklevel=3,
                     )
@@ -224,7 +223,7 @@ class Loop:
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
                 f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
-                f"{answer.largest!r} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
+                f"{shown(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
             )
         return answer, self._bounds(state, collected, answer, edge, d)
 

@@ -20,7 +20,7 @@ from boostopt._utils.validation import number
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import Collected
 from boostopt.boosting.run.state import State
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, shown
 
 ASKED = "asked"
 """Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""
@@ -73,7 +73,7 @@ class Stabilization:
         if not (min(shares) >= 0.0 and sum(shares) < 1.0):
             raise OptionError(
                 "inner and previous must be shares of at least 0 that sum to less than 1; got "
-                f"{self.inner!r} and {self.previous!r}. Choose smaller shares."
+                f"{shown(self.inner)} and {shown(self.previous)}. Choose smaller shares."
             )
         number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 

@@ -14,7 +14,7 @@ from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, shown
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import Margins
@@ -127,9 +127,9 @@ class Certifier:
         )
         if certificate.lower > certificate.upper:
             raise ProblemError(
-                f"lower must be at most upper; got lower = {certificate.lower!r} > upper = {certificate.upper!r}, so F "
-                "or G contradicts its conjugate. Run check_regularizer and check_edge. If F and G are boostopt's own, "
-                "please report this bug."
+                f"lower must be at most upper; got lower = {shown(certificate.lower)} > upper = "
+                f"{shown(certificate.upper)}, so F or G contradicts its conjugate. Run "
+                "check_regularizer and check_edge. If F and G are boostopt's own, please report this bug."
             )
         return certificate
 

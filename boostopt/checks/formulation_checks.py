@@ -32,7 +32,7 @@ from boostopt.checks.references.measurements import (
 from boostopt.checks.references.probes import RegularizerProbe
 from boostopt.checks.references.random_instances import bound, draw_instances
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
-from boostopt.errors import BoostoptError, ProblemError, unknown_name
+from boostopt.errors import BoostoptError, ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
@@ -126,7 +126,7 @@ def copies(probe: PageProbe) -> Measurements:
         parts = None if d0 is None else np.repeat(d0 / k, k)
         copied = bound(probe.page, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
     except ProblemError as refusal:
-        yield NotAsked(f"one instance cannot be bound with other multiplicities ({refusal})"[:200])
+        yield NotAsked(f"one instance cannot be bound with other multiplicities ({reason_of(refusal)})"[:200])
         return
     starts = np.concatenate([[0], np.cumsum(k)[:-1]])
     for z in (rng.uniform(-1, 1, N), rng.normal(size=N) * 3.0):

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -20,7 +20,8 @@ from typer.core import TyperGroup
 
 from boostopt._utils.formatting import printable
 from boostopt._utils.user_files import raised_in
-from boostopt.errors import BoostoptError, listed
+from boostopt.cli.option_names import as_flags
+from boostopt.errors import BoostoptError, listed, reason_of
 
 PIPE_WIDTH = 160
 """The width of a table if the output is not a terminal and COLUMNS is not set."""
@@ -31,11 +32,6 @@ EXAMPLE_WIDTH = 76
 PIECES = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
 WORD = re.compile(rf"--?[a-z-]+ (?!-){PIECES}|{PIECES}")
 """A word of a command, with quoted text as one word, or an option with its value."""
-
-ARGUMENT = re.compile(
-    r"\b(?:(?:label|positive|weights|drop|missing_values|zero_based)=\.\.\.|(?:exact|zero_based)=True)"
-)
-"""An argument of Python in a message, which a command has as an option."""
 
 HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
@@ -108,19 +104,9 @@ def say(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
-def as_flags(text: str, options: Iterable[str] = ()) -> str:
-    """Return a message with names as options: `label=...` becomes `--label`, and likewise `max_rounds must be`.
-
-    An underscore identifies an option: `nu` may be a parameter in a file, but `max_rounds` is an option.
-    """
-    text = ARGUMENT.sub(lambda found: f"--{found[0].partition('=')[0].replace('_', '-')}", text)
-    name, must_be, rest = text.partition(" must be ")
-    return f"--{name.replace('_', '-')}{must_be}{rest}" if "_" in name and name in options else text
-
-
 def say_unwritten(failure: OSError) -> None:
     """Report that the standard output cannot be written."""
-    say(f"error: the output cannot be written: {failure}.")
+    say(f"error: the output cannot be written: {reason_of(failure)}.")
 
 
 def warn_of_unread(source: str, names: Iterable[str]) -> None:
@@ -175,26 +161,25 @@ def _options(record: type[Any]) -> list[inspect.Parameter]:
 
 
 @contextlib.contextmanager
-def _warnings_in_words() -> Generator[None]:
-    """Show warnings without their place in the code."""
+def _warnings_in_words(options: Collection[str]) -> Generator[None]:
+    """Show warnings without their place in the code, in the words of a command with such options."""
+
+    def said(message: Warning | str, *place: Any) -> None:
+        say(f"warning: {as_flags(str(message), options)}")
+
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        warnings.showwarning = _said
+        warnings.showwarning = said
         yield
 
 
-def _said(message: Warning | str, *place: Any) -> None:
-    """Write a warning on the standard error."""
-    say(f"warning: {as_flags(str(message))}")
-
-
 @contextlib.contextmanager
-def errors(options: Iterable[str] = ()) -> Generator[None]:
+def errors(options: Collection[str] = ()) -> Generator[None]:
     """Turn bad input into a message on the standard error and exit status 2, and show warnings as text."""
     try:
-        with _warnings_in_words():
+        with _warnings_in_words(options):
             yield
     except BoostoptError as error:
         say(f"error: {as_flags(str(error), options)}")
@@ -208,13 +193,13 @@ def errors(options: Iterable[str] = ()) -> Generator[None]:
         say_unwritten(error)
         raise typer.Exit(2) from None
     except MemoryError as error:
-        reason = str(error).rstrip(".") or "there is no more"
+        reason = reason_of(str(error) or "there is no more")
         say(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
         raise typer.Exit(2) from None
     except Exception as failure:
         own = raised_in(failure)
         if not own:
             raise
-        words = f"{type(failure).__name__}: {failure}".rstrip(".: ")
+        words = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))
         say(f"error: {own} raised {words}. Correct the file; `boostopt check` on it tells more.")
         raise typer.Exit(2) from None

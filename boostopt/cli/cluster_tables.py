@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster, Security, WorkerPlugin, rpc
 from distributed.utils import silence_logging_cmgr
 
 from boostopt._utils.array_types import Array
-from boostopt.errors import BoostoptError, DataError, ProblemError, shown
+from boostopt.errors import BoostoptError, DataError, ProblemError, reason_of, shown
 
 LOCAL = "local"
 """The address that stands for a cluster of this machine, made for the occasion."""
@@ -89,7 +89,7 @@ class _Uninterrupted(WorkerPlugin):
 
 
 def _in_words(failure: BaseException) -> str:
-    return " ".join(str(failure).split())[:LONGEST].rstrip(".") or "no reason is given"
+    return reason_of(" ".join(str(failure).split()) or "no reason is given", LONGEST)
 
 
 def _check_scheduler(address: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from boostopt._utils.user_files import is_path
 from boostopt.data.datasets import Dataset
-from boostopt.errors import OptionError, needed, unknown_name
+from boostopt.errors import OptionError, needed, reason_of, unknown_name
 from boostopt.oracles import GivenMargins, Oracle
 
 TREE = "tree"
@@ -64,7 +64,7 @@ def _tree(options: dict[str, Any]) -> Any:
     try:
         tree.fit([[0.0], [1.0]], [0, 1])  # it does not check its parameters before the fit
     except ValueError as failure:
-        reason = str(failure).splitlines()[0].rstrip(".")
+        reason = reason_of(str(failure).splitlines()[0])
         raise OptionError(f"--option of a tree: {reason}. Correct the option, or leave it out.") from None
     return tree
 

@@ -12,7 +12,7 @@ from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOpti
 from boostopt.cli.option_parsing import read_formulation, read_names
 from boostopt.data.datasets import Dataset, has_columns, has_indices
 from boostopt.data.labelled_tables import DEFAULT_LABEL
-from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
@@ -156,7 +156,8 @@ def _bound(
 
 
 def _why(skipped: Iterable[tuple[str, str]]) -> str:
-    return "; ".join(f"{what}: {reason}" for what, reason in skipped)
+    """Return why programs are left out, each in its own sentences."""
+    return " ".join(f"{what}: {reason_of(reason)}." for what, reason in skipped)
 
 
 def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -165,7 +166,7 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
         inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
         files, folders = [path for path in inside if path.is_file()], [path for path in inside if path.is_dir()]
     except OSError as failure:
-        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {failure}.") from None
+        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {reason_of(failure)}.") from None
     others: list[tuple[str, str]] = []
     if folders:
         more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""

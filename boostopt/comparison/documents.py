@@ -25,7 +25,7 @@ from boostopt.comparison.provenance import ORIGIN, Origin
 from boostopt.comparison.rendering.phrases import together
 from boostopt.comparison.results_log import KIND, finished_run, parsed
 from boostopt.comparison.solve_record import Row, read_row
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.programs.identity import describe, facts
 
 LARGEST = 1_000_000_000
@@ -94,7 +94,7 @@ def load(path: str | os.PathLike[str]) -> Document:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except (OSError, ValueError) as failure:
-        raise DataError(f"{path} cannot be read: {failure}. Check the path.") from failure
+        raise DataError(f"{path} cannot be read: {reason_of(failure)}. Check the path.") from failure
     if len(content) > LARGEST:
         raise DataError(f"{path} is larger than {LARGEST:,} bytes, the limit. Report on fewer programs at a time.")
     text = content.decode(errors="replace")
@@ -160,7 +160,7 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
 
 
 def _refused(path: Path, failure: Exception) -> DataError:
-    return DataError(f"expected a comparison or a benchmark; {path} is none: {failure}. Write it anew.")
+    return DataError(f"expected a comparison or a benchmark; {path} is none: {reason_of(failure)}. Write it anew.")
 
 
 def _comparison(top: Mapping[str, Any]) -> Benchmark:

@@ -14,7 +14,7 @@ from boostopt._utils.files import replace_file, written
 from boostopt._utils.json_values import plain
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.solve_record import FINISHED, Row, read_row
-from boostopt.errors import DataError, needed
+from boostopt.errors import DataError, needed, reason_of
 
 KIND = "boostopt benchmark"
 FORMAT = 1
@@ -78,7 +78,7 @@ class Ledger:
                 else:
                     _append(file, {**(aside or {}), **head})
         except OSError as failure:
-            raise DataError(f"{path} cannot be read and written: {failure}. Name another file.") from failure
+            raise DataError(f"{path} cannot be read and written: {reason_of(failure)}. Name another file.") from failure
 
     def key(
         self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
@@ -106,7 +106,9 @@ class Ledger:
             with _locked(self._path) as file:
                 _append(file, {"boostopt": self._boostopt, **row.document()})
         except OSError as failure:
-            raise DataError(f"{self._path} cannot be written: {failure}. Free the disk and resume.") from failure
+            raise DataError(
+                f"{self._path} cannot be written: {reason_of(failure)}. Free the disk and resume."
+            ) from failure
 
     def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
         """Remember the runs of a file. If the whole file is valid, repair its end and update its first line."""
@@ -178,7 +180,7 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
         return version, read_row(content, FINISHED)
     except (TypeError, ValueError) as failure:
         raise DataError(
-            f"{path}, line {number}: expected a finished run; it is none ({failure}). "
+            f"{path}, line {number}: expected a finished run; it is none ({reason_of(failure)}). "
             "Delete the line, or name another file."
         ) from None
 

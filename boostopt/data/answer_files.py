@@ -19,7 +19,7 @@ from boostopt._utils.validation import file_path
 from boostopt.data.csv_tables import SEPARATORS, is_number, number_columns, read_table, to_number
 from boostopt.data.solution_files import LAYOUTS, WEIGHT, Entry, read_entries
 from boostopt.data.source_contents import SMALL, SPARSEST
-from boostopt.errors import DataError
+from boostopt.errors import DataError, reason_of
 
 TEXTS = (".sol", ".txt")
 """Endings of text files with a name and a value on each line."""
@@ -118,7 +118,7 @@ def _text(path: Path) -> str:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        raise DataError(f"{path} is not text in UTF-8: {failure}. Save arrays with np.savez.") from None
+        raise DataError(f"{path} is not text in UTF-8: {reason_of(failure)}. Save arrays with np.savez.") from None
     if "\0" in text:
         raise DataError(f"{path} is not text: it has bytes that are 0. Save arrays with np.savez.")
     if not text.strip():

@@ -20,7 +20,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import LIMIT, kind, read_bytes
-from boostopt.errors import DataError
+from boostopt.errors import DataError, reason_of
 
 SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Separators of the cells of a table, by the ending of its file."""
@@ -122,7 +122,7 @@ def read_table(path: Path) -> tuple[list[str], Rows]:
     try:
         content.decode()
     except UnicodeDecodeError as failure:
-        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
+        raise DataError(f"{path} is not CSV text in UTF-8: {reason_of(failure)}.") from failure
     separator = SEPARATORS.get(kind(path), ",")
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     lines = _lines(path, csv.reader(text, strict=True, delimiter=separator), content)
@@ -146,7 +146,7 @@ def _lines(path: Path, reader: Any, content: bytes) -> Rows:
     except csv.Error as failure:
         first = content.partition(b"\n")[0].decode(errors="replace")
         raise DataError(
-            f"{path}, line {reader.line_num}: this is not CSV text: {failure}. Check the quotes."
+            f"{path}, line {reader.line_num}: this is not CSV text: {reason_of(failure)}. Check the quotes."
             + other_separator(path, first.split(SEPARATORS.get(kind(path), ",")))
         ) from failure
 
@@ -242,4 +242,4 @@ def _column(path: Path, name: str, cells: list[str]) -> Float[Array, " n"]:
     try:
         return np.array([to_number(cell) for cell in cells])
     except ValueError as failure:
-        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None
+        raise DataError(f"{path}: column {name!r} must hold numbers; {reason_of(failure)}.") from None

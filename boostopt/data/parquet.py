@@ -20,7 +20,7 @@ from boostopt._utils.files import LIMIT
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import ENCODE, REMEDY, check_names, feature_names, warn_of_index
 from boostopt.data.source_contents import Contents
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, reason_of
 
 PARQUET = ".parquet"
 """The ending of a parquet file."""
@@ -162,7 +162,7 @@ def _module(name: str) -> Any:
 
 
 def _first_line(failure: Exception) -> str:
-    return (str(failure).splitlines() or [""])[0].rstrip(".")
+    return reason_of((str(failure).splitlines() or [""])[0])
 
 
 def _header(schema: Any) -> list[str]:

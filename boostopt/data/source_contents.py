@@ -21,7 +21,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import LIMIT, read_bytes
 from boostopt.data.class_labels import WHOLE
 from boostopt.data.csv_tables import SEPARATORS
-from boostopt.errors import DataError
+from boostopt.errors import DataError, reason_of
 
 NPY = b"\x93NUMPY"
 """The first bytes of a NumPy file with a single array."""
@@ -136,9 +136,9 @@ def of_svmlight(source: str, zero_based: bool | None = None, count: int | None =
     try:
         loaded: Any = load_svmlight_file(io.BytesIO(content), zero_based=cast(Any, True))
     except (ValueError, OverflowError) as failure:
-        reason = str(failure)[:200].rstrip(".")
         raise DataError(
-            f"{path} is not svmlight text ('label index:value ...'): {reason}.{_table_instead(content)}"
+            f"{path} is not svmlight text ('label index:value ...'): {reason_of(failure, 200)}."
+            f"{_table_instead(content)}"
         ) from failure
     table, y = loaded
     if (np.abs(y) >= WHOLE).any():

@@ -182,6 +182,11 @@ def classes_of(ensemble: Any) -> Array:
         models = list(cast(Sequence[Any], ensemble))
         return np.unique(np.concatenate([_labels_of_one(model) for model in models])) if models else np.array([0, 1])
     classes = getattr(ensemble, "classes_", None)
+    if classes is None and isinstance(ensemble, Run):
+        raise ProblemError(
+            "an ensemble must know the labels of its classes; a run has none, only -1 and 1. Pass the run to "
+            "`reweight`, or the classifier that was fitted."
+        )
     if classes is None:
         raise ProblemError(
             f"an ensemble and its members must be fitted; {name_of(ensemble)} has no classes. Call fit(X, y) first."

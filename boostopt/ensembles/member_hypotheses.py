@@ -13,7 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.oracles.base import Hypothesis, State
 from boostopt.oracles.features import Features, checked_features
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
@@ -86,7 +86,7 @@ def quietly(model: Any, method: str, X: Any) -> Any:
             raise
         except (ValueError, TypeError) as failure:
             raise ProblemError(
-                f"{name_of(model)}.{method} does not take X: {str(failure).rstrip('. ')}. Pass X in the form that the "
+                f"{name_of(model)}.{method} does not take X: {reason_of(failure)}. Pass X in the form that the "
                 "ensemble was fitted to."
             ) from failure
 
@@ -265,7 +265,7 @@ class Member(Hypothesis):
             raise ProblemError(f"{self} was restored without its estimator, so it cannot predict. Save it by pickle.")
         rows = X if isinstance(X, Rows) else Rows(X)
         try:
-            return hypothesis_values(self.model, self.values, rows)
+            return hypothesis_values(self.model, self.values, rows, self.description)
         except ProblemError as fault:
             which = "" if self.description in str(fault) else f", {self.description}"
             raise ProblemError(f"member {self.number}{which}: {fault}") from fault

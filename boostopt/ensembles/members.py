@@ -14,7 +14,7 @@ from boostopt._utils.array_types import Array, Float, Int, Int8
 from boostopt._utils.validation import as_array
 from boostopt.boosting.column_pool import OUTSIDE
 from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, shown
 from boostopt.oracles.base import Hypothesis, as_stored
 from boostopt.oracles.features import Features, evaluate
 from boostopt.oracles.labelled_examples import signs
@@ -90,15 +90,14 @@ class Members:
         ProblemError
             The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
         """
-        shape = (Features(X).n,)
-        if not self.own and shape[:1] == (0,):
-            raise ProblemError(f"X must have at least one row; got shape {shape}. Pass the examples.")
+        if not self.own and Features(X).n == 0:
+            raise ProblemError(f"X must have at least one row; got {shown(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
         if self.names is not None and columns is not None and list(columns) != list(self.names):
-            wrong = [name for name, own in zip(columns, self.names, strict=False) if name != own][:3]
             raise ProblemError(
                 f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
-                f"{len(columns)} features with these differences: {wrong}. Order the columns of X as at the fit."
+                f"{len(columns)} features, {_difference(list(columns), list(self.names))}. Pass the columns of X as at "
+                "the fit."
             )
         taken = X if self.before is None else quietly(self.before, "transform", X)
         return taken if self.own else Rows(taken)
@@ -203,3 +202,14 @@ def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
             f"{array[strange].tolist()[0]!r}. Code the two classes with these labels."
         )
     return np.where(positive, 1, -1).astype(np.int8)
+
+
+def _difference(names: list[Any], fitted: list[Any]) -> str:
+    """Return in which names of features a table differs from what an ensemble was fitted to."""
+    missing, further = (
+        [name for name in some if name not in other][:3] for some, other in ((fitted, names), (names, fitted))
+    )
+    if not missing and not further:
+        moved = [name for name, own in zip(names, fitted, strict=False) if name != own][:3]
+        return f"with others in the places of {moved}" if len(names) == len(fitted) else "some of them twice"
+    return " and ".join(f"{what} {some}" for what, some in (("without", missing), ("also", further)) if some)

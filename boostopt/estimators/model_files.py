@@ -25,7 +25,7 @@ from boostopt._utils.user_files import is_path
 from boostopt._utils.validation import file_path
 from boostopt.boosting.histogram_newton.histogram_run import Distribution
 from boostopt.boosting.run.run_file import MALFORMED, META, Writer, with_arrays
-from boostopt.errors import BoostoptError, DataError, OptionError
+from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
 from boostopt.estimators.binary_model import Scorer
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
@@ -135,7 +135,7 @@ def _encoded(about: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(about).encode()
     except (TypeError, ValueError, RecursionError) as failure:
-        raise OptionError(WITHOUT_FUNCTION.format(what=f"a hypothesis ({failure})")) from failure
+        raise OptionError(WITHOUT_FUNCTION.format(what=f"a hypothesis ({reason_of(failure)})")) from failure
 
 
 def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
@@ -182,8 +182,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
 
 def _in_words(failure: BaseException) -> str:
     """Return what went wrong, without the last full stop."""
-    words = str(failure) if isinstance(failure, ValueError) else f"{type(failure).__name__}: {failure}"
-    return words[:400].rstrip(".")
+    return reason_of(failure if isinstance(failure, ValueError) else f"{type(failure).__name__}: {failure}", 400)
 
 
 def _described(scorer: Scorer) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import whole
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, reason_of, shown
 
 State = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
@@ -260,4 +260,4 @@ def check_maker(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
             if isinstance(of, type)
             else "Write lambda X, y, c: ..., where c are the multiplicities of the examples."
         )
-        raise OptionError(f"{what} must take (X, y, c); {name} does not: {fault}. {advice}") from fault
+        raise OptionError(f"{what} must take (X, y, c); {name} does not: {reason_of(fault)}. {advice}") from fault

@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
 from boostopt._utils.validation import check_unmasked, compressed_rows, instance, listed
-from boostopt.errors import ProblemError, shown
+from boostopt.errors import ProblemError, reason_of, shown
 from boostopt.oracles.base import Hypothesis
 
 
@@ -37,7 +37,7 @@ class Features:
             return int(shape[0]) if shape else len(self.given)
         except TypeError as failure:
             raise ProblemError(
-                f"X must have one row for each example; got {shown(self.given)}: {failure}. Pass a matrix."
+                f"X must have one row for each example; got {shown(self.given)}: {reason_of(failure)}. Pass a matrix."
             ) from failure
 
     def checked(self, count: int) -> Any:
@@ -192,7 +192,7 @@ def _float64(X: Any) -> Array:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"X must be an array of numbers: {str(failure).rstrip('.')}; got {shown(X)}. Encode text, fill up rows."
+            f"X must be an array of numbers: {reason_of(failure)}; got {shown(X)}. Encode text, fill up rows."
         ) from failure
 
 
@@ -215,7 +215,7 @@ def _by_columns(X: Any) -> Any:
     try:
         return np.asarray(X)
     except ValueError as failure:
-        raise ProblemError(f"X must be a matrix: {failure}. Fill up its rows.") from failure
+        raise ProblemError(f"X must be a matrix: {reason_of(failure)}. Fill up its rows.") from failure
 
 
 def _column(X: Any, j: int) -> Array:

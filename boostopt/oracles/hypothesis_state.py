@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from boostopt import oracles
-from boostopt.errors import DataError
+from boostopt.errors import DataError, reason_of
 from boostopt.oracles.base import Hypothesis, State
 
 
@@ -60,5 +60,5 @@ def from_state(state: State) -> Hypothesis:
     except (KeyError, TypeError, ValueError, OverflowError) as failure:
         raise DataError(
             f"a saved {kind} must hold what its `state` gives; got {', '.join(sorted(rest)) or 'nothing'}, and "
-            f"{type(failure).__name__}: {failure}. Save the run anew."
+            f"{type(failure).__name__}: {reason_of(failure)}. Save the run anew."
         ) from failure

@@ -14,7 +14,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int, Int8, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
 from boostopt._utils.validation import as_array, check_unmasked
-from boostopt.errors import ProblemError, shown
+from boostopt.errors import ProblemError, reason_of, shown
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 
@@ -100,7 +100,7 @@ def check_classes(labels: Int8[Array, " N"]) -> None:
     if (labels == labels[0]).all():
         raise ProblemError(
             f"both classes must occur among the examples that count; got {len(labels)} such examples of one class. "
-            "There is nothing to tell apart."
+            "Pass examples of both classes: there is nothing to tell apart in one."
         )
 
 
@@ -147,7 +147,7 @@ def multiplicities(
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"{called} must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each row."
+            f"{called} must be {N} numbers: {reason_of(failure)}; got {shown(c)}. Pass one for each row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()

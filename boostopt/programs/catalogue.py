@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from boostopt._utils.user_files import is_path, loaded
-from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.errors import OptionError, reason_of, shown, unknown_name
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import JOIN, combined
 
@@ -153,5 +153,5 @@ def _instance(page: type[Any], where: str) -> Formulation[Any]:
     except Exception as failure:
         raise OptionError(
             f"the class {page.__name__} in {where} must be constructed without arguments; it raises "
-            f"{type(failure).__name__}: {failure}. Correct the page."
+            f"{type(failure).__name__}: {reason_of(failure)}. Correct the page."
         ) from failure

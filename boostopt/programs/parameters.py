@@ -13,7 +13,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import choice, flag, instance, maker, number, numbers, real_numbers, refused, text
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, shown
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.programs.program import Examples
 
@@ -206,7 +206,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
     for name, value in values.items():
         parameter = parameters[name]
         if not parameter.domain.contains(value, examples):
-            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
+            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{shown(value)}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
                 f"got {got}. It is {parameter.meaning}. Pass a value in this domain."

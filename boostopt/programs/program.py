@@ -20,7 +20,7 @@ from boostopt._utils.validation import choice, real_numbers, tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
-from boostopt.errors import BoostoptError, ProblemError
+from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.cvxpy_models import Form, Side, derive
@@ -312,7 +312,7 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
         # The page's own line, where it called somebody else's code with what that does not take.
         at = ([frame for frame in frames if "site-packages" not in frame.filename] or frames)[-1]
         raise ProblemError(
-            f"{page} must make its {what}; it raises {type(failure).__name__}: {failure} "
+            f"{page} must make its {what}; it raises {type(failure).__name__}: {reason_of(failure)} "
             f"({at.filename}, line {at.lineno}). Correct the page."
         ) from failure
     if not isinstance(made, kind):

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 
 from boostopt._utils.files import same_place, written
 from boostopt._utils.validation import file_path, listed
-from boostopt.errors import BoostoptError, DataError
+from boostopt.errors import BoostoptError, DataError, reason_of
 
 TOOLS = ("jinja2", "latex2mathml", "matplotlib")
 
@@ -60,4 +60,4 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
         with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
             pass
     except (OSError, ValueError) as failure:
-        raise DataError(f"{path} cannot be written: {failure}. Choose another place.") from failure
+        raise DataError(f"{path} cannot be written: {reason_of(failure)}. Choose another place.") from failure

@@ -17,8 +17,8 @@ from dask.delayed import delayed
 from distributed import get_client, wait
 
 from boostopt._utils.array_types import Array
-from boostopt._utils.array_validation import as_array
-from boostopt.errors import ProblemError, listed_briefly, shown
+from boostopt._utils.validation import as_array
+from boostopt.errors import BoostoptError, ProblemError, listed_briefly, shown
 
 # Dask types what it returns as all that it may be, asynchronous clients included: at this border it is said to be Any.
 Client = Future = Any
@@ -88,10 +88,10 @@ class Blocks:
         return self.client.compute(tasks, retries=RETRIES)
 
 
-def check_running(client: Client) -> None:
-    """Raise ProblemError unless a client is connected."""
+def check_running(client: Client, refusal: type[BoostoptError] = ProblemError) -> None:
+    """Raise ProblemError, or another error where rows have gone with their cluster, unless a client is connected."""
     if client.status != "running":
-        raise ProblemError(
+        raise refusal(
             f"rows on a cluster need a Dask client that is running; got one that is {client.status}. Make one, keep it "
             "open, and make the oracle with it."
         )

@@ -18,8 +18,8 @@ from dask.base import compute, is_dask_collection
 from dask.delayed import delayed
 
 from boostopt._utils.array_types import Array, Int
-from boostopt._utils.array_validation import as_array
-from boostopt.errors import BoostoptError, DataError
+from boostopt._utils.validation import as_array
+from boostopt.errors import BoostoptError, DataError, reason_of
 from boostopt.rows.binned_rows import Kept, Rows, RowsHere, added
 from boostopt.rows.block_kernels import weights
 from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, packed
@@ -89,7 +89,7 @@ class RowsOnDask(Rows):
 
     def _asked(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Future]:
         """Ask one task of each shard. The task brings what is small: it is sent once, and not kept on the cluster."""
-        check_running(self._client)
+        check_running(self._client, DataError)
         return self._client.map(task, self.shards, *beside, key=f"boostopt-{name}", pure=False, retries=RETRIES)
 
     def _gathered(self, answers: list[Future]) -> list[Any]:
@@ -107,7 +107,7 @@ class RowsOnDask(Rows):
         except Exception as failure:
             raise DataError(
                 f"rows on a cluster must be there for each look; got {type(failure).__name__}: "
-                f"{str(failure).rstrip('.')}. Bring back what is missing, or take more workers or more memory for each "
+                f"{reason_of(failure)}. Bring back what is missing, or take more workers or more memory for each "
                 "if they died, and make the oracle anew."
             ) from failure
 

@@ -8,7 +8,7 @@ from typing import Any
 from boostopt._utils.validation import instance, refused, tolerance
 from boostopt.backends.base import Attempt, Backend
 from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError, reason_of, shown, unknown_name
 
 TOL = 1e-8
 """The scaled gap that is wanted where none is given."""
@@ -63,8 +63,8 @@ def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: li
 
 def refused_options(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
     """Return the error for options that a solver refuses, in its own words."""
-    named = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    named = ", ".join(f"{name}={shown(value)}" for name, value in options.items())
     return OptionError(
-        f"options must be options of {backend} with valid values; got {named}: {error.rstrip('.')}. Correct them, or "
+        f"options must be options of {backend} with valid values; got {named}: {reason_of(error)}. Correct them, or "
         "leave them out."
     )

@@ -22,7 +22,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import instance
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.run.run import Run
-from boostopt.errors import BoostoptError, OptionError, ProblemError, needed
+from boostopt.errors import BoostoptError, OptionError, ProblemError, needed, reason_of
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
@@ -223,7 +223,7 @@ def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
     try:
         return oracle.best(Query(d, 1, lambda u: 0.0))
     except BoostoptError as failure:
-        fail(f"the oracle has no answer under the weights of the file: {failure}"[:400])
+        fail(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
     finally:
         oracle.restore(before)
 
@@ -252,11 +252,11 @@ def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
                 fail(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
             column = oracle.margins_of(restored_hypothesis(state))
         except UNREADABLE as failure:
-            fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
+            fail(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
         if column is None:
             fail(UNTOLD)
         columns[:, q] = column
     try:
         return Margins.of_private(columns)
     except BoostoptError as failure:
-        fail(f"the hypotheses of the file have no margins: {failure}"[:300])
+        fail(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.boosting.registry import PAGES
-from boostopt.errors import BoostoptError, ProblemError
+from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.objectives.soft_margin import Goal, SoftMargin
@@ -64,7 +64,7 @@ def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pa
         pair = page.regularizer(record, examples), page.edge_function(record)
         return pair, Goal.of(*pair, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
+        fail(f"{page.name} with these parameters does not make a program: {reason_of(failure)}"[:400])
 
 
 def check_measure(stated: str | None, measure: str) -> None:
@@ -105,7 +105,7 @@ def check_pair(
     try:
         F, G = described(pair[0], examples, nus(parameters)), described_edge(pair[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{name} another pair than the file: {failure}"[:400])
+        fail(f"{name} another pair than the file: {reason_of(failure)}"[:400])
     if (F.numbers, G) != of_file:
         other = "" if isinstance(of, Formulation) else "it is the certificate of another program: "
         fail(
@@ -149,7 +149,7 @@ def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examp
         check_values(parameters, values, examples)
         return page.Parameters(**values)
     except BoostoptError as failure:
-        fail(str(failure)[:400])
+        fail(reason_of(failure, 400))
 
 
 def nus(parameters: Mapping[str, Any]) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array
 from boostopt.boosting.histogram_newton.selection import standing_for
-from boostopt.errors import BoostoptError
+from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import RowsOracle
@@ -24,7 +24,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import Rows
 from boostopt.rows.row_block import Split
-from boostopt.verification.describing import class_in_words, described, described_edge
+from boostopt.verification.certificate_files import class_in_words, described, described_edge
 from boostopt.verification.formulation_consistency import check_measure, check_pair, nus, page_in, pair_in, record_in
 from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND, LARGEST_SUM, Stated, formulation_in
 from boostopt.verification.trusted_kernel.data_passes import (
@@ -180,7 +180,7 @@ def _splits(stated: Any, oracle: RowsOracle, rows: Rows) -> list[tuple[int, int,
                 fail(f"the class has {there} in place of {hypothesis}. Check the order of the columns"[:300])
             splits.append((feature, code, sign))
     except UNREADABLE as failure:
-        fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
+        fail(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
     return splits
 
 
@@ -211,7 +211,7 @@ def _meant(
         counts = () if nu is None else (*nus(parameters)[:-1], nu, 1.0)
         F, G = described(goal.F0, examples, counts), described_edge(goal.G)
     except BoostoptError as failure:
-        fail(f"{other}: {failure}"[:400])
+        fail(f"{other}: {reason_of(failure)}"[:400])
     if G == {"kind": "maximum"} and nu is None and F.numbers["kind"] == "logarithmic loss":
         return float(F.numbers["eta"]), goal.measure
     caps = G == {"kind": "maximum"} and nu is not None and F.numbers["kind"] == "cap" and _are_caps_of(F, nu)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.validation import as_array, file_path, flag
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification import histogram_certificate_files as looks
 from boostopt.verification.class_certificate_files import verified
@@ -211,7 +211,7 @@ def _proved(document: Document, rows: Any) -> ProvedBounds:
             return bounds
         why = "an end is not finite there"
     except Rejected as undecided:
-        why = str(undecided)
+        why = reason_of(undecided)
     compare(document, recompute(document, rows, Floats()))
     raise OptionError(
         f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {why}. The proof holds "

@@ -403,7 +403,8 @@ def test_a_formulation_of_ones_own_comes_by_its_path(tmp_path: Path, data: Path,
         ),
         (
             "compare lpboost --data wine --positive 1 --nu 5 --tol 0",
-            "tol must lie in (0, 1); got 0.0. It is the gap over max(1, |lower|, |upper|): pass a number such as 1e-8.",
+            "--tol must lie in (0, 1); got 0.0. It is the gap over max(1, |lower|, |upper|): "
+            "pass a number such as 1e-8.",
         ),
         (
             "compare lpboost --data wine --positive 1 --nu 5 --eta 1",

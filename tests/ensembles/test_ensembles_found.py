@@ -93,7 +93,7 @@ THREE = MarginBoostClassifier(epsilon=0.5).fit(X, np.arange(len(Y)) % 3)
     ("ensemble", "features", "y", "facts"),
     [
         (FOREST, X[:, :2], Y, r"^member 0: DecisionTreeClassifier\.predict .*\bX\b.* 2 .* 4 "),
-        (FOREST, X[:0], Y, r"\bX\b.*\(0,"),
+        (FOREST, X[:0], Y, r"\bX\b.*\(0, 4\)"),
         (FOREST, X[:0], Y[:0], r"\by\b.*\bN >= 1\b.*\(0,\)"),
         (RUN, X, np.arange(len(Y)) % 3, r"\by\b.* -1 .* 0, 1, 2\b"),
         (RUN, X, np.where(SIGNS > 0, np.nan, 1.0), r"\by\b.* -1 .*\bnan\b"),

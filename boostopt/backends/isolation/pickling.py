@@ -17,6 +17,7 @@ from typing import Any
 
 import cloudpickle
 
+from boostopt.errors import reason_of
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -39,7 +40,7 @@ def packed(thing: Program | Any) -> bytes:
         pickler.dump(thing)
     except Exception as failure:  # noqa: BLE001 - every class may pickle, and fail to, in its own way
         raise NotPortable(
-            f"{_named(thing)} cannot be handed to another process: {type(failure).__name__}: {failure}. "
+            f"{_named(thing)} cannot be handed to another process: {type(failure).__name__}: {reason_of(failure)}. "
             "State it in a module or in the file of a page."
         ) from None
     return pickle.dumps(pickler.files) + out.getvalue()

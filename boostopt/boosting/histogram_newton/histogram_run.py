@@ -35,7 +35,7 @@ from boostopt.boosting.run.run_file import LOOKS, sweep, warn_of_change
 from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
-from boostopt.errors import DataError, OptionError, ProblemError, needed
+from boostopt.errors import DataError, OptionError, ProblemError, needed, reason_of
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import Aim, SoftMarginAim
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
@@ -182,7 +182,7 @@ class LookedRun(Run):
         except ValueError as failure:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
-                f"{failure}. Make the oracle from the same data, with the same labels and weights."
+                f"{reason_of(failure)}. Make the oracle from the same data, with the same labels and weights."
             ) from failure
         again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
         return LookedRun(again, oracle, rows).class_certificate
@@ -355,8 +355,8 @@ def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: 
         ends, _ = stored.told_anew(oracle, rows, aim)
     except ValueError as failure:
         raise DataError(
-            f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {failure}. Move it "
-            "away, or pass the path of a new file."
+            f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {reason_of(failure)}. "
+            "Move it away, or pass the path of a new file."
         ) from failure
     reached = stored.reached
     level = min(reached.stand.level, problem.levels)

@@ -34,7 +34,7 @@ from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import OVERSHOT, SOLVED, USEFUL, newton_target
-from boostopt.errors import needed
+from boostopt.errors import needed, reason_of
 from boostopt.objectives.exact import Aim
 from boostopt.objectives.margin_histogram import Law
 from boostopt.objectives.upper_bound import Proof, reach
@@ -157,12 +157,10 @@ class Looking:
                 if not self.rounds:
                     raise
                 # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
-                told = f"{type(failure).__name__}: {failure}"
+                told = f"{type(failure).__name__}: {reason_of(failure)}"
                 failed = f"{StopReason.FAILED_AFTER_PASSES} {self.rounds} looks at all rows: {told}"
                 self.reason = f"{self.reason}; {failed}" if self.reason else failed
-                warnings.warn(
-                    f"the run {failed.rstrip('.')}. The run ends with the looks before.", RuntimeWarning, stacklevel=3
-                )
+                warnings.warn(f"the run {failed}. The run ends with the looks before.", RuntimeWarning, stacklevel=3)
 
     def _over_all(self, interrupts: Interrupts) -> None:
         """Look at samples, at all rows, and for the soft margin itself."""

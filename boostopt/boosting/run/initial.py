@@ -24,7 +24,7 @@ from boostopt.boosting.run.run_data import Record
 from boostopt.boosting.run.run_file import load, sweep
 from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.trace import Trace
-from boostopt.errors import DataError, OptionError
+from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.matrix_oracle import AN_EDGE
 
@@ -146,8 +146,8 @@ def _resumed(
         oracle.restore(record.oracle_state)
     except (KeyError, TypeError, ValueError) as failure:
         raise DataError(
-            f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: {failure}. "
-            "Move the file away, or pass the path of a new file."
+            f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: "
+            f"{reason_of(failure)}. Move the file away, or pass the path of a new file."
         ) from failure
     # A file is not believed what the oracle can say.
     bounds = verified(record.state.bounds, problem, oracle)

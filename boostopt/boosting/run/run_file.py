@@ -32,7 +32,7 @@ from boostopt.boosting.run.history import History
 from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
 from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.trace import Trace
-from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
+from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import Margins
@@ -227,7 +227,7 @@ def require_numbers(stated: Iterable[object]) -> None:
 
 def _in_words(failure: Exception) -> str:
     """Return what went wrong, without the last full stop."""
-    return (str(failure) if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}").rstrip(".")
+    return reason_of(failure if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}")
 
 
 def _described(record: Record) -> dict[str, Any]:

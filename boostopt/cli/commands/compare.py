@@ -15,8 +15,9 @@ import typer
 from rich.console import RenderableType
 
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.cli.application import as_flags, command, output, say
+from boostopt.cli.application import command, output, say
 from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
+from boostopt.cli.option_names import as_flags
 from boostopt.cli.option_parsing import read_formulation, read_names, read_profiles, read_solver_options
 from boostopt.cli.option_types import (
     DATA_HELP,

@@ -56,7 +56,7 @@ from boostopt.cli.run_output import (
 )
 from boostopt.data.class_labels import as_they_are
 from boostopt.data.datasets import Table, load_table
-from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.objectives.soft_margin import Goal
 from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
@@ -337,7 +337,7 @@ def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
     except BoostoptError:
         raise
     except ValueError as failure:  # for example, labels that are not classes
-        raise DataError(f"{name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
+        raise DataError(f"{name}: {reason_of(str(failure).splitlines()[0])}.") from failure
     except KeyboardInterrupt:
         stored = [path for path in _checkpoints(model) if os.path.exists(path)]
         if stored:

@@ -349,9 +349,8 @@ def _examples(
     """Return labels as -1 and 1 for all rows, the rows that count, and their multiplicities."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        raise ProblemError(
-            f"a model must be fitted; got {name_of(model)}, which knows no classes. Call fit(X, y) first."
-        )
+        advice = "Call fit(X, y) first." if hasattr(model, "fit") else "Pass a classifier that was fitted."
+        raise ProblemError(f"a model must be fitted; got {name_of(model)}, which knows no classes. {advice}")
     if len(classes) != 2:
         raise ProblemError(
             f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one "

@@ -17,7 +17,7 @@ import scipy.sparse
 import scipy.spatial
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 from boostopt.oracles.learners.fitted import name_of
 from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
@@ -122,7 +122,7 @@ def pivoted_cholesky(
     if largest > float(left.max(initial=0.0)) + ROUNDED * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
             f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
-            "Its support vector machine is no convex program."
+            "Its support vector machine is no convex program. Fit the model with a positive semidefinite kernel."
         )
     # A given matrix may be symmetric only up to rounding; the larger of both sums bounds the rows and the columns.
     row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + rounded)
@@ -170,7 +170,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
         except Exception as failure:
             raise ProblemError(
                 f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "
-                f"{failure}. Pass X as it was fitted, dense or sparse."
+                f"{reason_of(failure)}. Pass X as it was fitted, dense or sparse."
             ) from failure
     unit = (features + 8) * float(np.finfo(np.float64).eps)
     if svc.kernel == "rbf":
@@ -180,7 +180,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
     if svc.kernel not in ("linear", "poly"):
         raise ProblemError(
             f"the kernel of {name_of(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "
-            "A sigmoid is not positive semidefinite."
+            "A sigmoid is not positive semidefinite. Fit the model with one of these."
         )
     products = X @ X.T
     products = products.toarray() if scipy.sparse.issparse(products) else products

@@ -238,7 +238,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
             got = repr(value) if math.isnan(number) else f"{number:.6g}"
             raise ProblemError(
                 f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
-                f"{label!r}. To leave out a class, remove its examples from X and y."
+                f"{shown(label)}. To leave out a class, remove its examples from X and y."
             )
     left_out, strange = (
         [label for label in labels if label not in factors],
@@ -247,7 +247,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
     if left_out and strange:
         raise ProblemError(
             f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got the key "
-            f"{strange[0]!r}, and no key {left_out[0]!r}. Write the labels as in y."
+            f"{shown(strange[0])}, and no key {shown(left_out[0])}. Write the labels as in y."
         )
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 

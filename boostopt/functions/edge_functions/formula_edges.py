@@ -19,7 +19,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cones_of, cp
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, finite, violations
 from boostopt.functions.formulas.compilation import Compiler, Function
 from boostopt.functions.formulas.convexity import Formula, Range, convex
@@ -69,8 +69,7 @@ class FormulaEdges(EdgeFunction):
             read = parsed(read_text(self.text), self.parameters, (), ("e",), "e")
             formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
         except FormulaFault as fault:
-            why = str(fault).rstrip(".")
-            raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {why}.") from fault
+            raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {reason_of(fault)}.") from fault
         object.__setattr__(self, "_formula", formula)
 
     @cached_property

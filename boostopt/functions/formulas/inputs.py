@@ -16,7 +16,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import instance, is_number, non_negative_weights, number, real_numbers
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, reason_of, shown
 from boostopt.functions.formulas.compilation import Compiler
 from boostopt.functions.formulas.differentiation import replaced
 from boostopt.functions.formulas.expressions import FormulaFault, Sum
@@ -144,7 +144,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
     try:
         return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
     except FormulaFault as fault:
-        raise ProblemError(f"the formula {shown(text)} cannot be read: {str(fault).rstrip('.')}.") from fault
+        raise ProblemError(f"the formula {shown(text)} cannot be read: {reason_of(fault)}.") from fault
 
 
 def copies_fault(

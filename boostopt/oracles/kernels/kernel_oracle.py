@@ -116,7 +116,10 @@ class KernelColumns(OracleOfExamples):
                 f"are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale the features up."
             )
         if not self._exists.any():
-            raise ProblemError(f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0.")
+            raise ProblemError(
+                f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0. Pass other features, "
+                "or take a kernel that is not 0 there, such as rbf."
+            )
         # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
         self._lower, self._upper = diagonal, self._bound.copy()
         self._known = np.full(len(norms), kernel == "rbf")

@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.errors import ProblemError, unknown_name
+from boostopt.errors import ProblemError, shown, unknown_name
 from boostopt.oracles.base import State
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 
@@ -120,8 +120,8 @@ class Fitted(ImmutableArrays, HypothesisOfFeatures):
         return cls(number, sign, description, values, features, on_training, None)
 
 
-def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
-    """Return h(x) in [-1, 1] of a fitted classifier, checked.
+def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Float[Array, " n"]:
+    """Return h(x) in [-1, 1] of a fitted classifier, checked; errors name its class, or what it is called.
 
     Raises
     ------
@@ -129,7 +129,8 @@ def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
         It does not return one finite value for each example, or it returns labels other than -1 and 1, or probabilities
         outside [0, 1].
     """
-    n, name = X.shape[0], f"{name_of(model)}.{values}"
+    n, called = X.shape[0], called or name_of(model)
+    name = f"{called}.{values}"
     raw = np.asarray(getattr(model, values)(X))
     expected = (n, 2) if values == "predict_proba" else (n,)
     if raw.shape != expected:
@@ -139,7 +140,7 @@ def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
         )
     if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
         strange = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
-        raise ProblemError(f"{name} must return finite numbers; got {strange!r}. Look at what it was fitted to.")
+        raise ProblemError(f"{name} must return finite numbers; got {shown(strange)}. Look at what it was fitted to.")
     raw = raw.astype(np.float64)
     if values == "decision_function":
         return np.clip(raw, -1, 1)
@@ -152,7 +153,10 @@ def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
         return raw
     classes = np.asarray(getattr(model, "classes_", ()))
     if not np.array_equal(classes, (-1, 1)):
-        raise ProblemError(f"{name_of(model)} must know the classes [-1, 1] that it was fitted to; got {classes!r}.")
+        raise ProblemError(
+            f"{called} must know the classes [-1, 1] that it was fitted to; got {shown(classes.tolist())}. Pass a "
+            "classifier that keeps its labels in classes_."
+        )
     p = raw[:, 1]
     if p.min() < -PROBABILITY_ROUNDING or p.max() > 1 + PROBABILITY_ROUNDING:
         raise ProblemError(

@@ -186,8 +186,8 @@ def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
     signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
     if classes and len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
         raise ProblemError(
-            f"both classes must occur among the examples that count; got {n} such examples of one class. There is "
-            "nothing to tell apart."
+            f"both classes must occur among the examples that count; got {n} such examples of one class. Pass "
+            "examples of both classes: there is nothing to tell apart in one."
         )
     if not total:
         raise ProblemError("at least one example must count; got none. Pass rows whose multiplicities are not all 0.")

@@ -21,7 +21,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cones_of, cp
 from boostopt._utils.validation import flag, read_fields
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.formulas.compilation import Compiler, Function
 from boostopt.functions.formulas.convexity import Formula, Range, convex
 from boostopt.functions.formulas.cvxpy_translation import modelled
@@ -113,7 +113,7 @@ class FormulaRegularizer(Separable):
         try:
             object.__setattr__(self, "_formula", convex(read, self._box))
         except FormulaFault as fault:
-            raise ProblemError(f"the formula {self.text!r} is not allowed: {str(fault).rstrip('.')}.") from fault
+            raise ProblemError(f"the formula {self.text!r} is not allowed: {reason_of(fault)}.") from fault
         if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
             raise ProblemError(fault)
 

@@ -1,0 +1,42 @@
+"""Messages of the library in the words of a command."""
+
+from __future__ import annotations
+
+import pytest
+
+from boostopt.cli.option_names import as_flags
+
+OPTIONS = ("nu", "eta", "epsilon", "max_iter", "time_limit", "reflexive", "update", "tol", "hypotheses")
+"""Parameters of a command."""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Correct drop=...", "Correct --drop."),
+        ("Name it with label=... Known: a.", "Name it with --label. Known: a."),
+        ("Leave out weights=...: an npz file has c.", "Leave out --weights: an npz file has c."),
+        ("the classes with label=... (here 'x').", "the classes with --label (here 'x')."),
+        ("Make the oracle with reflexive=True.", "Make the oracle with --reflexive."),
+        ("update='step' needs a sum.", "--update step needs a sum."),
+        ('Use update="total".', "Use --update total."),
+        ("got max_iter=None.", "got no --max-iter."),
+        ("Raise max_iter, or epsilon = 0.1.", "Raise --max-iter, or --epsilon = 0.1."),
+        ("Pass max_iter or time_limit.", "Pass --max-iter or --time-limit."),
+        ("tol must lie in (0, 1); got 2.", "--tol must lie in (0, 1); got 2."),
+        ("hypotheses must be one of stumps; got 'x'.", "--hypotheses must be one of stumps; got 'x'."),
+        # Names of files, columns and options of a solver stay as they are.
+        ("max_iter.csv has no column 'max_iter'.", "max_iter.csv has no column 'max_iter'."),
+        (
+            "got time_limit=3, highs.time_limit=3 and other_max_iter.",
+            "got time_limit=3, highs.time_limit=3 and other_max_iter.",
+        ),
+        ("the update of epsilon and the hypotheses.", "the update of epsilon and the hypotheses."),
+    ],
+)
+def test_names_are_those_of_options(text: str, said: str) -> None:
+    assert as_flags(text, OPTIONS) == said
+
+
+def test_names_that_a_command_lacks_stay() -> None:
+    assert as_flags('Raise max_iter. Use update="total".', ("nu",)) == 'Raise max_iter. Use update="total".'
