@@ -174,7 +174,7 @@ class Oracle(ABC):
         """Number of rows that the oracle was made of: the examples, and what has the multiplicity 0."""
         return self.N
 
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
         """Return the values of the examples that count, from one value for each row that the oracle was made of.
 
         An array of another shape is returned unchanged, as every array is if all rows count.

@@ -90,7 +90,7 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     return Labelled(features if len(rows) == n_rows else features[rows], labels, counts, rows, n_rows)
 
 
-def select_counting(values: Num[Array, " rows"], rows: Int[Array, " N"], n_rows: int) -> Num[Array, " N"]:
+def select_counting(values: Num[Array, " rows"], rows: Int[Array, " N"], n_rows: int) -> Num[Array, " selected"]:
     """Return values of the rows that count, from values of all rows; values of another shape unchanged."""
     return values[rows] if values.shape == (n_rows,) else values
 
@@ -193,7 +193,7 @@ class OracleOfExamples(Oracle):
     def n_rows(self) -> int:
         return self._examples.n_rows
 
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
         return select_counting(values, self._examples.rows, self._examples.n_rows)
 
     def check_features(self, X: Any) -> None:

@@ -190,7 +190,7 @@ class GivenMargins(Placeable):
     def n_rows(self) -> int:
         return self.N if self._selection is None else self._selection[1]
 
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
         return values if self._selection is None else select_counting(values, *self._selection)
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from commands import run
+from invoked import write_examples
 
 from boostopt.cli.option_names import as_flags
 
@@ -40,3 +45,10 @@ def test_names_are_those_of_options(text: str, said: str) -> None:
 
 def test_names_that_a_command_lacks_stay() -> None:
     assert as_flags('Raise max_iter. Use update="total".', ("nu",)) == 'Raise max_iter. Use update="total".'
+
+
+def test_reasons_against_several_programs_are_sentences(tmp_path: Path) -> None:
+    result = run("compare", "softboost,svm", "--data", write_examples(tmp_path / "a.npz"))
+    assert result.exit_code == 2
+    assert re.search(r"\bsoftboost on \S*a\.npz: .*[a-z)]\. svm on \S*a\.npz: .*\.$", result.stderr.strip())
+    assert not re.search(r"\.[;.]", result.stderr.replace("...", ""))

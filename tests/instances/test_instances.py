@@ -115,7 +115,8 @@ def test_every_public_name_is_there() -> None:
 @pytest.mark.parametrize("value", [2.0, "3", True, None, 0, np.float64(4)])
 def test_what_is_no_count_is_refused(value: object) -> None:
     advice = f"Write {int(value)}." if isinstance(value, float) else "Ask for one."
-    message = f"N must be a whole number of at least 1; got {value!r}. {advice}"
+    plain = float(value) if isinstance(value, float) else value
+    message = f"N must be a whole number of at least 1; got {plain!r}. {advice}"
     with pytest.raises(ProblemError, match=re.escape(message)):
         checked_count("N", value, 1, "Ask for one.")
 

@@ -62,5 +62,6 @@ def test_names_that_are_no_texts_are_unknown(name: object) -> None:
 
 @pytest.mark.parametrize("text", ["1", b"1", np.str_("1")])
 def test_text_is_no_parameter(text: object) -> None:
-    with pytest.raises(ProblemError, match=rf"^C\b.*\breal\b.*{re.escape(repr(text))}"):
+    plain = text.item() if isinstance(text, np.generic) else text
+    with pytest.raises(ProblemError, match=rf"^C\b.*\breal\b.*{re.escape(repr(plain))}"):
         get_formulation("svm").bind(np.ones((2, 1)), C=text)

@@ -61,7 +61,7 @@ class WithConstants(RowsOracle):
     def n_rows(self) -> int:
         return self._oracle.n_rows
 
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
         return self._oracle.select_examples(values)
 
     @property

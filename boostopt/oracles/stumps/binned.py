@@ -153,7 +153,7 @@ class BinnedStumps(RowsOracle, Placeable):
     def n_rows(self) -> int:
         return self.N if self._selection is None else self._selection[1]
 
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " N"]:
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
         return values if self._selection is None else select_counting(values, *self._selection)
 
     def best(self, query: Query) -> Answer:
