@@ -23,7 +23,8 @@ def tried() -> list[str]:
 
 
 def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:
-    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith("_")}
+    folders = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob("test_*.py")}
+    folders = {folder for folder in folders if not folder.startswith(("_", "test_"))}
     assert {Path(file).parts[0] for file in tried if len(Path(file).parts) > 1} == folders - WITHOUT
     assert all((ROOT / "tests" / file).is_file() for file in tried)
 

@@ -15,7 +15,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse
-from problems import Fake
+from problems import Fake, reference_erlpboost
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.svm import SVC
@@ -736,3 +736,9 @@ def test_edges_of_a_formula_have_their_numbers() -> None:
     first = program.certify()
     ravage(program)
     assert ends(program.certify()) == ends(first)
+
+
+def test_numbers_of_numpy_in_a_record_become_plain_floats() -> None:
+    certificate = reference_erlpboost().certify(d=np.full(6, 1 / 6))
+    numbers = replace(certificate, lower=np.float64(certificate.lower), slack=np.float64(certificate.slack))
+    assert type(numbers.lower) is float and type(numbers.slack) is float and numbers.lower == certificate.lower

@@ -161,10 +161,15 @@ def make_arrays_immutable(thing: Any, seen: dict[int, Any] | None = None) -> Non
 
 
 class ImmutableArrays:
-    """The base of records whose arrays are immutable, also after pickle and copies have made them anew."""
+    """The base of records whose arrays are immutable, also after pickle and copies have made them anew.
+
+    Numbers are plain floats, also where functions of a user return those of NumPy: comparisons with them are bools.
+    """
 
     def __post_init__(self) -> None:
         make_arrays_immutable(self)
+        numbers = {name: float(value) for name, value in vars(self).items() if type(value) is np.float64}
+        vars(self).update(numbers)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

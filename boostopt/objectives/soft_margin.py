@@ -90,7 +90,7 @@ class Goal:
     @cached_property
     def least(self) -> float:
         """The smallest value of F0: 0 for a cap, more for a penalty."""
-        return -self.F0.conjugate_at(np.zeros(self.F0.N)).value
+        return -float(self.F0.conjugate_at(np.zeros(self.F0.N)).value)
 
     @property
     def nu(self) -> float | None:
@@ -116,7 +116,7 @@ class Goal:
             return self.least - 1.0 if self.signed else self.least
         # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
         scaled = self.signed and abs(total - 1.0) > SUM_ROUNDING
-        return -self.F0.conjugate_at(-m / total if scaled else -m).value
+        return -float(self.F0.conjugate_at(-m / total if scaled else -m).value)  # a user's may be NumPy's
 
     def upper(self, d: Float[Array, " N"], largest: float) -> float:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
