@@ -20,7 +20,7 @@ from benchmarks.atlas_solves import (
 )
 from benchmarks.pages import put_between
 from benchmarks.pages import row as table_row
-from boostopt._utils.environment import machine_in_words
+from boostopt._utils.environment import describe_environment
 from boostopt.comparison.failures import WORDS
 from boostopt.comparison.rendering.phrases import ratio, seconds
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
@@ -270,7 +270,7 @@ def made_with(solves: Solves) -> str:
     return (
         f"The tables show {len(solves.rows)} solves of {len(solves.programs)} programs. {agree} Each solve ran once, "
         f"in a process of its own on one core, for at most {LIMIT:g} s. "
-        f"{machine_in_words(', '.join(solves.versions), solves.machine)}"
+        f"{describe_environment(', '.join(solves.versions), solves.machine)}"
     )
 
 

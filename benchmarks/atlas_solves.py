@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 from boostopt.comparison.documents import load
 from boostopt.comparison.rendering.phrases import together
 from boostopt.comparison.solve_record import Row
@@ -85,7 +85,7 @@ def store(keep: Path, path: Path, labels: Iterable[str]) -> None:
             for file in files:
                 archive.add(file, str(file.relative_to(keep)), filter=anonymous)
 
-    replace_file(path, write)
+    write_atomically(path, write)
 
 
 def unpack(path: Path, folder: Path) -> None:

@@ -36,7 +36,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "test
 
 from benchmarks.ida_data import WHOLE, part_of, rows_of
 from boostopt import load_dataset
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 NUS, EPSILONS, ROUNDS = (0.05, 0.1, 0.2, 0.3, 0.45), (0.01, 0.03, 0.1), 1000
@@ -227,7 +227,7 @@ def written(page: Path, text: str) -> None:
     """Put tables on the page."""
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    replace_file(page, lambda file: file.write(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}".encode()))
+    write_atomically(page, lambda file: file.write(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}".encode()))
 
 
 def left_out() -> str:
@@ -258,7 +258,7 @@ def measured(data: Mapping[str, Sequence[Split]], keep: Path | None) -> Found:
         if keep is not None:
             stored = {maker: {each: astuple(its) for each, its in scores.items()} for maker, scores in found.items()}
             text = json.dumps(stored, indent=1).encode()
-            replace_file(keep, lambda file, text=text: file.write(text))
+            write_atomically(keep, lambda file, text=text: file.write(text))
     return found
 
 

@@ -31,7 +31,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from boostopt import ModelCertificate, boost, certify_model, get_formulation
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.oracles import DecisionStumps
 
 A9A = Path(__file__).parents[2] / "shared" / "data" / "libsvm" / "a9a.svm.xz"
@@ -171,7 +171,7 @@ def models() -> None:
 
 def cells(found: ModelCertificate) -> str:
     """Return the cells of a certificate."""
-    optimum = interval(found.lower, found.upper)
+    optimum = format_interval(found.lower, found.upper)
     return f"{found.attained:.6g} | {optimum} | {found.gap:.1e} | {found.relative_gap:.1e}"
 
 
@@ -246,7 +246,7 @@ def beside(solver: str, trade_off: float, U: Any, w: Any, oracle: DecisionStumps
 def ends(scale: float, certificate: Any) -> str:
     """Return both ends in a scale, the smaller one first."""
     low, high = sorted((scale * certificate.lower, scale * certificate.upper))
-    return interval(low, high) if math.isclose(low, high, rel_tol=1e-6) else f"[{low:.5g}, {high:.5g}]"
+    return format_interval(low, high) if math.isclose(low, high, rel_tol=1e-6) else f"[{low:.5g}, {high:.5g}]"
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from benchmarks.ida_data import names, rows_of
 from benchmarks.ida_methods import Options
 from benchmarks.ida_table import written
 from benchmarks.ida_work import Work
-from boostopt._utils.environment import machine
+from boostopt._utils.environment import environment_info
 from boostopt.errors import BoostoptError
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "ida"
@@ -56,7 +56,7 @@ def main() -> int:
         work = Work.of(given.data, rows, made, given.resume, given.any_version)
         work.run(given.processes, given.budget)
         if given.table is not None:
-            written(given.table, work, machine() | {name: version(name) for name in PACKAGES})
+            written(given.table, work, environment_info() | {name: version(name) for name in PACKAGES})
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2

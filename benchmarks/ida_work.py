@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.ida_data import WHOLE, Rows, Unit, digest, part_of
 from benchmarks.ida_ledger import Ledger, Line
 from benchmarks.ida_methods import GRIDS, Options, Values, errors_on_grids, outcomes, points
-from boostopt._utils.environment import boostopt_version
+from boostopt._utils.environment import source_version
 
 Chosen = dict[str, Values]
 
@@ -94,7 +94,7 @@ class Work:
     @classmethod
     def of(cls, folder: Path, rows: Sequence[Rows], options: Options, resume: Path, any_version: bool) -> Work:
         """Open the file of finished units."""
-        version = boostopt_version()
+        version = source_version()
         ledger = Ledger(resume, {"options": asdict(options), "grids": GRIDS}, None if any_version else version)
         return cls(folder, rows, options, ledger, version, {row.name: digest(folder, row.name) for row in rows})
 

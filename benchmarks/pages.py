@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 from boostopt.errors import DataError
 
 
@@ -22,7 +22,7 @@ def put_between(page: Path, begin: str, end: str, tables: str) -> None:
     if not has_begin or not has_end:
         raise DataError(f"expected the lines {begin} and {end} in {page}; one is missing. Add them where tables go.")
     text = f"{before}{begin}\n\n{tables}\n\n{end}{after}"
-    replace_file(page, lambda file: file.write(text.encode()))
+    write_atomically(page, lambda file: file.write(text.encode()))
 
 
 def row(cells: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.oracles import BinnedStumps, DecisionStumps, Query
 
 KINDS: dict[str, Callable[..., Any]] = {
@@ -32,7 +32,7 @@ def measured(kind: str, N: int, features: int) -> str:
     X, d = rng.normal(size=(N, features)), rng.random(N) / N
     y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
     few, before = np.where(rng.random(N) < 0.1, d, 0.0), _peak()
-    with one_thread():
+    with limit_blas_threads():
         start = time.process_time()
         oracle = KINDS[kind](X, y)
         made, held = time.process_time() - start, _peak() - before

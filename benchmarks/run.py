@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "test
 
 from benchmarks import boosting, busy, classifier, columns, masters
 from benchmarks.masters import Line
-from boostopt._utils.environment import machine
+from boostopt._utils.environment import environment_info
 
 PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "highspy")
 HEADER = "| work | figure | meant to be | met | ours, s | gap | iterations | rival | rival, s | rival's gap |"
@@ -110,7 +110,7 @@ def main() -> None:
     options.add_argument("--json", type=Path, help="where the figures go as JSON")
     given = options.parse_args()
     began = time.perf_counter()
-    made_on = machine() | {name: version(name) for name in PACKAGES}
+    made_on = environment_info() | {name: version(name) for name in PACKAGES}
     print(", ".join(f"{name}: {value}" for name, value in made_on.items()), "\n")
     found, boosted, searched = report(lines(given.quick)), report_boosting(given.quick), report_classifier()
     threads = report_busy(given.quick)

@@ -26,11 +26,11 @@ import numpy as np
 from dask import config
 from distributed import Client, LocalCluster, Worker, wait
 
-from boostopt.rows.binned_rows import added
-from boostopt.rows.dask_rows import RowsOnDask
-from boostopt.rows.encoding import Coded
-from boostopt.rows.margin_grid import BUCKETS, ONE, Window
-from boostopt.rows.row_block import Part, Split
+from boostopt.rows.binned_rows import sum_of
+from boostopt.rows.dask_rows import DaskRows
+from boostopt.rows.encoding import BinnedFeatures
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
+from boostopt.rows.row_block import RowBlock, Split
 
 FEATURES, CODES, HYPOTHESES, ROWS = 28, 256, 100, 64
 REPEATS = 3
@@ -47,7 +47,7 @@ QUIET = {
 }
 
 
-class Counted(RowsOnDask):
+class Counted(DaskRows):
     """Rows on a cluster that note how long pickled tasks and answers are, and what merging takes."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -58,13 +58,13 @@ class Counted(RowsOnDask):
     def _asked(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Any]:
         self._name = name
         self.sent[name] = len(pickle.dumps(task))
-        return super()._asked(name, task, *beside)
+        return super()._submit(name, task, *beside)
 
     def _gathered(self, answers: list[Any]) -> list[Any]:
-        found = super()._gathered(answers)
+        found = super()._gather(answers)
         self.answered[self._name] = len(pickle.dumps(found[0]))
         began = time.perf_counter()
-        added(found)
+        sum_of(found)
         self.merging = time.perf_counter() - began
         return found
 
@@ -89,26 +89,26 @@ def workers_of(address: str, number: int, folder: str, stop: Any) -> None:
         asyncio.run(serve(address, number, folder, stop))
 
 
-def part(k: int) -> Part:
+def part(k: int) -> RowBlock:
     """Return the rows of a worker."""
     rng = np.random.default_rng(k)
     codes = rng.integers(0, CODES, (FEATURES, ROWS), dtype=np.uint8)
-    return Part(codes, rng.choice(np.array([-1, 1], np.int8), ROWS))
+    return RowBlock(codes, rng.choice(np.array([-1, 1], np.int8), ROWS))
 
 
-def questions(rows: RowsOnDask) -> dict[str, Callable[[], Any]]:
+def questions(rows: DaskRows) -> dict[str, Callable[[], Any]]:
     """Return what is asked in a look."""
     rng = np.random.default_rng(0)
     splits = [Split(k % FEATURES, int(rng.integers(0, CODES - 1)), 1) for k in range(HYPOTHESES)]
-    W = np.full(HYPOTHESES, ONE // HYPOTHESES)
-    law, curved = rng.integers(0, 1 << 20, BUCKETS + 2), rng.integers(0, 1 << 8, BUCKETS + 2)
-    kept = rows.scores(splits, W)
+    W = np.full(HYPOTHESES, MARGIN_SCALE // HYPOTHESES)
+    law, curved = rng.integers(0, 1 << 20, N_BINS + 2), rng.integers(0, 1 << 8, N_BINS + 2)
+    kept = rows.margins(splits, W)
     wait(kept)
     return {
-        "margins": lambda: wait(rows.scores(splits, W)),
-        "counts": lambda: rows.counts(kept, Window.whole()),
-        "edges": lambda: rows.edges(kept, Window.whole(), law),
-        "curvature": lambda: rows.gram(kept, Window.whole(), curved, splits),
+        "margins": lambda: wait(rows.margins(splits, W)),
+        "counts": lambda: rows.histogram(kept, MarginGrid.full()),
+        "edges": lambda: rows.class_edges(kept, MarginGrid.full(), law),
+        "curvature": lambda: rows.gram(kept, MarginGrid.full(), curved, splits),
     }
 
 
@@ -128,7 +128,7 @@ def measured(number: int) -> list[str]:
             addresses = list(client.nthreads())
             parts = [client.submit(part, k, workers=[address]) for k, address in enumerate(addresses)]
             cuts = [np.arange(CODES - 1.0)] * FEATURES
-            coded = Coded.of(np.empty((FEATURES, 0), np.uint8), cuts)
+            coded = BinnedFeatures.from_codes(np.empty((FEATURES, 0), np.uint8), cuts)
             rows = Counted(client, parts, [ROWS] * number, ROWS * number, coded)
             lines = [_line(number, name, ask, rows) for name, ask in questions(rows).items()]
             print(f"<!-- {number} workers took {started:.0f} s to start; {len(rows.shards)} shards -->", flush=True)

@@ -42,27 +42,27 @@ class MarginWarning(UserWarning):
     """The proved soft margin is no better than chance, or nu allows the model to give up a whole class."""
 
 
-MOST_NEAR = 3
+MAX_SUGGESTIONS = 3
 """Names that are suggested."""
 
-SHORTEST_PART = 3
+MIN_SUBSTRING_LENGTH = 3
 """Letters of a name that is looked for within the known ones: fewer stand in too many."""
 
 
-MOST_LISTED = 100
+MAX_LISTED_NAMES = 100
 """Names that are listed, such as the columns of a table."""
 
-MOST_COMPARED = 10_000
+MAX_COMPARED_NAMES = 10_000
 """Names among which one that is alike is looked for."""
 
-LONGEST = 100
+MAX_REPR_LENGTH = 100
 """Characters of a value that is shown in a message."""
 
 NUMPY_SCALAR = re.compile(r"\bnp\.(?:\w+\(([^()]*)\)|(True|False)_)")
 """A scalar of NumPy as Python prints it."""
 
 
-def needed(value: T | None, what: str) -> T:
+def require_not_none(value: T | None, what: str) -> T:
     """Return a value that boostopt itself must have set.
 
     Raises
@@ -75,21 +75,21 @@ def needed(value: T | None, what: str) -> T:
     return value
 
 
-def about(error: E, function: Callable[..., Any]) -> E:
+def attach_user_function(error: E, function: Callable[..., Any]) -> E:
     """Return the error, marked as one about the answer of a function."""
     error.about = function
     return error
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value as a message shows it: a value too long for a line by its type, an array by its shape."""
     kind, shape = type(value).__name__, getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
         return f"{kind} of shape {shape}"
     text = repr(value) if type(value) is str else NUMPY_SCALAR.sub(r"\1\2", repr(value))
-    if len(text) <= LONGEST and "\n" not in text:
+    if len(text) <= MAX_REPR_LENGTH and "\n" not in text:
         return text
-    return f"{kind} {' '.join(text.split())[:LONGEST]}..."
+    return f"{kind} {' '.join(text.split())[:MAX_REPR_LENGTH]}..."
 
 
 def reason_of(failure: object, most: int | None = None) -> str:
@@ -101,28 +101,30 @@ def reason_of(failure: object, most: int | None = None) -> str:
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and a list of all."""
     names = sorted(known)
-    return OptionError(f"unknown {kind} {shown(name)}.{nearest(name, names)} Known: {listed_briefly(names) or 'none'}.")
+    return OptionError(
+        f"unknown {kind} {short_repr(name)}.{did_you_mean(name, names)} Known: {format_names_truncated(names) or 'none'}."
+    )
 
 
-def nearest(name: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Return the question whether a similar known name was meant, "" if none is similar; case does not count."""
     names, wanted = list(known), name.casefold() if isinstance(name, str) else ""
     folded = {each.casefold() for each in names}
     # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
-    few = len(folded) <= MOST_COMPARED
-    near = difflib.get_close_matches(wanted, folded if few else folded & {wanted}, n=MOST_NEAR, cutoff=0.6)
-    if not near and len(wanted) >= SHORTEST_PART:
-        near = sorted(each for each in folded if wanted in each)[:MOST_NEAR]
+    few = len(folded) <= MAX_COMPARED_NAMES
+    near = difflib.get_close_matches(wanted, folded if few else folded & {wanted}, n=MAX_SUGGESTIONS, cutoff=0.6)
+    if not near and len(wanted) >= MIN_SUBSTRING_LENGTH:
+        near = sorted(each for each in folded if wanted in each)[:MAX_SUGGESTIONS]
     meant = [each for like in near for each in names if each.casefold() == like]
     return f" Did you mean {' or '.join(map(repr, meant))}?" if meant else ""
 
 
-def listed(names: Iterable[str]) -> str:
+def format_names(names: Iterable[str]) -> str:
     """Return names separated by commas; a name that contains a comma or a space is in quotes."""
     return ", ".join(repr(name) if not name or re.search(r"[\s,]", name) else name for name in names)
 
 
-def listed_briefly(names: Sequence[str]) -> str:
+def format_names_truncated(names: Sequence[str]) -> str:
     """Return the first names separated by commas, and the number of the others."""
-    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-    return listed(names[:MOST_LISTED]) + more
+    more = f" and {len(names) - MAX_LISTED_NAMES:,} more" if len(names) > MAX_LISTED_NAMES else ""
+    return format_names(names[:MAX_LISTED_NAMES]) + more

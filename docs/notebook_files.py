@@ -28,7 +28,7 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
@@ -182,7 +182,7 @@ def make(source: Path, text_alone: bool = False) -> Path:
             put_in_order(output, alt_text(cell))
     nbformat.validate(notebook)
     text = f"{nbformat.writes(notebook)}\n".encode()
-    replace_file(file, lambda opened: opened.write(text))
+    write_atomically(file, lambda opened: opened.write(text))
     return file
 
 

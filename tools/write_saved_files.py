@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from boostopt import Run, benchmark, boost, compare, get_formulation, list_formulations
-from boostopt._utils.files import save_arrays
+from boostopt._utils.files import write_plain_npz
 from boostopt.boosting import boosters
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, KernelColumns
@@ -161,7 +161,7 @@ def main(version: str) -> None:
     }
     comparisons(folder)
     with (folder / "data.npz").open("wb") as file:
-        save_arrays(file, {**data, **matrices}, compressed=True)
+        write_plain_npz(file, {**data, **matrices}, compressed=True)
     (folder / "expected.json").write_text(json.dumps(expected, indent=1))
 
 

@@ -23,7 +23,7 @@ from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.run.run import Run
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.instances import hypercube
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.matrix_oracle import Given
@@ -209,7 +209,7 @@ def _units(quick: bool, done: Results) -> Iterator[Parameters]:
 def _margins(algorithm: str, seed: int, rounds: int) -> Mapping[str, Any]:
     """Return the smallest margin of the normalized weights after each of some rounds, and the largest there is."""
     data = hypercube(50, 100, seed, relevant=11)
-    oracle = GivenMargins(needed(data.y, "labels")[:, None] * data.X)
+    oracle = GivenMargins(require_not_none(data.y, "labels")[:, None] * data.X)
     best = boost("lpboost", oracle, nu=1, epsilon=1e-6)
     run = boost(algorithm, oracle, max_rounds=rounds, rules=())
     margins, at = run.trace["soft_margin"], np.unique(np.geomspace(1, rounds, 200).astype(int))

@@ -23,7 +23,7 @@ from benchmarks.evidence.experiment import (
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost, get_formulation
 from boostopt._utils.array_types import Array, Float
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.instances import hypercube
 from boostopt.oracles import GivenMargins
 
@@ -50,7 +50,7 @@ ROUNDING = 1e-7
 def margins(noise: float, seed: int, relevant: int = 3) -> Float[Array, "N t"]:
     """Return margins of the coordinates on the hypercube, whose label is the majority of the first few."""
     data = hypercube(M, COLUMNS, seed, noise=noise, relevant=relevant)
-    return needed(data.y, "labels")[:, None] * data.X
+    return require_not_none(data.y, "labels")[:, None] * data.X
 
 
 def said(place: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.evidence.experiment import Experiment, Parameters, Results, key
 from benchmarks.evidence.store import Journal, keep, load
 from benchmarks.ida_work import end_with_parent
-from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 
 
@@ -110,9 +110,9 @@ def done(work: Callable[..., Mapping[str, Any]], parameters: Parameters, digest:
         "result": result,
         "seconds": round(time.perf_counter() - began, 3),
         "cpu": round(time.process_time() - busy, 3),
-        "version": boostopt_version(),
+        "version": source_version(),
         "data": digest,
-        "processor": machine()["cpu"],
+        "processor": environment_info()["cpu"],
     }
     # As a file has it: no page depends on whether the units were run or read.
     return json.loads(json.dumps(plain(line), sort_keys=True))

@@ -20,7 +20,7 @@ from benchmarks.evidence.experiment import (
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.run.run import Run
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.instances import banana
 from boostopt.oracles import RBFNetworks
 
@@ -68,7 +68,7 @@ def _rows(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n
 
 def _arcs(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n"]]:
     drawn = banana(5300, random_state=seed, spread=0.25, input_noise=noise)
-    return needed(drawn.X, "features"), needed(drawn.y, "labels")
+    return require_not_none(drawn.X, "features"), require_not_none(drawn.y, "labels")
 
 
 def boosted(its: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: bool = False) -> Run:

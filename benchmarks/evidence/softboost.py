@@ -29,7 +29,7 @@ from boostopt import boost
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.boosting.boosters import brownboost, smoothboost
 from boostopt.boosting.run.run import Run
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.instances import iteration_lower_bound, softboost_synthetic
 from boostopt.oracles import GivenMargins, RawFeatures
 
@@ -194,7 +194,11 @@ def _draw(seed: int) -> tuple[Float[Array, "n features"], Int8[Array, " n"], Int
     """Return shuffled examples with labels as they are and before a tenth was turned over; the first 500 train."""
     data, clean = softboost_synthetic(ALL, seed), softboost_synthetic(ALL, seed, noise=0.0)
     order = np.random.default_rng(seed).permutation(ALL)
-    return needed(data.X, "features")[order], needed(data.y, "labels")[order], needed(clean.y, "labels")[order]
+    return (
+        require_not_none(data.X, "features")[order],
+        require_not_none(data.y, "labels")[order],
+        require_not_none(clean.y, "labels")[order],
+    )
 
 
 def _error_units(quick: bool, done: Results) -> Iterator[Parameters]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.evidence.experiment import Results
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import plain
 from boostopt.errors import DataError
 
@@ -44,7 +44,7 @@ def keep(folder: Path, name: str, results: Results) -> None:
     text = json.dumps({"experiment": name, "format": FORMAT, "units": results.lines}, sort_keys=True, allow_nan=False)
     folder.mkdir(parents=True, exist_ok=True)
     packed = gzip.compress(text.encode(), compresslevel=9, mtime=0)
-    replace_file(_kept(folder, name), lambda file: file.write(packed))
+    write_atomically(_kept(folder, name), lambda file: file.write(packed))
 
 
 class Journal:

@@ -27,17 +27,17 @@ else:
 
         Bool = Float = Int = Int8 = Int32 = Num = UInt = _Unchecked
 
-__all__ = ["Array", "Bool", "Collection", "Float", "Int", "Int8", "Int32", "Num", "UInt", "is_collection"]
+__all__ = ["Array", "Bool", "DaskCollection", "Float", "Int", "Int8", "Int32", "Num", "UInt", "is_dask_collection"]
 
 
 @runtime_checkable
-class Collection(Protocol):
+class DaskCollection(Protocol):
     """A collection of Dask's, as far as types tell it from an array."""
 
     def __dask_graph__(self) -> Any:
         """Return what it is computed by."""
 
 
-def is_collection(X: Any) -> bool:
+def is_dask_collection(X: Any) -> bool:
     """Return whether X is a collection of Dask's; Dask need not be there to tell."""
     return type(X).__module__.partition(".")[0] == "dask"

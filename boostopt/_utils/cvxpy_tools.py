@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.validation import number
+from boostopt._utils.validation import check_number
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 
 if TYPE_CHECKING:
     import cvxpy as cp
 else:
 
-    class _OnFirstUse:
+    class _LazyModule:
         """CVXPY as a module that is imported when something of it is asked for: that takes a second."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(import_module("cvxpy"), name)
 
-    cp = _OnFirstUse()
+    cp = _LazyModule()
 
-NO_EXPRESSION = (
+CVXPY_ATOM_ADVICE = (
     "Write it with functions of CVXPY such as cp.sum, cp.log and cp.power: those of NumPy take no variables."
 )
 """Advice where a function makes no expression."""
 
 
-def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
+def build_expression(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
     """Return the CVXPY expression that a function makes of a variable.
 
     Raises
@@ -39,9 +39,11 @@ def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
     ProblemError
         It makes none: it raises, or returns something else.
     """
-    made = called_with(name, make, variable, "a CVXPY expression")
+    made = call_user_function(name, make, variable, "a CVXPY expression")
     if not isinstance(made, cp.Expression):
-        made = number(f"what {name} makes", made, "a CVXPY expression", advice=NO_EXPRESSION, error=ProblemError)
+        made = check_number(
+            f"what {name} makes", made, "a CVXPY expression", advice=CVXPY_ATOM_ADVICE, error=ProblemError
+        )
     expression: Any = cp.Constant(0.0) + made
     check_variables(name, expression, variable)
     return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
@@ -54,14 +56,14 @@ def substituted(stated: Any, variable: Any, argument: Any) -> Any:
     return stated.tree_copy({id(variable): argument})
 
 
-def exactly(node: Any) -> Any:
+def with_exact_exponents(node: Any) -> Any:
     """Return a CVXPY expression or constraint with the exponents that were written.
 
     CVXPY replaces the exponents of `power` and `pnorm` by ratios unless `approx=False`. A power then has the value of
     the exponent but the gradient of the ratio, so that a tangent may lie above the function; and a solver gets the
     function of the ratio, whose optimum is another one.
     """
-    args = [exactly(arg) for arg in node.args]
+    args = [with_exact_exponents(arg) for arg in node.args]
     if getattr(node, "approx_error", 0.0) > 0.0:
         if isinstance(node, cp.Power):
             return cp.power(args[0], node.p, approx=False)
@@ -84,7 +86,7 @@ def check_variables(name: str, made: Any, variable: Any) -> None:
         )
 
 
-def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: str) -> Any:
+def call_user_function(name: str, make: Callable[[Any], Any], variable: Any, expected: str) -> Any:
     """Return what a function of the caller's makes of a variable; what it raises is a ProblemError."""
     try:
         return make(variable)
@@ -93,13 +95,13 @@ def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: 
     except Exception as failure:
         reason = reason_of(" ".join(str(failure).split()), 200)
         raise ProblemError(
-            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {NO_EXPRESSION}"
+            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {CVXPY_ATOM_ADVICE}"
         ) from failure
 
 
-def cones_of(problem: Any) -> frozenset[str]:
+def required_cones(problem: Any) -> frozenset[str]:
     """Return what a solver must take for a CVXPY problem, as regularizers and edge functions name it."""
-    _forget_values(problem)
+    _clear_variable_values(problem)
     data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
     dims, quadratic = data["dims"], data.get("P")
     used = {
@@ -112,14 +114,14 @@ def cones_of(problem: Any) -> frozenset[str]:
     return frozenset({"linear", *(cone for cone, needed in used.items() if needed)})
 
 
-def solve_roughly(problem: Any) -> bool:
+def solve_approximately(problem: Any) -> bool:
     """Give the variables of a problem their values at an optimum by Clarabel, as accurate as it happens to be.
 
     Returns whether it found any.
     """
     from cvxpy.error import SolverError
 
-    _forget_values(problem)
+    _clear_variable_values(problem)
     try:
         with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
             problem.solve("CLARABEL", ignore_dpp=True)
@@ -132,13 +134,13 @@ def solve_roughly(problem: Any) -> bool:
     return problem.value is not None and bool(np.isfinite(problem.value))
 
 
-def _forget_values(problem: Any) -> None:
+def _clear_variable_values(problem: Any) -> None:
     """Take the values of its variables away: CVXPY's form of sum_largest of a fraction or of all fails beside them."""
     for variable in problem.variables():
         variable.value = None
 
 
-def slopes(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
+def subgradients(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
     """Return a subgradient of each of the k entries of an expression, at the values that its variables have.
 
     A sparse matrix for each variable, of shape (k, its size); None where one of the entries has none.

@@ -16,11 +16,11 @@ def data_frame(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) 
     OptionError
         pandas is not installed.
     """
-    return _pandas("to_dataframe").DataFrame(rows)
+    return _import_pandas("to_dataframe").DataFrame(rows)
 
 
-def tabular(
-    heads: Sequence[tuple[str, ...]],
+def latex_table(
+    headers: Sequence[tuple[str, ...]],
     rows: Sequence[Sequence[str]],
     bold: Collection[tuple[int, int]],
     typeset: Callable[[str], str],
@@ -30,7 +30,7 @@ def tabular(
 
     Parameters
     ----------
-    heads
+    headers
         The head of each column, in one or several lines; what is equal beside each other is written once.
     rows
         The cells.
@@ -46,12 +46,12 @@ def tabular(
     OptionError
         pandas or Jinja is not installed.
     """
-    pandas = _pandas("to_latex")
-    names = [head[0] for head in heads] if len(heads[0]) == 1 else pandas.MultiIndex.from_tuples(heads)
+    pandas = _import_pandas("to_latex")
+    names = [head[0] for head in headers] if len(headers[0]) == 1 else pandas.MultiIndex.from_tuples(headers)
     frame = pandas.DataFrame([list(row) for row in rows], columns=names)
     marks = frame.copy()
     for i in range(len(rows)):
-        marks.iloc[i] = ["textbf:--rwrap" if (i, j) in bold else "" for j in range(len(heads))]
+        marks.iloc[i] = ["textbf:--rwrap" if (i, j) in bold else "" for j in range(len(headers))]
     try:
         styler = frame.style
     except (ImportError, AttributeError) as missing:
@@ -62,7 +62,7 @@ def tabular(
     return styler.to_latex(hrules=True, multicol_align="c", column_format=columns)
 
 
-def _pandas(method: str) -> Any:
+def _import_pandas(method: str) -> Any:
     """Return the package, which a method needs."""
     try:
         import pandas as pd

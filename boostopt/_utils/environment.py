@@ -13,14 +13,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from boostopt._utils.formatting import counted
+from boostopt._utils.formatting import format_count
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Environment variables that limit the threads of numerical libraries."""
 
 
 @cache
-def boostopt_version() -> str:
+def source_version() -> str:
     """Return the version of the package and, after a plus, a digest of its files: developers change them daily."""
     package = import_module("boostopt")
     folder = Path(str(package.__file__)).parent
@@ -30,30 +30,30 @@ def boostopt_version() -> str:
     return f"{package.__version__}+{digest.hexdigest()[:8]}"
 
 
-def machine() -> dict[str, Any]:
+def environment_info() -> dict[str, Any]:
     """Return the processor, usable cores, thread limits of the environment, BLAS and versions."""
     return {
-        "cpu": _cpu(),
+        "cpu": _cpu_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
-        "blas": _blas(),
+        "blas": _blas_name(),
         "numpy": np.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
     }
 
 
-def machine_in_words(boostopt: str, machine: Mapping[str, Any], given: int | None = None) -> str:
-    """Return the version of the package, the facts of `machine` and the threads of a solve, as a sentence."""
+def describe_environment(boostopt: str, machine: Mapping[str, Any], requested_threads: int | None = None) -> str:
+    """Return the version of the package, the facts of `environment_info` and the threads of a solve, as a sentence."""
     variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
-    threads = variables if given is None else f"{given} for a solve"
+    threads = variables if requested_threads is None else f"{requested_threads} for a solve"
     return (
         f"boostopt {boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
-        f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
+        f"{machine['cpu']}, {format_count(machine['cores'], 'core')}, threads {threads}."
     )
 
 
-def _cpu() -> str:
+def _cpu_name() -> str:
     """The processor's name."""
     information = Path("/proc/cpuinfo")
     if information.exists():
@@ -63,7 +63,7 @@ def _cpu() -> str:
     return platform.processor() or platform.machine()
 
 
-def _blas() -> str:
+def _blas_name() -> str:
     """Name and version of the BLAS that NumPy was built with."""
     built = cast(dict[str, Any], np.show_config(mode="dicts"))
     blas = built.get("Build Dependencies", {}).get("blas", {})

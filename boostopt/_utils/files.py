@@ -28,7 +28,7 @@ import numpy as np
 
 from boostopt.errors import DataError, reason_of
 
-_OPENERS: dict[str, Callable[[Path], Any]] = {
+_DECOMPRESSORS: dict[str, Callable[[Path], Any]] = {
     ".gz": lambda path: gzip.open(path, "rb"),
     ".bz2": lambda path: bz2.open(path, "rb"),
     ".xz": lambda path: lzma.open(path, "rb"),
@@ -38,12 +38,12 @@ _MARKS: dict[bytes, str] = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x
 
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
-LIMIT = 1 << 31
+MAX_UNPACKED_BYTES = 1 << 31
 """Bytes that a file may take once it is unpacked; one that is no smaller itself may take as many as it has."""
 
 _MAGIC = b"\x93NUMPY"
 
-TOKEN = 4
+TOKEN_BYTES = 4
 """Random bytes in the name of a file that is being written."""
 
 
@@ -89,7 +89,7 @@ class Keys:
         return {attribute: content[key] for key, attribute in self.attributes.items() if key in content}
 
 
-def written(path: str | os.PathLike[str]) -> Path:
+def resolve_target(path: str | os.PathLike[str]) -> Path:
     """Return the file that is written to at a path: where it is a link, what it leads to.
 
     Raises
@@ -106,7 +106,7 @@ def written(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def same_place(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Return whether two paths stand for one file, be it there yet or not; one with a NUL stands for none."""
     if "\0" in f"{path}{other}":
         return False
@@ -115,7 +115,7 @@ def same_place(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> b
     return os.path.realpath(path) == os.path.realpath(other)
 
 
-def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under another name and rename it, so that it is whole at any moment; links are followed.
 
     Raises
@@ -123,8 +123,8 @@ def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     DataError
         The file cannot be written, or what is there is no regular file.
     """
-    target = written(target)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
+    target = resolve_target(target)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN_BYTES)}.partial")
     try:
         with temporary.open("x+b") as file:
             write(file)
@@ -139,10 +139,10 @@ def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
             temporary.unlink()
 
 
-def half_written(target: Path) -> Iterator[Path]:
-    """Return what `replace_file` left half written to a path where its process was killed."""
-    target = written(target)
-    return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial")
+def leftover_temporary_files(target: Path) -> Iterator[Path]:
+    """Return what `write_atomically` left half written to a path where its process was killed."""
+    target = resolve_target(target)
+    return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN_BYTES}.partial")
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     Raises
     ------
     DataError
-        It is no npz file of plain arrays, or these would take more than `LIMIT` bytes and more than the file itself.
+        It is no npz file of plain arrays, or these would take more than `MAX_UNPACKED_BYTES` bytes and more than the file itself.
     """
     _check_regular(path)
     if not zipfile.is_zipfile(path):
@@ -173,10 +173,10 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
 def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
     """Write arrays such that `read_npz` reads them: compressed, but where they are larger than it unpacks."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
-    save_arrays(file, arrays, compressed=size < LIMIT // 2)  # half of it is room for the headers
+    write_plain_npz(file, arrays, compressed=size < MAX_UNPACKED_BYTES // 2)  # half of it is room for the headers
 
 
-def save_arrays(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], compressed: bool = False) -> None:
+def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], compressed: bool = False) -> None:
     """Write plain arrays as npz.
 
     Raises
@@ -195,7 +195,7 @@ def _check_members(path: Path, file: IO[bytes]) -> None:
     """Raise DataError for arrays that would fill the memory, ValueError for headers that claim more than there is."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        size, limit = sum(member.file_size for member in members), max(LIMIT, path.stat().st_size)
+        size, limit = sum(member.file_size for member in members), max(MAX_UNPACKED_BYTES, path.stat().st_size)
         if size > limit:
             raise DataError(
                 f"{path} must hold arrays of at most {limit:,} bytes together; they would take {size:,}. Leave some "
@@ -203,13 +203,13 @@ def _check_members(path: Path, file: IO[bytes]) -> None:
             )
         for member in members:
             with archive.open(member) as inside:
-                claimed = _claimed(inside)
+                claimed = _declared_size(inside)
             if claimed > member.file_size:
                 raise ValueError(f"{member.filename} claims {claimed:,} bytes, and has {member.file_size:,}")
     file.seek(0)
 
 
-def _claimed(file: Any) -> int:
+def _declared_size(file: Any) -> int:
     """Return how many bytes an array takes at least, as its header says; 0 for what is no array."""
     if file.read(len(_MAGIC)) != _MAGIC:
         return 0
@@ -227,12 +227,12 @@ def read_bytes(path: Path) -> bytes:
     Raises
     ------
     DataError
-        The file cannot be read, or is larger than `LIMIT` bytes and than it is compressed.
+        The file cannot be read, or is larger than `MAX_UNPACKED_BYTES` bytes and than it is compressed.
     """
     _check_regular(path)
     try:
         with _opened(path) as file:
-            limit = max(LIMIT, path.stat().st_size)
+            limit = max(MAX_UNPACKED_BYTES, path.stat().st_size)
             content = file.read(limit + 1)
     except _UNREADABLE as failure:
         raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}.") from failure
@@ -244,11 +244,11 @@ def read_bytes(path: Path) -> bytes:
 def _opened(path: Path) -> Any:
     """Return a file, opened, that unpacks itself where it is compressed."""
     suffix = path.suffix.lower()
-    if suffix not in _OPENERS:
+    if suffix not in _DECOMPRESSORS:
         with path.open("rb") as file:
             first = file.read(max(map(len, _MARKS)))
         suffix = next((suffix for mark, suffix in _MARKS.items() if first.startswith(mark)), "")
-    return _OPENERS[suffix](path) if suffix else path.open("rb")
+    return _DECOMPRESSORS[suffix](path) if suffix else path.open("rb")
 
 
 def _check_regular(path: Path) -> None:
@@ -266,7 +266,7 @@ def lack_of(path: str | os.PathLike[str]) -> str:
     return f"there is no file {name!r}. Check the path."
 
 
-def kind(path: Path) -> str:
+def file_suffix(path: Path) -> str:
     """Return the suffix in lower case, without that of the compression."""
     suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix in _OPENERS else suffix
+    return Path(path.stem).suffix.lower() if suffix in _DECOMPRESSORS else suffix

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-SHORT = 50
+MAX_NOWRAP_CHARACTERS = 50
 """Characters of a cell that stays in one line."""
 
 
-def interval(lower: float, upper: float) -> str:
+def format_interval(lower: float, upper: float) -> str:
     """Write an interval so that rounding to print it never narrows it."""
-    return f"[{_outward(lower, -1)}, {_outward(upper, 1)}]"
+    return f"[{_format_rounded_outward(lower, -1)}, {_format_rounded_outward(upper, 1)}]"
 
 
-def _outward(value: float, direction: int) -> str:
+def _format_rounded_outward(value: float, direction: int) -> str:
     """Write a number with 10 significant digits, rounded down or up."""
     if not np.isfinite(value):
         return str(float(value))
@@ -30,19 +30,19 @@ def _outward(value: float, direction: int) -> str:
     return f"{number:.9e}" if number != 0 and not 1e-4 <= abs(number) < 1e6 else f"{number + 0.0:.10g}"  # not -0
 
 
-def parameters_in_words(parameters: Any) -> str:
+def format_parameters(parameters: Any) -> str:
     """Write a record of parameters: numbers with six digits, flags that are set by their name, arrays by their size."""
     values = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)}
-    return ", ".join(_setting(name, value) for name, value in values.items() if value is not False)
+    return ", ".join(_format_parameter(name, value) for name, value in values.items() if value is not False)
 
 
-def _setting(name: str, value: Any) -> str:
+def _format_parameter(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{name} = array of {value.size}"
     return name if value is True else f"{name} = {value:.6g}"
 
 
-def counted(count: int, one: str, several: str = "") -> str:
+def format_count(count: int, one: str, several: str = "") -> str:
     """Write how many things there are; their plural is given where an s does not make it."""
     return f"{count} {one if count == 1 else several or one + 's'}"
 
@@ -61,7 +61,7 @@ def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[st
 def _cell(tag: str, value: object) -> str:
     """Return a cell; short ones are not broken, numbers among them."""
     said = f"{value:.6g}" if isinstance(value, float) else str(value)
-    unbroken = ";white-space:nowrap" if len(said) <= SHORT else ""
+    unbroken = ";white-space:nowrap" if len(said) <= MAX_NOWRAP_CHARACTERS else ""
     return f'<{tag} style="text-align:left;padding:0 1em 0 0{unbroken}">{escape(said)}</{tag}>'
 
 
@@ -69,7 +69,7 @@ TEXT_WIDTH = 120
 """Columns of a table as text."""
 
 
-def as_text(renderable: Any) -> str:
+def render_text(renderable: Any) -> str:
     """Return what rich would print, as plain text."""
     from rich.console import Console
 
@@ -79,6 +79,6 @@ def as_text(renderable: Any) -> str:
     return capture.get()
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return text with everything that a terminal would obey, or cannot show, in the escapes of Python."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

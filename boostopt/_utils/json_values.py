@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 
-def json_text(document: Mapping[str, Any]) -> str:
+def to_json_text(document: Mapping[str, Any]) -> str:
     """Write a document as JSON; numbers that are not finite become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 

@@ -19,188 +19,198 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, shown, unknown_name
+from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, short_repr, unknown_name
 
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
-Raised = type[BoostoptError]
+ErrorClass = type[BoostoptError]
 
-PASS = "Pass such a number."
+DEFAULT_ADVICE = "Pass such a number."
 
-LARGEST = 2**63 - 1
+MAX_INT = 2**63 - 1
 """The largest whole number that is taken: int64 holds no larger one, and nothing can be counted so far."""
 
 
-def refused(name: str, expected: str, value: object, advice: str, error: Raised = OptionError) -> BoostoptError:
+def invalid_value_error(
+    name: str, expected: str, value: object, advice: str, error: ErrorClass = OptionError
+) -> BoostoptError:
     """Return the error for a value that is not as expected, or does not "lie" in the expected range."""
-    return error(f"{name} must {'' if expected.startswith('lie ') else 'be '}{expected}; got {shown(value)}. {advice}")
+    return error(
+        f"{name} must {'' if expected.startswith('lie ') else 'be '}{expected}; got {short_repr(value)}. {advice}"
+    )
 
 
-def is_number(value: object) -> bool:
+def is_real_number(value: object) -> bool:
     """Whether a value is a real number and no flag."""
-    return isinstance(_plain(value), Real | Decimal) and not isinstance(_plain(value), bool)
+    return isinstance(_to_python_scalar(value), Real | Decimal) and not isinstance(_to_python_scalar(value), bool)
 
 
-def number(
+def check_number(
     name: str,
     value: object,
     expected: str = "a finite number",
-    holds: Callable[[float], bool] = math.isfinite,
-    advice: str = PASS,
-    error: Raised = OptionError,
+    is_valid: Callable[[float], bool] = math.isfinite,
+    advice: str = DEFAULT_ADVICE,
+    error: ErrorClass = OptionError,
 ) -> float:
     """Return a real number that satisfies a condition, as a float."""
-    plain: Any = _plain(value)
-    if is_number(plain):
+    plain: Any = _to_python_scalar(value)
+    if is_real_number(plain):
         try:
-            if holds(float(plain)):
+            if is_valid(float(plain)):
                 return float(plain)
         except (OverflowError, ValueError):  # an int beyond all floats, a signalling Decimal
             pass
-    raise refused(name, expected, value, advice, error)
+    raise invalid_value_error(name, expected, value, advice, error)
 
 
-def positive(
-    name: str, value: object, expected: str = "a positive number", advice: str = PASS, error: Raised = OptionError
-) -> float:
-    """Return a positive finite number, as a float."""
-    return number(name, value, expected, lambda x: 0.0 < x < math.inf, advice, error)
-
-
-def whole(
+def check_positive(
     name: str,
     value: object,
-    least: int | None = None,
+    expected: str = "a positive number",
+    advice: str = DEFAULT_ADVICE,
+    error: ErrorClass = OptionError,
+) -> float:
+    """Return a positive finite number, as a float."""
+    return check_number(name, value, expected, lambda x: 0.0 < x < math.inf, advice, error)
+
+
+def check_integer(
+    name: str,
+    value: object,
+    minimum: int | None = None,
     expected: str = "a whole number",
-    advice: str = PASS,
-    error: Raised = OptionError,
+    advice: str = DEFAULT_ADVICE,
+    error: ErrorClass = OptionError,
 ) -> int:
-    """Return a whole number, of at least `least`; a float is none, 1e4 neither."""
-    plain: Any = _plain(value)
-    if is_number(plain) and isinstance(plain, Integral):
-        if (-LARGEST if least is None else least) <= int(plain) <= LARGEST:
+    """Return a whole number, of at least `minimum`; a float is none, 1e4 neither."""
+    plain: Any = _to_python_scalar(value)
+    if is_real_number(plain) and isinstance(plain, Integral):
+        if (-MAX_INT if minimum is None else minimum) <= int(plain) <= MAX_INT:
             return int(plain)
     elif isinstance(plain, float) and plain.is_integer():
         advice = f"Write {int(plain)}."
-    raise refused(name, expected if least is None else f"{expected} of at least {least}", value, advice, error)
+    raise invalid_value_error(
+        name, expected if minimum is None else f"{expected} of at least {minimum}", value, advice, error
+    )
 
 
-def tolerance(name: str, value: object) -> float:
+def check_tolerance(name: str, value: object) -> float:
     """Return the scaled gap that a solve must reach."""
     advice = "It is the gap over max(1, |lower|, |upper|): pass a number such as 1e-8."
-    return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
+    return check_number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
 
 
-def seconds(name: str, value: object) -> float | None:
+def check_seconds(name: str, value: object) -> float | None:
     """Return a number of seconds, None for no limit."""
     expected = "a positive number of seconds or None"
     if value is None:
         return None
-    return number(name, value, expected, lambda x: x > 0.0, "Pass a number of seconds, such as 60.")
+    return check_number(name, value, expected, lambda x: x > 0.0, "Pass a number of seconds, such as 60.")
 
 
-def seed(name: str, value: object) -> int:
+def check_seed(name: str, value: object) -> int:
     """Return the seed of a random generator."""
-    return whole(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.")
+    return check_integer(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.")
 
 
 def generator(name: str, value: object) -> np.random.Generator:
     """Return a random generator: itself, that of a seed, or one without a seed for None."""
     if value is None or isinstance(value, np.random.Generator):
         return np.random.default_rng(value)
-    return np.random.default_rng(seed(name, value))
+    return np.random.default_rng(check_seed(name, value))
 
 
-def flag(name: str, value: object, advice: str = "Pass one of the two.", error: Raised = OptionError) -> bool:
+def check_flag(name: str, value: object, advice: str = "Pass one of the two.", error: ErrorClass = OptionError) -> bool:
     """Return a flag; 0 and 1 are flags too."""
-    plain: Any = _plain(value)
-    if not isinstance(plain, bool) and not (is_number(plain) and plain in (0, 1)):
-        raise refused(name, "True or False", value, advice, error)
+    plain: Any = _to_python_scalar(value)
+    if not isinstance(plain, bool) and not (is_real_number(plain) and plain in (0, 1)):
+        raise invalid_value_error(name, "True or False", value, advice, error)
     return bool(plain)
 
 
-def choice(kind: str, value: object, known: Collection[Name]) -> Name:
+def check_choice(kind: str, value: object, known: Collection[Name]) -> Name:
     """Return one of the known names."""
     if not isinstance(value, str) or value not in known:
         raise unknown_name(kind, value, known)
     return cast(Name, value)
 
 
-def text(name: str, value: object, expected: str = "a text") -> str:
+def check_string(name: str, value: object, expected: str = "a text") -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise refused(name, expected, value, "Pass it in quotes.")
+        raise invalid_value_error(name, expected, value, "Pass it in quotes.")
     return value
 
 
-def names(name: str, value: object) -> tuple[str, ...]:
+def check_names(name: str, value: object) -> tuple[str, ...]:
     """Return names; one name is a list of one."""
     if isinstance(value, str):
         return (value,)
-    entries = _listed(value)
+    entries = _as_list(value)
     if entries is None or not all(isinstance(each, str) for each in entries):
-        raise refused(name, "a name or a list of names", value, "Pass names in quotes.")
+        raise invalid_value_error(name, "a name or a list of names", value, "Pass names in quotes.")
     return tuple(entries)
 
 
-def listed(name: str, value: object, expected: str, advice: str = "Pass a list of them.") -> list[Any]:
+def check_list(name: str, value: object, expected: str, advice: str = "Pass a list of them.") -> list[Any]:
     """Return what stands in a list or the like."""
-    entries = _listed(value)
+    entries = _as_list(value)
     if entries is None:
-        raise refused(name, expected, value, advice)
+        raise invalid_value_error(name, expected, value, advice)
     return entries
 
 
-def numbers(
+def check_numbers(
     name: str,
     value: object,
     expected: str = "finite numbers",
-    holds: Callable[[float], bool] = math.isfinite,
+    is_valid: Callable[[float], bool] = math.isfinite,
     advice: str = "Pass a list of such numbers.",
 ) -> tuple[float, ...]:
     """Return numbers that satisfy a condition; one number is a list of one."""
-    entries = [value] if is_number(value) else _listed(value)
+    entries = [value] if is_real_number(value) else _as_list(value)
     if entries is None:
-        raise refused(name, expected, value, advice)
-    return tuple(number(name, each, expected, holds, advice) for each in entries)
+        raise invalid_value_error(name, expected, value, advice)
+    return tuple(check_number(name, each, expected, is_valid, advice) for each in entries)
 
 
-def instance(
+def check_instance(
     name: str,
     value: object,
     kind: type[T] | tuple[type[T], ...],
     expected: str,
     advice: str,
-    error: Raised = OptionError,
+    error: ErrorClass = OptionError,
 ) -> T:
     """Return an object of a kind."""
     if not isinstance(value, kind):
-        raise refused(name, expected, value, advice, error)
+        raise invalid_value_error(name, expected, value, advice, error)
     return value
 
 
-def function(name: str, value: object) -> Callable[..., Any]:
+def check_function(name: str, value: object) -> Callable[..., Any]:
     """Return what can be called and is no class: the class of an argument is not one of its values."""
     if not callable(value) or isinstance(value, type):
-        raise refused(name, "a function", value, "Pass a function.")
+        raise invalid_value_error(name, "a function", value, "Pass a function.")
     return value
 
 
-def maker(name: str, value: object, expected: str, error: Raised = OptionError) -> Callable[..., Any]:
+def check_callable(name: str, value: object, expected: str, error: ErrorClass = OptionError) -> Callable[..., Any]:
     """Return what can be called: a function, or a class, whose objects it makes."""
     if not callable(value):
-        raise refused(name, expected, value, "Pass a function.", error)
+        raise invalid_value_error(name, expected, value, "Pass a function.", error)
     return value
 
 
-def flag_or_function(name: str, value: object) -> bool | Callable[..., Any]:
+def check_flag_or_function(name: str, value: object) -> bool | Callable[..., Any]:
     """Return a flag, or a function."""
     if callable(value) and not isinstance(value, type):
         return value
     try:
-        return flag(name, value)
+        return check_flag(name, value)
     except OptionError:
-        raise refused(name, "True, False or a function", value, "Pass True for a line on stderr.") from None
+        raise invalid_value_error(name, "True, False or a function", value, "Pass True for a line on stderr.") from None
 
 
 def read_fields(record: object, **readers: Callable[[str, Any], Any]) -> None:
@@ -211,29 +221,29 @@ def read_fields(record: object, **readers: Callable[[str, Any], Any]) -> None:
 
 def real_parameter(name: str, value: object) -> float:
     """Return a finite number that a problem is stated with."""
-    return number(name, value, error=ProblemError)
+    return check_number(name, value, error=ProblemError)
 
 
 def positive_parameter(name: str, value: object) -> float:
     """Return a positive number that a problem is stated with."""
-    return positive(name, value, error=ProblemError)
+    return check_positive(name, value, error=ProblemError)
 
 
 def flag_parameter(name: str, value: object) -> bool:
     """Return a flag that a problem is stated with."""
-    return flag(name, value, error=ProblemError)
+    return check_flag(name, value, error=ProblemError)
 
 
-def optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T | None:
+def check_optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T | None:
     """Return what is read of a value, None where it is not given."""
     return None if value is None else read(name, value, *more)
 
 
-def file_path(name: str, value: object, error: Raised = OptionError) -> Path:
+def check_path(name: str, value: object, error: ErrorClass = OptionError) -> Path:
     """Return the path of a file, whether it is there or not."""
     if isinstance(value, str | PathLike) and isinstance(os.fspath(value), str):
         return Path(os.fspath(value))
-    raise refused(name, "the path of a file", value, 'Pass a path such as "results.json".', error)
+    raise invalid_value_error(name, "the path of a file", value, 'Pass a path such as "results.json".', error)
 
 
 def check_unmasked(name: str, values: Any) -> None:
@@ -248,7 +258,7 @@ def check_unmasked(name: str, values: Any) -> None:
     )
 
 
-def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
+def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
     """Return values as an array without masked entries, whatever their kind and their shape."""
     check_unmasked(name, values)
     try:
@@ -257,10 +267,12 @@ def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) 
         raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
 
 
-def real_numbers(name: str, values: Any, expected: str, advice: str, fits: Callable[[tuple[int, ...]], bool]) -> Array:
+def check_real_array(
+    name: str, values: Any, expected: str, advice: str, is_valid_shape: Callable[[tuple[int, ...]], bool]
+) -> Array:
     """Return real numbers of a shape that fits, as float64; ProblemError for anything else."""
-    array = as_array(name, values)
-    if array.dtype.kind not in "biuf" or not fits(array.shape):
+    array = check_array(name, values)
+    if array.dtype.kind not in "biuf" or not is_valid_shape(array.shape):
         raise ProblemError(f"{name} must be {expected}; got shape {array.shape} of {array.dtype}. {advice}")
     with np.errstate(over="ignore"):  # what only a longer float can hold is infinite
         return array.astype(np.float64)
@@ -286,7 +298,7 @@ def positive_weights(name: str, values: Any, N: int | None = None) -> Array:
     return weights
 
 
-def compressed_rows(name: str, matrix: Any) -> Any:
+def check_csr(name: str, matrix: Any) -> Any:
     """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
 
     Parameters
@@ -328,12 +340,12 @@ def compressed_rows(name: str, matrix: Any) -> Any:
     return rows
 
 
-def _plain(value: object) -> object:
+def _to_python_scalar(value: object) -> object:
     """Return a NumPy number as Python's own."""
     return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
 
 
-def _listed(value: object) -> list[Any] | None:
+def _as_list(value: object) -> list[Any] | None:
     """Return what stands in a list, a one-dimensional array or the like; None where it is no such thing."""
     if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
         return None
@@ -347,7 +359,7 @@ def _weights(name: str, values: Any, N: int | None, expected: str, holds: Callab
     def fits(shape: tuple[int, ...]) -> bool:
         return len(shape) == 1 and N in (None, *shape)
 
-    array = real_numbers(name, values, f"real numbers of shape {shape}", "Pass such an array.", fits)
+    array = check_real_array(name, values, f"real numbers of shape {shape}", "Pass such an array.", fits)
     bad = ~holds(array)
     if bad.any():
         n = int(np.argmax(bad))

@@ -7,9 +7,9 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from boostopt._utils.user_files import is_path, one_class
+from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt.backends.base import Backend
-from boostopt.errors import OptionError, reason_of, shown, unknown_name
+from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -65,7 +65,7 @@ def get_backend(which: object) -> Backend:
         return which
     if not isinstance(which, str):
         raise OptionError(
-            f"expected the name or an instance of a backend; got {shown(which)}. Pass one of list_backends()."
+            f"expected the name or an instance of a backend; got {short_repr(which)}. Pass one of list_backends()."
         )
     if which.removeprefix(ISOLATED) == AUTO:
         raise OptionError(
@@ -73,8 +73,8 @@ def get_backend(which: object) -> Backend:
             'Pass backend="auto" to solve, with isolate=True for processes of their own, or name one of '
             f"{', '.join(list_backends())}."
         )
-    if is_path(which):
-        return _made(one_class(which, Backend, "a backend"), which)
+    if is_python_file_path(which):
+        return _made(load_single_class(which, Backend, "a backend"), which)
     if which == OWN:
         from boostopt.backends.interior import InteriorBackend
 

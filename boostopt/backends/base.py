@@ -14,7 +14,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays, immutable_value
-from boostopt._utils.validation import optional, read_fields, real_numbers, text
+from boostopt._utils.validation import check_optional, check_real_array, check_string, read_fields
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.functions.regularizers.separable import Separable
@@ -186,7 +186,7 @@ class Deadline:
 def _iterate(name: str, values: Any) -> Float[Array, " n"]:
     """Return the weights of an answer of any quality."""
     expected, advice = "a vector of weights", "Pass those of an earlier answer, or None."
-    return real_numbers(name, values, expected, advice, lambda shape: len(shape) == 1)
+    return check_real_array(name, values, expected, advice, lambda shape: len(shape) == 1)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,9 @@ class WarmStart(ImmutableArrays):
     state: Any = None
 
     def __post_init__(self) -> None:
-        read_fields(self, d=partial(optional, _iterate), w=partial(optional, _iterate), backend=text)
+        read_fields(
+            self, d=partial(check_optional, _iterate), w=partial(check_optional, _iterate), backend=check_string
+        )
         super().__post_init__()
 
     def weights(self, t: int) -> Float[Array, " t"] | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from boostopt._utils.blas_threads import one_thread
-from boostopt._utils.validation import as_array, listed, names, refused
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.validation import check_array, check_list, check_names, invalid_value_error
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.column_count import columns_of
@@ -149,8 +149,8 @@ def select_examples(
     """
     values = dict(parameters)
     for name in page.example_parameters & {name for name, value in values.items() if value is not None}:
-        values[name] = oracle.select_examples(as_array(name, values[name]))
-    return None if d0 is None else oracle.select_examples(as_array("d0", d0)), values
+        values[name] = oracle.select_examples(check_array(name, values[name]))
+    return None if d0 is None else oracle.select_examples(check_array("d0", d0)), values
 
 
 def _run(
@@ -167,7 +167,10 @@ def _run(
     record = initial_record(problem, oracle, options, handed_over)
     deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
     measure = problem.measure
-    with one_thread(), progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show:
+    with (
+        limit_blas_threads(),
+        progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show,
+    ):
         watch = Watch.of(options, problem, oracle, record, show)
         try:
             loop = Loop(problem, oracle, update, rules, options, deadline, watch, columns)
@@ -214,9 +217,9 @@ def _rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
 
 def _listed(rules: object) -> list[str | Rule]:
     """Return the rules and names of rules that were asked for; one is a list of one."""
-    each = [rules] if isinstance(rules, str | Rule) else listed("rules", rules, EXPECTED, ADVICE)
+    each = [rules] if isinstance(rules, str | Rule) else check_list("rules", rules, EXPECTED, ADVICE)
     if not all(isinstance(rule, str | Rule) for rule in each):
-        raise refused("rules", EXPECTED, rules, ADVICE)
+        raise invalid_value_error("rules", EXPECTED, rules, ADVICE)
     return each
 
 
@@ -227,7 +230,7 @@ def _of(rule: str | Rule) -> list[Rule]:
     if rule in RULES:
         return [RULES[rule]]
     if rule in list_formulations():
-        return [RULES[name] for name in names("stopping_rules", get_formulation(rule).stopping_rules)]
+        return [RULES[name] for name in check_names("stopping_rules", get_formulation(rule).stopping_rules)]
     raise unknown_name("stopping rule", rule, RULES)
 
 

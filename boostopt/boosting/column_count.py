@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from boostopt._utils.validation import whole
+from boostopt._utils.validation import check_integer
 
 AUTO = "auto"
 """The name of a number that is chosen anew in every round."""
@@ -136,4 +136,4 @@ def read_columns(value: object) -> ColumnsPerRound:
     """
     if isinstance(value, str) and value == AUTO:
         return AUTO
-    return whole("columns_per_round", value, 1, f'"{AUTO}", or a whole number')
+    return check_integer("columns_per_round", value, 1, f'"{AUTO}", or a whole number')

@@ -36,7 +36,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import ASKED, LIGHT
 from boostopt.boosting.updates.base import Move, Update
 from boostopt.boosting.updates.totally_corrective import Total
-from boostopt.errors import ProblemError, reason_of, shown
+from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.solving.solve import solve
 
@@ -223,7 +223,7 @@ class Loop:
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
                 f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
-                f"{shown(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
+                f"{short_repr(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
             )
         return answer, self._bounds(state, collected, answer, edge, d)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt.errors import ProblemError, needed
+from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, Column, Hypothesis
 from boostopt.rows.margin_matrix import Margins
 
@@ -79,7 +79,7 @@ class Collected:
     @property
     def margins(self) -> Margins:
         """The margin matrix U, shape (N, t); there must be a hypothesis."""
-        return needed(self._margins, "a hypothesis before its margins are asked for")
+        return require_not_none(self._margins, "a hypothesis before its margins are asked for")
 
     def place(self, column: Entered) -> int | None:
         """Return the number of the hypothesis with the name or the margins of a column; None for a new one."""

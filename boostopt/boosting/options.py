@@ -11,16 +11,16 @@ from typing import Any
 import numpy.typing as npt
 
 from boostopt._utils.validation import (
-    choice,
-    file_path,
-    flag,
-    flag_or_function,
-    instance,
-    number,
-    numbers,
-    optional,
-    seconds,
-    whole,
+    check_choice,
+    check_flag,
+    check_flag_or_function,
+    check_instance,
+    check_integer,
+    check_number,
+    check_numbers,
+    check_optional,
+    check_path,
+    check_seconds,
 )
 from boostopt.boosting.column_count import ColumnsPerRound, read_columns
 from boostopt.boosting.problem import STEPS
@@ -29,7 +29,7 @@ from boostopt.boosting.run.combined_hypothesis import AT_ZERO
 from boostopt.boosting.run.run import AtZero, Run
 from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
-from boostopt.errors import OptionError, listed, nearest
+from boostopt.errors import OptionError, did_you_mean, format_names
 from boostopt.oracles.matrix_oracle import AN_EDGE
 from boostopt.programs.formulation import Formulation
 
@@ -107,25 +107,26 @@ class BoostOptions:
     def __post_init__(self) -> None:
         """Read each option as what it should be, whoever is to use it."""
         read: dict[str, Any] = {
-            "max_rounds": optional(whole, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
-            "time_limit": seconds("time_limit", self.time_limit),
-            "guarantee": optional(number, "guarantee", self.guarantee, *AN_EDGE),
+            "max_rounds": check_optional(check_integer, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
+            "time_limit": check_seconds("time_limit", self.time_limit),
+            "guarantee": check_optional(check_number, "guarantee", self.guarantee, *AN_EDGE),
             "columns_per_round": read_columns(self.columns_per_round),
-            "schedule": optional(instance, "schedule", self.schedule, Schedule, *_made("a Schedule")) or Schedule(),
-            "stabilization": optional(
-                instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
+            "schedule": check_optional(check_instance, "schedule", self.schedule, Schedule, *_made("a Schedule"))
+            or Schedule(),
+            "stabilization": check_optional(
+                check_instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
             )
             or Stabilization(),
-            "corrective": optional(choice, "corrective", self.corrective, STEPS),
-            "start": optional(instance, "start", self.start, Run, "a run of boost", "Pass the run itself."),
-            "history": optional(flag, "history", self.history),
-            "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
-            "patience": optional(whole, "patience", self.patience, 1, "None, or a whole number"),
-            "at_zero": choice("at_zero", self.at_zero, AT_ZERO),
-            "checkpoint": optional(file_path, "checkpoint", self.checkpoint),
-            "checkpoint_rounds": whole("checkpoint_rounds", self.checkpoint_rounds, 1),
-            "checkpoint_seconds": seconds("checkpoint_seconds", self.checkpoint_seconds),
-            "progress": flag_or_function("progress", self.progress),
+            "corrective": check_optional(check_choice, "corrective", self.corrective, STEPS),
+            "start": check_optional(check_instance, "start", self.start, Run, "a run of boost", "Pass the run itself."),
+            "history": check_optional(check_flag, "history", self.history),
+            "nus": check_numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
+            "patience": check_optional(check_integer, "patience", self.patience, 1, "None, or a whole number"),
+            "at_zero": check_choice("at_zero", self.at_zero, AT_ZERO),
+            "checkpoint": check_optional(check_path, "checkpoint", self.checkpoint),
+            "checkpoint_rounds": check_integer("checkpoint_rounds", self.checkpoint_rounds, 1),
+            "checkpoint_seconds": check_seconds("checkpoint_seconds", self.checkpoint_seconds),
+            "progress": check_flag_or_function("progress", self.progress),
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
@@ -143,7 +144,7 @@ def read_record(name: str, options: object) -> BoostOptions:
     """Return options that were given whole; the default ones for None."""
     if options is None:
         return BoostOptions()
-    return instance(name, options, BoostOptions, *_made("a BoostOptions"))
+    return check_instance(name, options, BoostOptions, *_made("a BoostOptions"))
 
 
 def _made(what: str) -> tuple[str, str]:
@@ -157,6 +158,6 @@ def check_keywords(function: str, keywords: Iterable[str], own: Iterable[str], p
     for name in keywords:
         if name not in own and name not in of_page:
             raise OptionError(
-                f"unknown keyword {name!r} of {function}.{nearest(name, [*own, *of_page])} Known: its own "
-                f"{listed(own)}; of {page.name} {listed(of_page) or 'none'}."
+                f"unknown keyword {name!r} of {function}.{did_you_mean(name, [*own, *of_page])} Known: its own "
+                f"{format_names(own)}; of {page.name} {format_names(of_page) or 'none'}."
             )

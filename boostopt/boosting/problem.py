@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import choice, names, positive
+from boostopt._utils.validation import check_choice, check_names, check_positive
 from boostopt.boosting.registry import run_by_name
 from boostopt.certificates.bound_checks import as_bound
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
@@ -120,11 +120,11 @@ class Problem:
     ) -> Problem:
         """Check the parameters of a user and bind them."""
         epsilon = EPSILON if epsilon is None else epsilon
-        epsilon = positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
-        update = choice("update", page.update if update is None else update, UPDATES)
+        epsilon = check_positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
+        update = check_choice("update", page.update if update is None else update, UPDATES)
         if update != page.update and {update, page.update} & set(ADDING):
             raise OptionError(
-                f"the update of {page.name} is {page.update!r}; got update={shown(update)}. Leave it out."
+                f"the update of {page.name} is {page.update!r}; got update={short_repr(update)}. Leave it out."
             )
         if page.columns is not None and page.update == "total":
             raise OptionError(
@@ -142,7 +142,7 @@ class Problem:
             if settings.get(name) is not None:
                 raise OptionError(
                     f"{page.name} sets {name} in every round of boosting; it is not a parameter of boost; got "
-                    f"{name}={shown(settings[name])}. Leave it out."
+                    f"{name}={short_repr(settings[name])}. Leave it out."
                 )
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
         first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
@@ -151,7 +151,7 @@ class Problem:
         if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
             smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in page.parameters else "Use"
             raise OptionError(
-                f"update={shown(update)} needs a strongly convex regularizer; that of {page.name} with these "
+                f"update={short_repr(update)} needs a strongly convex regularizer; that of {page.name} with these "
                 f'parameters is not strongly convex. {smooth} update="total".'
             )
         goal = Goal.of(F, G, first.examples)
@@ -246,7 +246,7 @@ class Problem:
     @property
     def rules(self) -> tuple[str, ...]:
         """The names of the formulation's stopping rules; if it names none, rules that fit any program of its kind."""
-        own = names("stopping_rules", self.page.stopping_rules)
+        own = check_names("stopping_rules", self.page.stopping_rules)
         return own or (("direct",) if self.goal is not None else ("priced",))
 
     @property
@@ -359,12 +359,12 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
         return
     if goal is None or G.edge_bound is None:
         raise OptionError(
-            f"update={shown(update)} needs the largest edge or a bound on the edges, with a soft margin; {page.name} "
+            f"update={short_repr(update)} needs the largest edge or a bound on the edges, with a soft margin; {page.name} "
             'has neither. Use update="total".'
         )
     if update not in RAISING:
         raise OptionError(
-            f"update={shown(update)} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
+            f"update={short_repr(update)} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
             'weights is free. Use update="step", "line_search" or "total".'
         )
 

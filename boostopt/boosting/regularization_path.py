@@ -11,9 +11,9 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.data_frames import data_frame
-from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
-from boostopt._utils.validation import as_array, function, optional, refused
+from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
 from boostopt.boosting.api import BOOST, boost, select_examples
 from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.problem import Problem, rows_left_out
@@ -23,7 +23,7 @@ from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.certificates.certificate import Certificate
-from boostopt.errors import OptionError, listed
+from boostopt.errors import OptionError, format_names
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
@@ -153,7 +153,7 @@ class RegularizationPath:
     def _repr_html_(self) -> str:
         goal = self.runs[0].record.problem.goal is not None
         rows = [
-            [value, run.rounds, np.count_nonzero(run.w), interval(certificate.lower, certificate.upper)]
+            [value, run.rounds, np.count_nonzero(run.w), format_interval(certificate.lower, certificate.upper)]
             for (value, run), certificate in zip(self, self._proved, strict=True)
         ]
         measures = sorted({run.record.problem.measure for run in self.runs})
@@ -197,7 +197,7 @@ def path(
         A value is out of its domain, or the oracle returns something that is not a column.
     """
     check_oracle(oracle)
-    each = optional(function, "each", each)
+    each = check_optional(check_function, "each", each)
     page = page_of(formulation)
     check_keywords("path", options, BOOST, page)
     d0, own = select_examples(
@@ -253,15 +253,15 @@ def _values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Floa
     for name in numbers:
         if own.get(name) is None:
             continue
-        array = as_array(name, own[name], OptionError)
+        array = check_array(name, own[name], OptionError)
         if array.size and array.dtype.kind not in "iuf":
-            raise refused(name, "a list of numbers, or one", own[name], "Pass such a list.")
+            raise invalid_value_error(name, "a list of numbers, or one", own[name], "Pass such a list.")
         arrays[name] = array
     several = [name for name, values in arrays.items() if values.ndim == 1]
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
         shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "none"
         raise OptionError(
-            f"expected several values of one parameter of {page.name} ({listed(numbers) or 'it has none'}); got "
+            f"expected several values of one parameter of {page.name} ({format_names(numbers) or 'it has none'}); got "
             f"{shapes}. Pass a list for one of them."
         )
     name = several[0]

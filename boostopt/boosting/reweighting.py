@@ -17,13 +17,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import Move, Update, alone
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.functions.regularizers.indicators import Cap
@@ -98,8 +98,10 @@ def inside(problem: Problem, d: Float[Array, " N"]) -> bool:
 
 def outside(run: Run) -> int:
     """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
-    run = instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
-    instance("run", run.record.problem.page, Booster, "a run of a booster", "Pass such a run: others keep to the caps.")
+    run = check_instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
+    check_instance(
+        "run", run.record.problem.page, Booster, "a run of a booster", "Pass such a run: others keep to the caps."
+    )
     return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
 
 
@@ -178,5 +180,5 @@ class Reweighting(Update):
 
     def _at(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]) -> State:
         """Return the state at weights w, not negative, whose value is their soft margin."""
-        value = needed(self.problem.goal, "the soft margin of a booster").soft_margin(m, float(w.sum()))
+        value = require_not_none(self.problem.goal, "the soft margin of a booster").soft_margin(m, float(w.sum()))
         return replace(move.state, round=move.state.round + 1, w=w, m=m, d=d, value=value)

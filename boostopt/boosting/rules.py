@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt._utils.validation import number, positive
+from boostopt._utils.validation import check_number, check_positive
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
@@ -265,9 +265,9 @@ class Schedule:
     def __post_init__(self) -> None:
         """Raise OptionError for negative numbers, ends that are not positive, or ends the wrong way round."""
         for name in ("share", "shift"):  # with 0 every solve is as fine as it may be
-            number(name, getattr(self, name), "a number of at least 0", lambda x: 0.0 <= x < math.inf)
+            check_number(name, getattr(self, name), "a number of at least 0", lambda x: 0.0 <= x < math.inf)
         for name in ("loosest", "finest"):
-            positive(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
         if not self.finest <= self.loosest < 1.0:
             raise OptionError(
                 "finest and loosest must be tolerances with finest <= loosest < 1; got "

@@ -16,11 +16,11 @@ from typing import cast
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.validation import number
+from boostopt._utils.validation import check_number
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import Collected
 from boostopt.boosting.run.state import State
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 
 ASKED = "asked"
 """Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""
@@ -69,13 +69,13 @@ class Stabilization:
     idle: float = math.inf
 
     def __post_init__(self) -> None:
-        shares = number("inner", self.inner), number("previous", self.previous)
+        shares = check_number("inner", self.inner), check_number("previous", self.previous)
         if not (min(shares) >= 0.0 and sum(shares) < 1.0):
             raise OptionError(
                 "inner and previous must be shares of at least 0 that sum to less than 1; got "
-                f"{shown(self.inner)} and {shown(self.previous)}. Choose smaller shares."
+                f"{short_repr(self.inner)} and {short_repr(self.previous)}. Choose smaller shares."
             )
-        number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
+        check_number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
     def __bool__(self) -> bool:
         """Whether anything is done."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.certificates.bound_checks import check_bounds
 from boostopt.certificates.file_writers import save_certificate
@@ -163,14 +163,16 @@ class Certificate(ImmutableArrays):
     @property
     def words(self) -> str:
         """The optimum in words: an interval rounded outward, or "infeasible" with the excess."""
-        return f"infeasible, proved by {self.excess:.3g}" if self.infeasible else interval(self.lower, self.upper)
+        return (
+            f"infeasible, proved by {self.excess:.3g}" if self.infeasible else format_interval(self.lower, self.upper)
+        )
 
     def _repr_html_(self) -> str:
         if self.infeasible:
             return html_table("Certificate", [("optimum", "infeasible"), ("proved by an excess of", self.excess)])
         blamed = int(self.example_gaps.argmax()), int(self.hypothesis_gaps.argmax())
         rows = [
-            ("the optimum lies in", interval(self.lower, self.upper)),
+            ("the optimum lies in", format_interval(self.lower, self.upper)),
             ("gap", f"{self.gap:.2e}"),
             ("of it from examples", f"{float(self.example_gaps.sum()):.2e}, most from example {blamed[0]}"),
             ("of it from hypotheses", f"{float(self.hypothesis_gaps.sum()):.2e}, most from hypothesis {blamed[1]}"),

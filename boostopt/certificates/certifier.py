@@ -14,7 +14,7 @@ from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
 from boostopt.certificates.feasibility import in_domain, meet
-from boostopt.errors import ProblemError, shown
+from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import Margins
@@ -127,8 +127,8 @@ class Certifier:
         )
         if certificate.lower > certificate.upper:
             raise ProblemError(
-                f"lower must be at most upper; got lower = {shown(certificate.lower)} > upper = "
-                f"{shown(certificate.upper)}, so F or G contradicts its conjugate. Run "
+                f"lower must be at most upper; got lower = {short_repr(certificate.lower)} > upper = "
+                f"{short_repr(certificate.upper)}, so F or G contradicts its conjugate. Run "
                 "check_regularizer and check_edge. If F and G are boostopt's own, please report this bug."
             )
         return certificate

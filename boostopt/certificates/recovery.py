@@ -27,7 +27,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.formatting import html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.validation import choice, number
+from boostopt._utils.validation import check_choice, check_number
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
@@ -161,9 +161,9 @@ def recover(
     OptionError
         Unknown method, or a tolerance outside (0, 0.1].
     """
-    method = choice("method of recovery", method, METHODS)
+    method = check_choice("method of recovery", method, METHODS)
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
-    within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    within = check_number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _System(U, F, G, F.project(d), method, within)
     found = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
     return replace(found, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))

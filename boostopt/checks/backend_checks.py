@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.validation import seed, tolerance
+from boostopt._utils.validation import check_seed, check_tolerance
 from boostopt.backends import get_backend
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task
 from boostopt.checks.check_report import Check, CheckReport
@@ -92,7 +92,7 @@ def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> Che
         Its solver is not installed.
     """
     backend = get_backend(str(which) if isinstance(which, PathLike) else which)
-    probe = _Probe(backend, seed("random_state", random_state), tolerance("tol", tol))
+    probe = _Probe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
     asked = methods_of([type(backend)], ASKED)
     checks = (made(name, check(probe)) for name, check in BACKEND_CHECKS.items())
     return CheckReport(str(backend.name), tuple(_placed(check, asked.get(check.name, ())) for check in checks))

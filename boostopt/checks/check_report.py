@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from boostopt._utils.formatting import counted
+from boostopt._utils.formatting import format_count
 from boostopt.errors import BoostoptError
 
 WORDS_WIDTH = 72
@@ -156,9 +156,9 @@ class CheckReport:
         unasked = sum(_verdict(check) == "-" for check in self.checks)
         count = len(self) - unasked
         verdict = (
-            f"{'all ' if count > 1 else ''}{counted(count, 'check')} passed"
+            f"{'all ' if count > 1 else ''}{format_count(count, 'check')} passed"
             if self.passed
-            else f"{len(self.failures)} of {counted(count, 'check')} failed, "
+            else f"{len(self.failures)} of {format_count(count, 'check')} failed, "
             + ", ".join(check.name for check in self.failures)
         )
         rest = f"; {unasked} {'was' if unasked == 1 else 'were'} not asked" if unasked else ""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from boostopt._utils.validation import seed, whole
+from boostopt._utils.validation import check_integer, check_seed
 from boostopt.checks.check_report import CheckReport
 from boostopt.checks.cvxpy_checks import UNSTATED, cones, cvxpy_value
 from boostopt.checks.fault_localization import of_edges, suspected
@@ -39,7 +39,7 @@ from boostopt.checks.references.measurements import (
     vector,
 )
 from boostopt.checks.references.probes import SOLVES, EdgeProbe, beyond
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
 
 TIE = 1e-9
@@ -68,9 +68,9 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
         G is not an `EdgeFunction`, or t is less than 1.
     """
     if not isinstance(G, EdgeFunction):
-        raise OptionError(f"expected an EdgeFunction; got {shown(G)}. Subclass boostopt.authoring.EdgeFunction.")
-    t = whole("t", t, 1, "a whole number of edges", "Ask for one or more.")
-    random_state = seed("random_state", random_state)
+        raise OptionError(f"expected an EdgeFunction; got {short_repr(G)}. Subclass boostopt.authoring.EdgeFunction.")
+    t = check_integer("t", t, 1, "a whole number of edges", "Ask for one or more.")
+    random_state = check_seed("random_state", random_state)
     probe = EdgeProbe(G, t, random_state, SOLVES)
     checks = tuple(made(name, check(probe)) for name, check in EDGE_CHECKS.items())
     return CheckReport(f"{type(G).__name__} of {t} edges", suspected(checks, of_edges(G, t)))

@@ -15,7 +15,7 @@ from inspect import getattr_static
 from types import FrameType
 from typing import Any
 
-from boostopt._utils.user_files import own_file, place, place_of_code
+from boostopt._utils.user_files import is_user_file, locate_code, locate_function
 from boostopt.checks.check_report import Check
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
@@ -165,8 +165,8 @@ def functions_run(call: Callable[[], Any]) -> list[str]:
     found: dict[str, None] = {}
 
     def see(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and own_file(frame.f_code.co_filename):
-            found[place_of_code(frame.f_code)] = None
+        if event == "call" and is_user_file(frame.f_code.co_filename):
+            found[locate_code(frame.f_code)] = None
 
     before = sys.getprofile()
     sys.setprofile(see)
@@ -184,7 +184,7 @@ def methods_of(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> 
     places: dict[str, list[str]] = {}
     for piece in pieces:
         for name in {name for names in table.values() for name in names}:
-            if where := place(getattr_static(piece, name, None)):
+            if where := locate_function(getattr_static(piece, name, None)):
                 places.setdefault(name, []).append(where)
     return _by_check(table, places)
 
@@ -192,7 +192,7 @@ def methods_of(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> 
 def _methods(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the places of the methods of a piece that its author wrote."""
     names = {name for names in table.values() for name in names}
-    found = {name: place(getattr_static(type(piece), name, None)) for name in names}
+    found = {name: locate_function(getattr_static(type(piece), name, None)) for name in names}
     return {name: [where] for name, where in found.items() if where}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import counted
-from boostopt._utils.validation import seed
+from boostopt._utils.formatting import format_count
+from boostopt._utils.validation import check_seed
 from boostopt.checks import problem_checks as printed
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
@@ -76,7 +76,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
         # The report tells whether a value is out of range: this depends on the instance.
         if page.parameters[name].domain.kind != "per example" and value is not None:
             read(page.parameters[name], value, 1)
-    return CheckReport(page.name, _checks(page, seed("random_state", random_state), parameters))
+    return CheckReport(page.name, _checks(page, check_seed("random_state", random_state), parameters))
 
 
 def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
@@ -86,7 +86,7 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
         return (_unbound(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
     probes = [PageProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
     refusals = [words for instance in instances for words in instance.refusals]
-    refused = f"; {counted(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
+    refused = f"; {format_count(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
     checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances{refused}"[:300])]
     for name, check in REGULARIZER_CHECKS.items():
         checks.append(made(f"F: {name}", _over(probes, (check(one.F) for one in probes))))

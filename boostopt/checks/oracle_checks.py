@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.user_files import is_path, one_class
-from boostopt._utils.validation import seed
+from boostopt._utils.user_files import is_python_file_path, load_single_class
+from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
 from boostopt.checks.fault_localization import methods_of, suspected
 from boostopt.checks.references.measurements import (
@@ -27,7 +27,7 @@ from boostopt.checks.references.measurements import (
     number,
     record,
 )
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, check_maker
 
 EXAMPLES, FEATURES = 14, 3
@@ -116,13 +116,17 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
     OptionError
         `which` is none of these or does not take (X, y, c), or the file does not define exactly one oracle.
     """
-    made_by: Any = one_class(which, Oracle, "an oracle") if is_path(which) or isinstance(which, PathLike) else which  # pyright: ignore[reportArgumentType]
+    made_by: Any = (
+        load_single_class(which, Oracle, "an oracle")
+        if is_python_file_path(which) or isinstance(which, PathLike)
+        else which
+    )  # pyright: ignore[reportArgumentType]
     if not callable(made_by) or isinstance(made_by, Oracle):
         raise OptionError(
-            f"expected a class of oracles, or a function of (X, y, c) that makes one; got {shown(which)}. Pass it."
+            f"expected a class of oracles, or a function of (X, y, c) that makes one; got {short_repr(which)}. Pass it."
         )
     check_maker(made_by, None, None, None, "a class of oracles, or a function that makes one,")
-    probes = list(_probes(made_by, seed("random_state", random_state)))
+    probes = list(_probes(made_by, check_seed("random_state", random_state)))
     checks = [made(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()]
     return CheckReport(getattr(made_by, "__name__", "oracle"), suspected(checks, _asked(made_by, probes[0])))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import nnls
 
-from boostopt._utils.validation import seed
+from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
 from boostopt.checks.cvxpy_checks import UNSTATED, cones, cvxpy_value
 from boostopt.checks.domain_checks import domain, forbidden, mass, residuals, room, support, unsmoothed, value_bound
@@ -40,7 +40,7 @@ from boostopt.checks.references.measurements import (
 from boostopt.checks.references.probes import FAR, SOLVES, RegularizerProbe
 from boostopt.checks.separable_checks import argmax, slope, strong_convexity
 from boostopt.checks.separable_checks import curvature as bent
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 from boostopt.functions.regularizers.base import Regularizer, Stationarity
 
 STEP = 1e-6
@@ -80,9 +80,9 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
     """
     if not isinstance(F, Regularizer):
         raise OptionError(
-            f"expected a Regularizer; got {shown(F)}. Subclass boostopt.authoring.Regularizer or Separable."
+            f"expected a Regularizer; got {short_repr(F)}. Subclass boostopt.authoring.Regularizer or Separable."
         )
-    probe = RegularizerProbe(F, seed("random_state", random_state), SOLVES)
+    probe = RegularizerProbe(F, check_seed("random_state", random_state), SOLVES)
     checks = tuple(made(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
     return CheckReport(type(F).__name__, suspected(checks, of_regularizer(F)))
 

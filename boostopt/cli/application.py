@@ -18,10 +18,10 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from boostopt._utils.formatting import printable
-from boostopt._utils.user_files import raised_in
+from boostopt._utils.formatting import escape_unprintable
+from boostopt._utils.user_files import locate_exception_in_user_file
 from boostopt.cli.option_names import as_flags
-from boostopt.errors import BoostoptError, listed, reason_of
+from boostopt.errors import BoostoptError, format_names, reason_of
 
 PIPE_WIDTH = 160
 """The width of a table if the output is not a terminal and COLUMNS is not set."""
@@ -101,7 +101,7 @@ def options_of_all_commands(
 
 def say(text: str) -> None:
     """Write text on the standard error, escaped, because names from the data must not control the terminal."""
-    typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
+    typer.echo("\n".join(map(escape_unprintable, text.split("\n"))), err=True)
 
 
 def say_unwritten(failure: OSError) -> None:
@@ -111,7 +111,7 @@ def say_unwritten(failure: OSError) -> None:
 
 def warn_of_unread(source: str, names: Iterable[str]) -> None:
     """Warn about the arrays of a file that nothing reads, because one of them may be misspelt."""
-    named = listed(names)
+    named = format_names(names)
     if named:
         say(f"warning: {source} holds arrays that are not read: {named}.")
 
@@ -197,7 +197,7 @@ def errors(options: Collection[str] = ()) -> Generator[None]:
         say(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
         raise typer.Exit(2) from None
     except Exception as failure:
-        own = raised_in(failure)
+        own = locate_exception_in_user_file(failure)
         if not own:
             raise
         words = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))

@@ -15,7 +15,7 @@ from boostopt.cli.oracle_options import check_options
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import check_names, feature_names, warn_of_index
 from boostopt.data.parquet import Parquet, is_numeric, parquet_files, text_among_numbers
-from boostopt.errors import DataError, OptionError, shown
+from boostopt.errors import DataError, OptionError, short_repr
 from boostopt.oracles import Oracle
 
 BINNED = "binned"
@@ -46,7 +46,9 @@ def check_memory_alone(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             flag = f"--{name.replace('_', '-')}"
-            raise OptionError(f"{flag} is for rows in memory; got {shown(value)} and --cluster. Leave one of them out.")
+            raise OptionError(
+                f"{flag} is for rows in memory; got {short_repr(value)} and --cluster. Leave one of them out."
+            )
 
 
 def check_binned(name: str | None, options: dict[str, Any], flag: str) -> None:

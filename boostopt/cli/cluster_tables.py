@@ -19,7 +19,7 @@ from distributed import Client, LocalCluster, Security, WorkerPlugin, rpc
 from distributed.utils import silence_logging_cmgr
 
 from boostopt._utils.array_types import Array
-from boostopt.errors import BoostoptError, DataError, ProblemError, reason_of, shown
+from boostopt.errors import BoostoptError, DataError, ProblemError, reason_of, short_repr
 
 LOCAL = "local"
 """The address that stands for a cluster of this machine, made for the occasion."""
@@ -138,7 +138,7 @@ def read(source: str | Sequence[str]) -> Any:
     except Exception as failure:  # of the file system behind an address, whichever it is
         reason = _in_words(failure.__cause__ or failure)
         raise DataError(
-            f"expected parquet files; {shown(source)} cannot be read here: {reason}. Check the address, and install "
+            f"expected parquet files; {short_repr(source)} cannot be read here: {reason}. Check the address, and install "
             "what its kind needs."
         ) from failure
     return table.rename(columns={name: str(name) for name in table.columns})

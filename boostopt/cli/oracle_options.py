@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.user_files import is_path
+from boostopt._utils.user_files import is_python_file_path
 from boostopt.data.datasets import Dataset
-from boostopt.errors import OptionError, needed, reason_of, unknown_name
+from boostopt.errors import OptionError, reason_of, require_not_none, unknown_name
 from boostopt.oracles import GivenMargins, Oracle
 
 TREE = "tree"
@@ -44,12 +44,12 @@ def oracle_of_data(
         return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
     from boostopt.estimators.training.hypothesis_classes import BASES, oracle_of
 
-    if name is not None and name not in (*BASES, TREE) and not is_path(name):
+    if name is not None and name not in (*BASES, TREE) and not is_python_file_path(name):
         raise unknown_name("oracle", name, (*BASES, TREE))
     check_options(name or "stump", options, "--oracle")
     base = _tree(options) if name == TREE else name or "stump"
     rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
-    y = needed(dataset.y, "a data set with classes")
+    y = require_not_none(dataset.y, "a data set with classes")
     c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
     return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
 
@@ -73,7 +73,7 @@ def check_options(kind: str, options: Iterable[str], flag: str) -> None:
     """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
     from boostopt.estimators.training.hypothesis_classes import BASES
 
-    if is_path(kind):  # the user's own class checks its arguments itself
+    if is_python_file_path(kind):  # the user's own class checks its arguments itself
         return
 
     for name in options:

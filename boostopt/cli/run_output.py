@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from boostopt._utils.files import replace_file, same_place, written
-from boostopt._utils.formatting import parameters_in_words
+from boostopt._utils.files import is_same_file, resolve_target, write_atomically
+from boostopt._utils.formatting import format_parameters
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.rules import rule_of
 from boostopt.boosting.run.run import Run
@@ -111,7 +111,7 @@ def parameters_of(run: Run) -> Any:
 
 def headline(run: Run) -> str:
     """Describe the boosted problem in a line."""
-    numbers = parameters_in_words(parameters_of(run))
+    numbers = format_parameters(parameters_of(run))
     return f"{run.problem.page.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
@@ -178,13 +178,13 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
     for path in paths:
         if path is None:
             continue
-        if any(same_place(path, other) for other in taken):
+        if any(is_same_file(path, other) for other in taken):
             raise OptionError(
                 f"each result needs a file of its own, and none that of the data or of another input; got {path!r} "
                 "twice. Name another file."
             )
         sweep(path)
-        sweep(written(path))
+        sweep(resolve_target(path))
         taken.append(path)
 
 
@@ -220,4 +220,4 @@ def save_picture(figure: Any, path: str) -> None:
     """Write a picture."""
     content = io.BytesIO()
     figure.savefig(content, format=Path(path).suffix[1:].lower())
-    replace_file(Path(path), lambda file: file.write(content.getvalue()))
+    write_atomically(Path(path), lambda file: file.write(content.getvalue()))

@@ -8,9 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from boostopt._utils.blas_threads import at_most
-from boostopt._utils.validation import listed
-from boostopt._utils.validation import names as names_of
+from boostopt._utils.blas_threads import thread_limit
+from boostopt._utils.validation import check_list
+from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.guarded import Guarded
@@ -104,7 +104,7 @@ class Opened:
             return self.not_run(program, tol, why, isinstance(self.backend, Isolated))
         try:
             how = tol if self.profile is None else self.profile.name
-            with at_most(self.threads):
+            with thread_limit(self.threads):
                 solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
         except (SolverNotFound, OptionError) as refusal:
             # "auto" if no installed backend supports the program, or an option that the solver itself refuses.
@@ -166,7 +166,7 @@ def open_backends(
         a backend that is not among them.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
-    requested = list_backends() if several is None else listed("backends", several, "backends or names of backends")
+    requested = list_backends() if several is None else check_list("backends", several, "backends or names of backends")
     forms = None if forms is None else names_of("forms", forms)
     opened = [row for which in requested for row in _in_forms(_opened(which), forms)]
     names = [row.name for row in opened]

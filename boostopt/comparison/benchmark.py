@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
-from boostopt._utils.validation import listed, numbers, refused, whole
+from boostopt._utils.validation import check_integer, check_list, check_numbers, invalid_value_error
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.isolated import Isolated
 from boostopt.backends.isolation.worker_process import close, waiting
@@ -76,7 +76,7 @@ def benchmark(
     """
     options = benchmark_options(options, keywords)
     labelled = _labelled(programs)
-    how_often = whole("repeats", repeats, 1, advice="Pass how often each cell is solved.")
+    how_often = check_integer("repeats", repeats, 1, advice="Pass how often each cell is solved.")
     asked = _asked(profiles)
     gaps = tuple(gap for _, gap in asked)
     named = tuple(profile.name for profile, _ in asked if profile is not None)
@@ -92,7 +92,7 @@ def benchmark(
         "programs": digests,
         "time_limit": settings.time_limit,
         "isolate": settings.isolate,
-        "machine": machine(),
+        "machine": environment_info(),
     }
     if named:
         about["asked_by"] = "profiles"  # a file has gaps or profiles, never both
@@ -107,7 +107,7 @@ def benchmark(
         for label, program in labelled.items()
     }
     aside = {"described": described, "origin": origin.record()}
-    ledger = Ledger(options.resume, about, boostopt_version(), aside, options.any_version)
+    ledger = Ledger(options.resume, about, source_version(), aside, options.any_version)
     bench = _Bench(labelled, digests, settings, ledger, options.warm_up)
     cells = [
         _Cell(label, backend, tol, repeat)
@@ -126,7 +126,7 @@ def benchmark(
         if settings.isolate or settings.time_limit is not None:
             close()
     in_order = tuple(runs[k] for k in range(len(cells)))
-    return Benchmark(described, settings, machine(), boostopt_version(), in_order, origin)
+    return Benchmark(described, settings, environment_info(), source_version(), in_order, origin)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
     else:
         labelled = dict[str, Program]()
         words = "one or more programs", "Make one with formulation.bind(U, ...)."
-        for program in [programs] if isinstance(programs, Program) else listed("programs", programs, *words):
+        for program in [programs] if isinstance(programs, Program) else check_list("programs", programs, *words):
             check_program(program)
             label, number = program.headline, 2
             while label in labelled:
@@ -239,11 +239,11 @@ def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
     each: Any = [profiles] if isinstance(profiles, str) else profiles
     if isinstance(each, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], each)):
         if not all(isinstance(name, str) for name in cast(Sequence[Any], each)):
-            raise refused("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
+            raise invalid_value_error("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
         asked = [(profile := profile_of(name), gap_of(name, profile)) for name in cast(Sequence[Any], each)]
     else:
-        gaps = numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
+        gaps = check_numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
         asked = [(None, gap) for gap in gaps]
     if not asked or len({gap for _, gap in asked}) < len(asked) or len({profile is None for profile, _ in asked}) > 1:
-        raise refused("profiles", expected, profiles, advice)
+        raise invalid_value_error("profiles", expected, profiles, advice)
     return asked

@@ -8,16 +8,16 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from boostopt._utils.validation import (
-    choice,
-    file_path,
-    flag,
-    flag_or_function,
-    instance,
-    names,
-    optional,
-    seconds,
-    seed,
-    whole,
+    check_choice,
+    check_flag,
+    check_flag_or_function,
+    check_instance,
+    check_integer,
+    check_names,
+    check_optional,
+    check_path,
+    check_seconds,
+    check_seed,
 )
 from boostopt.comparison.provenance import Origin, check_origin
 from boostopt.comparison.solve_record import Row
@@ -45,9 +45,9 @@ class CompareOptions:
 
     def _read(self) -> dict[str, Any]:
         return {
-            "forms": optional(names, "forms", self.forms),
-            "isolate": flag("isolate", self.isolate),
-            "threads": None if self.threads is None else whole("threads", self.threads, 1, advice=THREADS),
+            "forms": check_optional(check_names, "forms", self.forms),
+            "isolate": check_flag("isolate", self.isolate),
+            "threads": None if self.threads is None else check_integer("threads", self.threads, 1, advice=THREADS),
             "origin": None if self.origin is None else check_origin(self.origin),
         }
 
@@ -108,13 +108,13 @@ class BenchmarkOptions(CompareOptions):
     def _read(self) -> dict[str, Any]:
         return {
             **super()._read(),
-            "time_limit": seconds("time_limit", self.time_limit),
-            "resume": optional(file_path, "resume", self.resume),
-            "budget": seconds("budget", self.budget),
-            "any_version": flag("any_version", self.any_version),
-            "warm_up": choice("warm-up", self.warm_up, WARM_UPS),
-            "random_state": seed("random_state", self.random_state),
-            "progress": flag_or_function("progress", self.progress),
+            "time_limit": check_seconds("time_limit", self.time_limit),
+            "resume": check_optional(check_path, "resume", self.resume),
+            "budget": check_seconds("budget", self.budget),
+            "any_version": check_flag("any_version", self.any_version),
+            "warm_up": check_choice("warm-up", self.warm_up, WARM_UPS),
+            "random_state": check_seed("random_state", self.random_state),
+            "progress": check_flag_or_function("progress", self.progress),
         }
 
 
@@ -123,7 +123,7 @@ def benchmark_options(options: object, keywords: Mapping[str, Any]) -> Benchmark
     _check_names("benchmark", keywords, BenchmarkOptions)
     whole = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
-    return replace(instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
+    return replace(check_instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
 
 
 def _check_names(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from boostopt._utils.data_frames import data_frame
-from boostopt._utils.environment import machine_in_words
+from boostopt._utils.environment import describe_environment
 from boostopt._utils.files import Keys
-from boostopt._utils.formatting import as_text, html_table
-from boostopt._utils.json_values import json_text, plain
-from boostopt._utils.validation import optional, text
+from boostopt._utils.formatting import html_table, render_text
+from boostopt._utils.json_values import plain, to_json_text
+from boostopt._utils.validation import check_optional, check_string
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
 from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
@@ -105,7 +105,7 @@ class Benchmark:
 
     def __str__(self) -> str:
         """Return the tables as the command line prints them."""
-        return as_text(self.table())
+        return render_text(self.table())
 
     def table(self) -> Any:
         """Return the tables for rich's consoles."""
@@ -146,7 +146,7 @@ class Benchmark:
         return (
             f"Solves in shuffled order (seed {settings.seed}), {limit}, "
             f"{self._processes}. "
-            f"{machine_in_words(self.boostopt, self.machine, settings.threads)}"
+            f"{describe_environment(self.boostopt, self.machine, settings.threads)}"
         )
 
     @property
@@ -220,7 +220,7 @@ class Benchmark:
             "runs": [run.document() for run in self.runs],
             "origin": self.origin.record(),
         }
-        return json_text(document)
+        return to_json_text(document)
 
     def to_csv(self) -> str:
         """Return one line for each run, with all its settings, as CSV."""
@@ -251,7 +251,7 @@ class Benchmark:
         OptionError
             pandas or Jinja is not installed.
         """
-        return self._printed().latex(text("label", label), optional(text, "caption", caption))
+        return self._printed().latex(check_string("label", label), check_optional(check_string, "caption", caption))
 
     def to_markdown(self) -> str:
         """Return the same as a table in Markdown."""

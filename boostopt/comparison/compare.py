@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boostopt._utils.data_frames import data_frame
-from boostopt._utils.environment import boostopt_version, machine, machine_in_words
-from boostopt._utils.formatting import as_text, html_table
-from boostopt._utils.json_values import json_text, plain
-from boostopt._utils.validation import optional, seconds, text
+from boostopt._utils.environment import describe_environment, environment_info, source_version
+from boostopt._utils.formatting import html_table, render_text
+from boostopt._utils.json_values import plain, to_json_text
+from boostopt._utils.validation import check_optional, check_seconds, check_string
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_process import close
 from boostopt.comparison.backend_handles import open_backends
@@ -47,7 +47,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the table as the command line prints it."""
-        return as_text(self.table())
+        return render_text(self.table())
 
     def table(self) -> Any:
         """Return the table for rich's consoles."""
@@ -119,14 +119,14 @@ class Comparison:
             "overlap": self.overlap,
             "lower": lower,
             "upper": upper,
-            "boostopt": boostopt_version(),
-            "machine": machine(),
+            "boostopt": source_version(),
+            "machine": environment_info(),
             "rows": [row.record() for row in self.rows],
             "logs": [row.attempts_logged() for row in self.rows],
             "about": describe(self.program),
             "origin": self.origin.record(),
         }
-        return json_text(document)
+        return to_json_text(document)
 
     def to_csv(self) -> str:
         """Return the rows as CSV with a header; options and path as JSON in their cells."""
@@ -157,7 +157,7 @@ class Comparison:
         OptionError
             pandas or Jinja is not installed.
         """
-        return self._printed().latex(text("label", label), optional(text, "caption", caption))
+        return self._printed().latex(check_string("label", label), check_optional(check_string, "caption", caption))
 
     def to_markdown(self) -> str:
         """Return the same as a table in Markdown."""
@@ -166,7 +166,7 @@ class Comparison:
     def _printed(self) -> Any:
         from boostopt.comparison.rendering.paper_tables import of_comparison
 
-        made = machine_in_words(boostopt_version(), machine())
+        made = describe_environment(source_version(), environment_info())
         return of_comparison(self.program.headline, self.tol, self.rows, made)
 
 
@@ -223,7 +223,7 @@ def compare(
     check_program(program)
     # Before any work, even if no backend supports the program.
     profile = profile_of(tol)
-    gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
+    gap, time_limit = gap_of(tol, profile), check_seconds("time_limit", time_limit)
     how = compare_options(keywords)
     tell, made = called(progress, of_backend), how.origin or Origin.here()
     named = open_backends(backends, how.forms, how.isolate, options, how.threads)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.environment import boostopt_version, machine
+from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
-from boostopt._utils.validation import file_path
+from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, Settings
@@ -74,7 +74,7 @@ def document(result: object) -> Document:
     label = result.program.headline
     about = {**facts(result.program), "about": describe(result.program)}
     settings = _once(result.tol, any(row.isolated for row in result.rows))
-    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.rows, result.origin)
+    made = Benchmark({label: plain(about)}, settings, environment_info(), source_version(), result.rows, result.origin)
     return Document(made, measured=False)
 
 
@@ -87,7 +87,7 @@ def load(path: str | os.PathLike[str]) -> Document:
         The file cannot be read or is none of these; a value has a wrong type; or a number is not finite or contradicts
         another one.
     """
-    path = file_path("path", path, DataError)
+    path = check_path("path", path, DataError)
     if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe might never end
         raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
-from boostopt._utils.environment import boostopt_version
+from boostopt._utils.environment import source_version
 from boostopt._utils.files import Keys
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.comparison.json_schema import Text, TextsByName, pairs
 
 PACKAGES = ("numpy", "scipy", "cvxpy")
@@ -44,7 +44,7 @@ class Origin:
         cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
     ) -> Origin:
         """Return the origin of results made in this process, with the installed versions."""
-        return cls(command, date, data, {"boostopt": boostopt_version(), **_installed()}, skipped)
+        return cls(command, date, data, {"boostopt": source_version(), **_installed()}, skipped)
 
     def record(self) -> dict[str, Any]:
         """Return the origin as plain values."""
@@ -66,7 +66,9 @@ ORIGIN = Keys(
 
 def check_origin(origin: object) -> Origin:
     """Return an origin, or raise OptionError for any other type."""
-    return instance("origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed.")
+    return check_instance(
+        "origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed."
+    )
 
 
 def _installed() -> dict[str, str]:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from boostopt._utils.files import replace_file, written
+from boostopt._utils.files import resolve_target, write_atomically
 from boostopt._utils.json_values import plain
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.solve_record import FINISHED, Row, read_row
-from boostopt.errors import DataError, needed, reason_of
+from boostopt.errors import DataError, reason_of, require_not_none
 
 KIND = "boostopt benchmark"
 FORMAT = 1
@@ -70,7 +70,7 @@ class Ledger:
             return
         head = {"kind": KIND, "format": FORMAT, **plain(about)}
         try:
-            written(self._path)
+            resolve_target(self._path)
             with _locked(self._path) as file:
                 content = file.read()
                 if content:
@@ -112,7 +112,7 @@ class Ledger:
 
     def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
         """Remember the runs of a file. If the whole file is valid, repair its end and update its first line."""
-        path = needed(self._path, "the file of a ledger that goes on")
+        path = require_not_none(self._path, "the file of a ledger that goes on")
         whole = content[: content.rfind(b"\n") + 1]
         lines = whole.decode(errors="replace").splitlines()
         if not lines:
@@ -124,7 +124,7 @@ class Ledger:
             self._take(number, line)
         if set(head.get(PROGRAMS, ())) - set(there.get(PROGRAMS, ())):
             first, rest = _line(_grown(there, {**aside, **head})), whole.partition(b"\n")[2]
-            replace_file(path, lambda file: file.write(first + rest))
+            write_atomically(path, lambda file: file.write(first + rest))
         elif len(whole) < len(content):
             os.truncate(path, len(whole))
 

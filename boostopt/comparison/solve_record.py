@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import plain
-from boostopt._utils.validation import positive
+from boostopt._utils.validation import check_positive
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import PREFIX, ProcessEnd
 from boostopt.backends.isolation.worker import PEAK_MEMORY
@@ -264,7 +264,7 @@ class Row:
 
         If the solve was asked for a finer gap, this is only an upper bound: the solver might have stopped earlier.
         """
-        gap = positive("gap", gap)
+        gap = check_positive("gap", gap)
         if self.log and all(attempt.after is None for attempt in self.log):  # a file older than these measurements
             return self.seconds if self.scaled_gap <= gap else math.inf
         proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import kind, lack_of, read_bytes, read_npz
-from boostopt._utils.validation import file_path
+from boostopt._utils.files import file_suffix, lack_of, read_bytes, read_npz
+from boostopt._utils.validation import check_path
 from boostopt.data.csv_tables import SEPARATORS, is_number, number_columns, read_table, to_number
 from boostopt.data.solution_files import LAYOUTS, WEIGHT, Entry, read_entries
 from boostopt.data.source_contents import SMALL, SPARSEST
@@ -76,25 +76,25 @@ def load_answer(source: str) -> Answer:
         The file does not exist or is unreadable; it has another layout; it holds neither d nor w, or an entry that is
         not finite; or it names weights twice, or with gaps that its layout does not have.
     """
-    path, leaves_zeros_out = file_path("source", source, DataError), False
+    path, leaves_zeros_out = check_path("source", source, DataError), False
     if not os.path.isfile(source):
         raise DataError(f"expected the file of an answer; {lack_of(source)}")
-    if kind(path) == ".npz":
+    if file_suffix(path) == ".npz":
         arrays = read_npz(path)
         held, weights = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
         unread = tuple(sorted(set(arrays) - set(weights)))
-    elif kind(path) in SEPARATORS:
+    elif file_suffix(path) in SEPARATORS:
         held, rows = read_table(path)
         weights = number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
         unread = ()
-    elif kind(path) in TEXTS:
+    elif file_suffix(path) in TEXTS:
         entries, leaves_zeros_out = read_entries(source, _text(path))
         held, weights = _summary(entries), _weights(source, entries, leaves_zeros_out)
         unread = ()
     else:
         raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}. Save it as one of these.")
     if not weights:
-        layouts = f" {LAYOUTS}" if kind(path) in TEXTS else ""
+        layouts = f" {LAYOUTS}" if file_suffix(path) in TEXTS else ""
         raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.{layouts}")
     for name, values in weights.items():
         _check_finite(source, name, values)

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Int8
-from boostopt._utils.files import LIMIT
-from boostopt._utils.validation import is_number, refused
+from boostopt._utils.files import MAX_UNPACKED_BYTES
+from boostopt._utils.validation import invalid_value_error, is_real_number
 from boostopt.data.csv_tables import MISSING, to_number, truth_value
-from boostopt.errors import DataError, listed, nearest, shown
+from boostopt.errors import DataError, did_you_mean, format_names, short_repr
 
 WHOLE = 2.0**53
 """float64 holds every whole number below this one."""
@@ -49,13 +49,15 @@ def two_classes(
     words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(_name, classes))
     wanted = classes[-1]
     if positive is not None:
-        if not isinstance(positive, str | bool | np.bool_) and not is_number(positive):
+        if not isinstance(positive, str | bool | np.bool_) and not is_real_number(positive):
             advice = "Pass one of the labels."
-            raise refused("positive", "the label of a class, a text or a number", positive, advice, DataError)
+            raise invalid_value_error(
+                "positive", "the label of a class, a text or a number", positive, advice, DataError
+            )
         matched = names.index(positive) if positive in names else match_class(positive, classes)
         if matched not in classes:
-            listing, near = ", ".join(words) if names else listed(words), nearest(positive, names or words)
-            raise DataError(f"{source}: unknown class {shown(positive)}.{near} Known: {listing}.")
+            listing, near = ", ".join(words) if names else format_names(words), did_you_mean(positive, names or words)
+            raise DataError(f"{source}: unknown class {short_repr(positive)}.{near} Known: {listing}.")
         wanted = matched
     if len(classes) == 1:
         raise DataError(
@@ -106,7 +108,7 @@ def as_they_are(
         return keys
     longest = max(map(len, keys.tolist()))
     # Every place in an array of texts has room for the longest one, with four bytes a letter.
-    if 4 * N * longest > LIMIT:
+    if 4 * N * longest > MAX_UNPACKED_BYTES:
         raise DataError(f"{source}: labels must be short; got one of {longest:,} letters. Correct it.")
     return keys.astype(np.str_)
 

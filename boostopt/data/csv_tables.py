@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import LIMIT, kind, read_bytes
+from boostopt._utils.files import MAX_UNPACKED_BYTES, file_suffix, read_bytes
 from boostopt.errors import DataError, reason_of
 
 SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -123,7 +123,7 @@ def read_table(path: Path) -> tuple[list[str], Rows]:
         content.decode()
     except UnicodeDecodeError as failure:
         raise DataError(f"{path} is not CSV text in UTF-8: {reason_of(failure)}.") from failure
-    separator = SEPARATORS.get(kind(path), ",")
+    separator = SEPARATORS.get(file_suffix(path), ",")
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     lines = _lines(path, csv.reader(text, strict=True, delimiter=separator), content)
     _, cells = next(lines, (0, []))
@@ -147,7 +147,7 @@ def _lines(path: Path, reader: Any, content: bytes) -> Rows:
         first = content.partition(b"\n")[0].decode(errors="replace")
         raise DataError(
             f"{path}, line {reader.line_num}: this is not CSV text: {reason_of(failure)}. Check the quotes."
-            + other_separator(path, first.split(SEPARATORS.get(kind(path), ",")))
+            + other_separator(path, first.split(SEPARATORS.get(file_suffix(path), ",")))
         ) from failure
 
 
@@ -164,7 +164,7 @@ def _of_one_length(path: Path, lines: Rows, header: list[str]) -> Rows:
 
 def other_separator(path: Path, header: Sequence[str]) -> str:
     """Return the advice if a wrong sign separates the cells of a header; "" if none does."""
-    own = SEPARATORS.get(kind(path), ",")
+    own = SEPARATORS.get(file_suffix(path), ",")
     for sign, name in _SIGNS.items():
         if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
             advice = f"Save the file with {_SIGNS[own]}"
@@ -203,13 +203,13 @@ class Numbers:
         Raises
         ------
         DataError
-            The numbers take more than `LIMIT` bytes.
+            The numbers take more than `MAX_UNPACKED_BYTES` bytes.
         """
         self._entries.extend(row)
         self._rows += 1
-        if self._entries.itemsize * len(self._entries) > LIMIT:
+        if self._entries.itemsize * len(self._entries) > MAX_UNPACKED_BYTES:
             raise DataError(
-                f"{self._path} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
+                f"{self._path} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} rows of "
                 f"{self._columns} columns have more. Leave out rows or columns, or save the arrays with np.savez."
             )
 

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.files import kind, lack_of, read_npz
-from boostopt._utils.validation import file_path, flag, optional, text
-from boostopt._utils.validation import names as listed_names
+from boostopt._utils.files import file_suffix, lack_of, read_npz
+from boostopt._utils.validation import check_flag, check_optional, check_path, check_string
+from boostopt._utils.validation import check_names as listed_names
 from boostopt.data.class_labels import as_they_are, check_count, two_classes
 from boostopt.data.csv_tables import SEPARATORS
 from boostopt.data.labelled_tables import DEFAULT_LABEL, labelled_columns, named_columns
 from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
 from boostopt.data.source_contents import Contents, check_weights, of_arrays, of_name, of_svmlight
-from boostopt.errors import DataError, OptionError, nearest
+from boostopt.errors import DataError, OptionError, did_you_mean
 from boostopt.oracles.stumps.boosted import boosted_stump_matrix
 from boostopt.oracles.stumps.random_matrix import stump_matrix
 
@@ -278,7 +278,7 @@ def load_features(
     ----------
     source
         As in `load_dataset`.
-    names
+    check_names
         Names of the features, by which the columns of a CSV or parquet file are found in any order. If there are none,
         (), the columns are taken in their order.
     count
@@ -334,7 +334,11 @@ def _columns(
     missing: Sequence[str] | None,
 ) -> Contents | None:
     """Return the contents of a table without the columns to drop; None for a source without column names."""
-    drop, label, weights = listed_names("drop", drop), text("label", label), optional(text, "weights", weights)
+    drop, label, weights = (
+        listed_names("drop", drop),
+        check_string("label", label),
+        check_optional(check_string, "weights", weights),
+    )
     if form == TABLE:
         return labelled_columns(source, label, weights, drop, missing)
     if form == PARQUET:
@@ -355,7 +359,7 @@ def _check_indices(source: str, zero_based: bool | None) -> bool | None:
     """Return whether indices begin with 0, if it is said; raise an error if it is said of a source without indices."""
     if zero_based is not None and not has_indices(source):
         raise DataError(f"expected svmlight text for indices of features; got {source!r}. Leave out zero_based=...")
-    return optional(flag, "zero_based", zero_based)
+    return check_optional(check_flag, "zero_based", zero_based)
 
 
 def _unnamed(source: str, form: str, zero_based: bool | None = None, count: int | None = None) -> Contents:
@@ -377,7 +381,7 @@ def has_indices(source: str) -> bool:
 
 def _source(source: object) -> tuple[str, str]:
     """Return the name or the path of a source, and its form: its suffix, `TABLE`, or `EMBEDDED_SET`."""
-    file_path("source", source, DataError)
+    check_path("source", source, DataError)
     # The name is not read as a path: `./wine` is a file, not an embedded set.
     name = os.fspath(cast("str | os.PathLike[str]", source))
     path = Path(name)
@@ -388,10 +392,10 @@ def _source(source: object) -> tuple[str, str]:
     if os.path.isdir(name):
         raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
     if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
-        near = nearest(name, EMBEDDED) if path.suffix == "" else ""
+        near = did_you_mean(name, EMBEDDED) if path.suffix == "" else ""
         lack = lack_of(name)
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; "
             + (lack.replace(" Check the path.", near) if near else lack)
         )
-    return name, TABLE if kind(path) in SEPARATORS else kind(path)
+    return name, TABLE if file_suffix(path) in SEPARATORS else file_suffix(path)

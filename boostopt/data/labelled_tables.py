@@ -26,7 +26,7 @@ from boostopt.data.csv_tables import (
     truth_value,
 )
 from boostopt.data.source_contents import Contents
-from boostopt.errors import DataError, listed_briefly, unknown_name
+from boostopt.errors import DataError, format_names_truncated, unknown_name
 
 DEFAULT_LABEL = "label"
 """The default column of the classes."""
@@ -87,7 +87,7 @@ def feature_names(
     """
     if label not in header:
         # A user who names no column has not misspelt one: suggesting a name close to "label" would mislead.
-        unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
+        unknown = f"none is called {label!r}. Known: {format_names_truncated(header)}."
         words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
         raise DataError(f"{source} has no label column: {words}{remedy}")
     if weights is not None and weights not in header:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import LIMIT
+from boostopt._utils.files import MAX_UNPACKED_BYTES
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import ENCODE, REMEDY, check_names, feature_names, warn_of_index
 from boostopt.data.source_contents import Contents
@@ -130,9 +130,9 @@ class Parquet:
 
     def read(self, columns: list[str]) -> Any:
         """Return some columns of all rows, as an Arrow table."""
-        if 8 * self._rows * len(columns) > LIMIT:
+        if 8 * self._rows * len(columns) > MAX_UNPACKED_BYTES:
             raise DataError(
-                f"{self._source} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
+                f"{self._source} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} rows of "
                 f"{len(columns)} columns have more. Leave out rows or columns, or boost on a cluster: --cluster local."
             )
         parts = [self._asked(path, lambda path: self._parquet.ParquetFile(path).read(columns)) for path in self._files]

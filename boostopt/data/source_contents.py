@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import LIMIT, read_bytes
+from boostopt._utils.files import MAX_UNPACKED_BYTES, read_bytes
 from boostopt.data.class_labels import WHOLE
 from boostopt.data.csv_tables import SEPARATORS
 from boostopt.errors import DataError, reason_of
@@ -32,7 +32,7 @@ ARCHIVES: Mapping[bytes, tuple[str, str]] = {
 }
 """The first bytes of files that are known by their ending, what they are, and this ending."""
 
-DENSE_LIMIT = LIMIT
+DENSE_LIMIT = MAX_UNPACKED_BYTES
 """The most bytes of a sparse file as a dense array of features."""
 
 SMALL = 1 << 28

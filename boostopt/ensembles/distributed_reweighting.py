@@ -28,9 +28,9 @@ from boostopt.oracles.labelled_examples import multiplicities
 from boostopt.oracles.matrix_oracle import Given
 from boostopt.oracles.stumps.binning import Census, census
 from boostopt.programs.formulation import Formulation
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.margin_grid import ONE
-from boostopt.rows.row_block import Part, Split
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MARGIN_SCALE
+from boostopt.rows.row_block import RowBlock, Split
 
 TOL = 1e-3
 """Accuracy of the soft margin where none is asked for."""
@@ -114,7 +114,7 @@ class DistributedMembers(Elsewhere):
 
     reflexive: bool
 
-    def __init__(self, rows: Rows, balance: int, t: int, reflexive: bool) -> None:
+    def __init__(self, rows: BinnedRows, balance: int, t: int, reflexive: bool) -> None:
         self._placed(rows, balance)
         self._t, self.reflexive = t, reflexive
 
@@ -211,14 +211,16 @@ def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     )
 
 
-def _soft_margin(rows: Rows, aim: SoftMarginAim, w: Float[Array, " t"]) -> float:
+def _soft_margin(rows: BinnedRows, aim: SoftMarginAim, w: Float[Array, " t"]) -> float:
     """Return the certified soft margin of weights of members.
 
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
     """
     W = whole(w)
-    own = aim.sharp(rows, rows.scores([Split(q, 0, 1) for q in range(len(w))], W))
-    return below(own - sum(abs(Fraction(x) - Fraction(k, ONE)) for x, k in zip(w.tolist(), W.tolist(), strict=True)))
+    own = aim.sharp(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
+    return below(
+        own - sum(abs(Fraction(x) - Fraction(k, MARGIN_SCALE)) for x, k in zip(w.tolist(), W.tolist(), strict=True))
+    )
 
 
 def _different(y: Any, c: Any) -> Array:
@@ -231,7 +233,7 @@ def _census(labels: Array | None, y: Any, c: Any) -> Census:
     return census(recoded(labels, y), c)
 
 
-def _votes(members: Members, X: Any, y: Any, c: Any) -> Part:
+def _votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
     """Return the margins of the members on some rows as codes.
 
     Raises
@@ -251,4 +253,4 @@ def _votes(members: Members, X: Any, y: Any, c: Any) -> Part:
                 f"{abs(margins[strange][0]):.6g}. Pass an ensemble of classifiers, or compute X and y."
             )
         np.greater(margins, 0.0, out=codes[q], casting="unsafe")
-    return Part(codes, np.ones(U.N, np.int8), None if (copies == 1.0).all() else copies.astype(np.int64))
+    return RowBlock(codes, np.ones(U.N, np.int8), None if (copies == 1.0).all() else copies.astype(np.int64))

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.validation import choice
+from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
 from boostopt.ensembles.member_hypotheses import Constant, Member, OneVsRest, Recoded, ScaledTree, check_values, quietly
 from boostopt.ensembles.members import Members
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.one_vs_rest import told_apart
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.learners.fitted import VALUES, name_of
@@ -89,7 +89,7 @@ def members_of(
         of the ensemble's classes.
     """
     if values is not None:
-        values = choice("kind of values", values, VALUES)
+        values = check_choice("kind of values", values, VALUES)
     if isinstance(ensemble, list | tuple):
         return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
     if weights is not None:
@@ -144,11 +144,11 @@ def _maker(ensemble: Any) -> Maker:
         return make
     if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
         raise ProblemError(
-            f"expected a fitted ensemble with its runs; got {shown(ensemble)}, which was loaded from a file that holds "
+            f"expected a fitted ensemble with its runs; got {short_repr(ensemble)}, which was loaded from a file that holds "
             "none. Fit it again, or keep it by pickle."
         )
     raise ProblemError(
-        f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Pass single classifiers as a list."
+        f"expected a fitted ensemble: {KNOWN}; got {short_repr(ensemble)}. Pass single classifiers as a list."
     )
 
 
@@ -275,7 +275,7 @@ def _labels_of_one(model: Any) -> Array:
     """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
     if not hasattr(model, "predict"):
         raise ProblemError(
-            f"a list must hold fitted classifiers only, or hypotheses only; got {shown(model)}. Remove it."
+            f"a list must hold fitted classifiers only, or hypotheses only; got {short_repr(model)}. Remove it."
         )
     return classes_of(model)
 

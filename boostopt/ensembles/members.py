@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int, Int8
-from boostopt._utils.validation import as_array
+from boostopt._utils.validation import check_array
 from boostopt.boosting.column_pool import OUTSIDE
 from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
-from boostopt.errors import ProblemError, shown
+from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Hypothesis, as_stored
 from boostopt.oracles.features import Features, evaluate
 from boostopt.oracles.labelled_examples import signs
@@ -58,7 +58,7 @@ class Members:
         ProblemError
             There is no hypothesis, or there is not one finite weight for each, or all weights are 0.
         """
-        w = as_array("weights", weights)
+        w = check_array("weights", weights)
         if not hypotheses:
             raise ProblemError("an ensemble must have at least one member; got none. Fit it, or add members.")
         numbers = w.shape == (len(hypotheses),) and w.dtype.kind in "biuf"
@@ -91,7 +91,7 @@ class Members:
             The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
         """
         if not self.own and Features(X).n == 0:
-            raise ProblemError(f"X must have at least one row; got {shown(X)}. Pass the examples.")
+            raise ProblemError(f"X must have at least one row; got {short_repr(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
         if self.names is not None and columns is not None and list(columns) != list(self.names):
             raise ProblemError(
@@ -112,7 +112,7 @@ class Members:
         """
         if self.labels is not None:
             return self
-        array = as_array("y", y)
+        array = check_array("y", y)
         try:
             labels = np.unique(array)
         except TypeError as unlike:
@@ -192,7 +192,7 @@ def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     """
     if labels is None:
         return signs(y)
-    array = as_array("y", y)
+    array = check_array("y", y)
     positive = np.asarray(array == labels[1])
     strange = ~(positive | np.asarray(array == labels[0]))
     if strange.shape == array.shape and strange.any():

@@ -9,8 +9,15 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Collection, Float, Int8, is_collection
-from boostopt._utils.validation import as_array, choice, flag, instance, optional, tolerance
+from boostopt._utils.array_types import Array, DaskCollection, Float, Int8, is_dask_collection
+from boostopt._utils.validation import (
+    check_array,
+    check_choice,
+    check_flag,
+    check_instance,
+    check_optional,
+    check_tolerance,
+)
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.problem import rows_left_out
@@ -22,7 +29,7 @@ from boostopt.ensembles.member_extraction import members_of
 from boostopt.ensembles.members import Members
 from boostopt.ensembles.reweighting_result import OF_PROGRAM, Reweighted
 from boostopt.ensembles.thinning import certified, trimmed
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.margin_warnings import Judged, warn_of_members
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
@@ -80,9 +87,9 @@ class ReweightOptions:
 
     def __post_init__(self) -> None:
         """Read each option as what it should be; the weights are looked at together with the members."""
-        object.__setattr__(self, "values", optional(choice, "kind of values", self.values, VALUES))
-        object.__setattr__(self, "reflexive", flag("reflexive", self.reflexive))
-        object.__setattr__(self, "tol", optional(tolerance, "tol", self.tol))
+        object.__setattr__(self, "values", check_optional(check_choice, "kind of values", self.values, VALUES))
+        object.__setattr__(self, "reflexive", check_flag("reflexive", self.reflexive))
+        object.__setattr__(self, "tol", check_optional(check_tolerance, "tol", self.tol))
 
 
 OPTIONS = tuple(field.name for field in fields(ReweightOptions))
@@ -91,7 +98,13 @@ OPTIONS = tuple(field.name for field in fields(ReweightOptions))
 
 @overload
 def reweight(
-    ensemble: Any, X: Collection, y: Any, formulation: Any, *, options: ReweightOptions | None = None, **keywords: Any
+    ensemble: Any,
+    X: DaskCollection,
+    y: Any,
+    formulation: Any,
+    *,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
 ) -> DistributedReweighted: ...
 @overload
 def reweight(
@@ -193,7 +206,7 @@ def reweight(
     asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
     how = asked.how
     members = members_of(ensemble, how.values, how.weights)
-    if is_collection(X):
+    if is_dask_collection(X):
         _check_there(backend, d0, how)
         parameters = dict(asked.parameters)
         free = bool(parameters.pop(TWO_SIDED, False)) or how.reflexive
@@ -339,20 +352,20 @@ def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
         if not left_out:
             raise OptionError(
                 f"{name} must be left out for rows on a cluster, where the members vote and no backend solves a "
-                f"program; got {shown(value)}. Leave it out, or compute X and y."
+                f"program; got {short_repr(value)}. Leave it out, or compute X and y."
             )
 
 
 def _read_record(options: object) -> ReweightOptions:
     """Return options that were given whole; the default ones for None."""
     advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
-    record = optional(instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
+    record = check_optional(check_instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
     return record or ReweightOptions()
 
 
 def _of_rows(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
     """Return one value for each example that counts, from one for each row; other shapes are refused by `bind`."""
-    return None if values is None else select_counting(as_array(name, values), rows, N)
+    return None if values is None else select_counting(check_array(name, values), rows, N)
 
 
 def _bound(

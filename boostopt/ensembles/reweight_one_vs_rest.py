@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, is_collection
+from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.formatting import html_table
-from boostopt._utils.validation import as_array
+from boostopt._utils.validation import check_array
 from boostopt.backends.base import Backend
 from boostopt.ensembles.member_extraction import classes_of, members_of
 from boostopt.ensembles.members import margins_of_each
@@ -179,7 +179,7 @@ def reweight_one_vs_rest(
     Rifkin, Klautau 2004, "In defense of one-vs-all classification", for the reduction.
     """
     asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
-    if is_collection(X):
+    if is_dask_collection(X):
         raise OptionError(
             "reweight_one_vs_rest needs rows in memory; got rows on a cluster. Compute X and y, or call "
             "reweight for each class with y == class."
@@ -187,7 +187,7 @@ def reweight_one_vs_rest(
     classes = classes_of(ensemble)
     if len(classes) <= 2:
         raise ProblemError(f"reweight_one_vs_rest needs more than two classes; got {classes.tolist()}. Call reweight.")
-    labels = _checked(as_array("y", y), classes)
+    labels = _checked(check_array("y", y), classes)
     found, judged = list[Reweighted](), list[Judged]()
     members = [members_of(ensemble, asked.how.values, asked.how.weights, label) for label in classes.tolist()]
     signs = [np.where(np.asarray(labels == label), 1, -1).astype(np.int8) for label in classes.tolist()]

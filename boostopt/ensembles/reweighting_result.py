@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, is_collection
-from boostopt._utils.formatting import html_table, interval
-from boostopt._utils.validation import choice, optional, whole
+from boostopt._utils.array_types import Array, Float, Int, Int8, is_dask_collection
+from boostopt._utils.formatting import format_interval, html_table
+from boostopt._utils.validation import check_choice, check_integer, check_optional
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, combined, decided
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
@@ -119,7 +119,7 @@ class WeightedMembers:
         OptionError
             at_zero is none of the three.
         """
-        at_zero = choice("at_zero", at_zero, AT_ZERO)
+        at_zero = check_choice("at_zero", at_zero, AT_ZERO)
         like = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
         return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
 
@@ -143,7 +143,7 @@ class WeightedMembers:
         most
             How many members, at least 1; None for all that have a weight.
         """
-        most = optional(whole, "most", most, 1)
+        most = check_optional(check_integer, "most", most, 1)
         names = self.ensemble.names
         known = [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
         return weighed_in_words(self.members, self.w, known, most)
@@ -174,11 +174,11 @@ class WeightedMembers:
 
     def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
         """Return what a task says of X; of a collection lazily."""
-        if not is_collection(X):
+        if not is_dask_collection(X):
             return task(X)
-        from boostopt.rows.dask_rows import mapped
+        from boostopt.rows.dask_rows import map_rows
 
-        return mapped(X, task, None, like)
+        return map_rows(X, task, None, like)
 
     def _words(self, name: str) -> str:
         """Return what was found, in words."""
@@ -296,7 +296,7 @@ class Reweighted(WeightedMembers):
         SolverFailed
             No solver left an answer.
         """
-        k = whole("k", k, 1, "a whole number of members", "Keep one or more.")
+        k = check_integer("k", k, 1, "a whole number of members", "Keep one or more.")
         active = np.flatnonzero(self.w)
         if len(active) <= k:
             return self._taken(active)
@@ -329,7 +329,7 @@ class Reweighted(WeightedMembers):
 def best_in_words(found: WeightedMembers) -> str:
     """Return the interval of the largest soft margin, or other value, over all members."""
     best = found.soft_margin_certificate
-    return interval(best.lower, best.upper)
+    return format_interval(best.lower, best.upper)
 
 
 def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
@@ -337,7 +337,7 @@ def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
     from sklearn.metrics import accuracy_score
 
     predicted, y, sample_weight = (
-        each.compute() if is_collection(each) else each for each in (predicted, y, sample_weight)
+        each.compute() if is_dask_collection(each) else each for each in (predicted, y, sample_weight)
     )
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 

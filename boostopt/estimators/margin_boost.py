@@ -13,15 +13,15 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from boostopt._utils.array_types import is_collection
-from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.array_types import is_dask_collection
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_writers import named_features
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.binary_model import Scorer
 from boostopt.estimators.calibration import WithProbabilities, sigmoids_of
 from boostopt.estimators.model_files import load, save
@@ -211,13 +211,13 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         """
         plan = self._plan(per_example)
         vars(self).pop("zero_based_", None)  # of an earlier fit
-        if is_collection(X):
+        if is_dask_collection(X):
             return self._fit_on_cluster(plan, X, y, sample_weight)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
-        with one_thread():
+        with limit_blas_threads():
             examples, held = self._learnt(plan, features, labels, sample_weight)
             with rows_left_out(plan.page, len(examples.c), len(labels)):
                 plan = self._chosen(plan, examples)
@@ -415,7 +415,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     def _plan(self, per_example: Mapping[str, Any]) -> Plan:
         """Return the parameters, with those of the formulation that have one value an example, checked."""
         if not isinstance(self.warm_start, bool | np.bool_):
-            raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
+            raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
         own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
         plan = Plan(
             page=page_of(self.formulation),

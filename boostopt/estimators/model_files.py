@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import lack_of, read_npz, replace_file, write_npz
-from boostopt._utils.user_files import is_path
-from boostopt._utils.validation import file_path
+from boostopt._utils.files import lack_of, read_npz, write_atomically, write_npz
+from boostopt._utils.user_files import is_python_file_path
+from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.histogram_run import Distribution
 from boostopt.boosting.run.run_file import MALFORMED, META, Writer, with_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
@@ -127,7 +127,7 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         _restored(with_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
     except UNREADABLE as failure:
         raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
-    replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
+    write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
 def _encoded(about: Mapping[str, Any]) -> bytes:
@@ -153,7 +153,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     DataError
         The file is not there, is no model file, was made by another version, or is damaged.
     """
-    source = file_path("path", path, DataError)
+    source = check_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected a model file; {lack_of(source)}")
     try:
@@ -232,7 +232,7 @@ def _plain(value: Any) -> Any:
     """Return a parameter as JSON has it; None where it is more than that, such as an estimator or a generator."""
     if isinstance(value, np.generic):
         value = value.item()
-    if is_path(value):  # of an oracle, which a further fit would run
+    if is_python_file_path(value):  # of an oracle, which a further fit would run
         return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -259,7 +259,9 @@ def _parameter(name: str, value: Any) -> Any:
         return value
     _hold(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
     # The path of a page would be run by a further fit.
-    _hold(name != "formulation" or (isinstance(value, str) and not is_path(value)), "formulation is no name")
+    _hold(
+        name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
+    )
     return value
 
 

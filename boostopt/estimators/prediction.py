@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt._utils.array_types import Array, Float, is_collection
-from boostopt._utils.validation import optional, whole
+from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.run.combined_hypothesis import combined, decided
 from boostopt.boosting.run.run import Run
 from boostopt.data.source_contents import numbered_features
@@ -36,7 +36,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
         For a `dask.array` or a `dask.dataframe`, the result is a lazy collection of the same kind.
         """
-        if is_collection(X):
+        if is_dask_collection(X):
             check_is_fitted(self)
             several = self.classes_ if len(self.classes_) > 2 else None
             like = np.zeros(1 if several is None else (1, len(several)))
@@ -50,7 +50,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         examples. With more than two classes, the class with the largest f(x) decides. For a `dask.array` or a
         `dask.dataframe`, the result is a collection of the same kind.
         """
-        if is_collection(X):
+        if is_dask_collection(X):
             check_is_fitted(self)
             return predicted(self, "predict", X, None, self.classes_)
         return self._labels(self.decision_function(X))
@@ -133,7 +133,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             How many hypotheses of each class, at least 1; None for all that have a weight.
         """
         check_is_fitted(self)
-        most = optional(whole, "most", most, 1)
+        most = check_optional(check_integer, "most", most, 1)
         known: Any = vars(self)
         unnamed = numbered_features(known["n_features_in_"], known.get("zero_based_"))
         names = list(known.get("feature_names_in_", unnamed))

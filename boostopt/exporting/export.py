@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from boostopt._utils.files import replace_file
-from boostopt._utils.validation import choice, file_path
+from boostopt._utils.files import write_atomically
+from boostopt._utils.validation import check_choice, check_path
 from boostopt.errors import OptionError
 from boostopt.exporting.cbf import write_cbf
 from boostopt.exporting.conic_form import ConicProgram, conic_program
@@ -49,18 +49,18 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     rows are e - U'd = 0, named w_q (Uw - m = 0, named d_n); their multipliers are the other side's variables.
     """
     check_program(program)
-    target, side = file_path("path", path), choice("side", side, SIDES)
+    target, side = check_path("path", path), check_choice("side", side, SIDES)
     ending = ending_of(target)
     if ending == ".npz":
         arrays = instance_arrays(program)
-        replace_file(target, lambda file: write_instance(arrays, file))
+        write_atomically(target, lambda file: write_instance(arrays, file))
     elif ending == ".mps":
         linear = _linear_or_quadratic(program, side)
         name = program.formulation.name.replace(" ", "_")
-        replace_file(target, lambda file: write_mps(linear, name, heading(program, linear), file))
+        write_atomically(target, lambda file: write_mps(linear, name, heading(program, linear), file))
     else:
         conic = conic_program(program, side, quadratic=False)
-        replace_file(target, lambda file: write_cbf(conic, heading(program, conic), file))
+        write_atomically(target, lambda file: write_cbf(conic, heading(program, conic), file))
 
 
 def ending_of(path: Path) -> str:

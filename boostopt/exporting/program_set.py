@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.environment import boostopt_version
+from boostopt._utils.environment import source_version
 from boostopt._utils.json_values import plain
-from boostopt._utils.progress_display import say
-from boostopt._utils.validation import instance, seconds, tolerance
+from boostopt._utils.progress_display import write_stderr_line
+from boostopt._utils.validation import check_instance, check_seconds, check_tolerance
 from boostopt.comparison.rendering.progress_output import called
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.exporting.export import export
@@ -80,9 +80,9 @@ def export_set(
         The folder cannot be written to, or holds files that do not belong to this set; or an instance is too large for
         its format.
     """
-    planned, gap, limit = _planned(programs), tolerance("tol", tol), seconds("time_limit", time_limit)
+    planned, gap, limit = _planned(programs), check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
     tell = called(progress, _said)
-    settings = {"format": FORMAT, "boostopt": boostopt_version(), "tol": gap, "time_limit": limit}
+    settings = {"format": FORMAT, "boostopt": source_version(), "tol": gap, "time_limit": limit}
     place = SetFolder(folder_path(folder), plain(settings))
     entries = place.opened({one.label: one.digest for one in planned}, {name for one in planned for name in one.files})
     index = place.put(entries.values(), len(entries) == len(planned))
@@ -130,12 +130,12 @@ class _Planned:
 def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
     """Return the programs to write, with their files."""
     advice = "Pass a dict such as standard_programs() makes."
-    labelled = instance("programs", programs, Mapping, "programs by label", advice)
+    labelled = check_instance("programs", programs, Mapping, "programs by label", advice)
     planned: list[_Planned] = []
     taken: dict[str, str] = {}
     for label, program in labelled.items():
         check_program(program)
-        name = _file_name(instance("a label", label, str, "a text", advice))
+        name = _file_name(check_instance("a label", label, str, "a text", advice))
         same = taken.setdefault(name.lower(), label)
         if not name or same != label:
             came = f"{same!r} and {label!r}" if name else repr(label)
@@ -229,7 +229,7 @@ def _interval(solution: Solution) -> dict[str, Any]:
 
 def _said(done: int, total: int, entry: Mapping[str, Any]) -> None:
     """Write the result of a program on the standard error."""
-    say(f"[{done}/{total}] {entry['label']}: {came_to(entry)}")
+    write_stderr_line(f"[{done}/{total}] {entry['label']}: {came_to(entry)}")
 
 
 def came_to(entry: Mapping[str, Any]) -> str:

@@ -14,10 +14,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.files import half_written, replace_file
-from boostopt._utils.json_values import json_text
-from boostopt._utils.validation import refused
-from boostopt.errors import DataError, listed
+from boostopt._utils.files import leftover_temporary_files, write_atomically
+from boostopt._utils.json_values import to_json_text
+from boostopt._utils.validation import invalid_value_error
+from boostopt.errors import DataError, format_names
 
 INDEX = "index.json"
 """The name of the file that describes all others."""
@@ -69,7 +69,7 @@ class SetFolder:
         try:
             self.path.mkdir(exist_ok=True)
             for name in planned:
-                for left in half_written(self.path / name):
+                for left in leftover_temporary_files(self.path / name):
                     left.unlink()
             inside = {path.relative_to(self.path).as_posix() for path in _files(self.path)}
             if any(self.path.iterdir()):
@@ -84,8 +84,8 @@ class SetFolder:
     def put(self, entries: Iterable[Mapping[str, Any]], complete: bool) -> dict[str, Any]:
         """Rewrite the index, and return its content."""
         document = {**self.settings, "about": ABOUT, "complete": complete, "programs": list(entries)}
-        text = json_text(document) + "\n"
-        replace_file(self.path / INDEX, lambda file: file.write(text.encode()))
+        text = to_json_text(document) + "\n"
+        write_atomically(self.path / INDEX, lambda file: file.write(text.encode()))
         return json.loads(text)
 
     def file(self, name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class SetFolder:
     def _resumed(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
         """Return the entries of the index, after checking that the index and the folder belong to this set."""
         if INDEX not in inside:
-            held = listed(sorted(inside)[:3]) or "other folders"
+            held = format_names(sorted(inside)[:3]) or "other folders"
             raise self._other(f"it holds {held} and no {INDEX} of a set")
         try:
             found = json.loads((self.path / INDEX).read_text("utf-8"))
@@ -131,7 +131,7 @@ class SetFolder:
 def folder_path(folder: str | PathLike[str]) -> Path:
     """Return the path of a folder, which need not exist."""
     if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused("folder", "the path of a folder", folder, 'Pass one such as "programs".')
+        raise invalid_value_error("folder", "the path of a folder", folder, 'Pass one such as "programs".')
     return Path(folder)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import number, whole
+from boostopt._utils.validation import check_integer, check_number
 from boostopt.errors import ProblemError
 
 WIDTH = 100
@@ -99,13 +99,13 @@ def _text(value: Any) -> str:
 
 def checked_count(name: str, value: object, least: int, advice: str) -> int:
     """Return a whole number that is at least `least`, or raise ProblemError."""
-    return whole(name, value, least, advice=advice, error=ProblemError)
+    return check_integer(name, value, least, advice=advice, error=ProblemError)
 
 
 def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
     """Return a number strictly between two others, or raise ProblemError."""
     expected = f"lie strictly between {low:.10g} and {high:.10g}"
-    return number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
+    return check_number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
 
 
 def checked_generator(random_state: object) -> np.random.Generator:

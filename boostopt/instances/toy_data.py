@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int8
-from boostopt._utils.validation import number
+from boostopt._utils.validation import check_number
 from boostopt.data.datasets import Dataset
 from boostopt.errors import ProblemError
 from boostopt.instances.known_instance import checked_between, checked_count, checked_generator
@@ -160,7 +160,7 @@ def banana(
     rng, noise = checked_generator(random_state), _checked_noise(noise)
     stay = "Pass 0 for points that stay where they are."
     below = "a number of at least 0 and below 100"
-    input_noise = number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
+    input_noise = check_number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
     angle = rng.uniform(0, np.pi, size=rows)
     y = rng.permutation(np.where(np.arange(rows) < (rows + 1) // 2, 1, -1)).astype(np.int8)
     arcs = np.where(
@@ -179,7 +179,7 @@ def banana(
 def _checked_noise(noise: object) -> float:
     """Return a fraction of wrong labels, or raise ProblemError."""
     advice = "Pass 0 for right labels only."
-    return number(
+    return check_number(
         "noise", noise, "a number of at least 0 and below 1/2", lambda x: 0.0 <= x < 0.5, advice, ProblemError
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable
 from boostopt.certificates.bound_checks import check_bounds
 from boostopt.objectives.soft_margin import SOFT_MARGIN
@@ -74,7 +74,7 @@ class ClassCertificate(ImmutableArrays):
             return f"the program is infeasible: no weights of the examples have such edges over {self.oracle}"
         if not self.exact:
             return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
-        words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
+        words = f"the best {self.what} over {self.oracle} lies in {format_interval(self.lower, self.upper)}"
         if not self.recorded:
             return words
         return (

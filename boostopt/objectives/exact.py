@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.errors import ProblemError, needed
+from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.indicators import Cap
@@ -29,8 +29,8 @@ from boostopt.objectives.margin_histogram import Buckets, Law
 from boostopt.objectives.soft_margin import EPS, Goal
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
-from boostopt.rows.binned_rows import Kept, Rows
-from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE, STEEP, Window
+from boostopt.rows.binned_rows import BinnedRows, MarginHandle
+from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 
 MORE = 1e-6
 """By which share weights below the cap are raised at least, where they are too few for it by rounding."""
@@ -69,7 +69,7 @@ class Aim(ABC):
         """Return a number not above what weights with such margins reach."""
 
     @abstractmethod
-    def sharp(self, rows: Rows, kept: Kept) -> Fraction:
+    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
         """Return the best such number."""
 
     @abstractmethod
@@ -123,37 +123,37 @@ class SoftMarginAim(Aim):
     def lower(self, buckets: Buckets) -> Fraction:
         return buckets.soft_margin(self.nu)
 
-    def sharp(self, rows: Rows, kept: Kept) -> Fraction:
+    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
         """Return the soft margin itself: the bucket in which the count is reached is cut until it holds one margin."""
-        window = Window.whole()
+        window = MarginGrid.full()
         while True:
             buckets = in_buckets(rows, kept, window)
             b = buckets.reached(self.nu)
-            if b == len(buckets.found) or window.shift == 0 or window.lowest(b) == window.highest(b):
+            if b == len(buckets.found) or window.log2_bin_width == 0 or window.bin_min(b) == window.bin_max(b):
                 return buckets.soft_margin(self.nu)
-            window = Window.around(window.lowest(b) / ONE, window.highest(b) / ONE)
+            window = MarginGrid.covering(window.bin_min(b) / MARGIN_SCALE, window.bin_max(b) / MARGIN_SCALE)
 
     def whole(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
         """Return whole numbers in proportion, of which none is above 1 / nu of the sum over the examples.
 
         Weights below the cap are raised a little where rounding has left too few.
         """
-        part = share * (LARGEST / float(share.max()))
-        least = math.ceil(self.nu * LARGEST)
+        part = share * (WEIGHT_SCALE / float(share.max()))
+        least = math.ceil(self.nu * WEIGHT_SCALE)
         for _ in range(RAISES):
-            q = np.minimum(np.rint(part), LARGEST).astype(np.int64)
+            q = np.minimum(np.rint(part), WEIGHT_SCALE).astype(np.int64)
             short = self.nu * int(q.max()) - int(q @ found)
             if short <= 0:
                 return q
             part = part * (1.0 + max(MORE, float(short) / least))
-        return np.full(len(share), LARGEST, np.int64)
+        return np.full(len(share), WEIGHT_SCALE, np.int64)
 
     def sum(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
         return int(q @ found)
 
     def cost(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
         total, largest = self.sum(q, found), int(q.max(initial=0))
-        if q.min(initial=0) < 0 or not 0 < largest <= LARGEST or total < self.nu * largest:
+        if q.min(initial=0) < 0 or not 0 < largest <= WEIGHT_SCALE or total < self.nu * largest:
             raise ProblemError(
                 "d must lie in the capped simplex, so the whole numbers of the buckets must be non-negative and sum to "
                 f"at least {float(self.nu):g} times the largest, which must be positive; got {q.min(initial=0)} to "
@@ -195,34 +195,34 @@ class LossAim(Aim):
         F = self.made(c)
         return Fraction(-F.conjugate_at(-m).value - rounding(F))
 
-    def sharp(self, rows: Rows, kept: Kept) -> Fraction:
-        return self.lower(in_buckets(rows, kept, Window.whole()))
+    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
+        return self.lower(in_buckets(rows, kept, MarginGrid.full()))
 
     def whole(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
-        return np.clip(np.rint(share * (float(self.total) * LARGEST)), 0, LARGEST).astype(np.int64)
+        return np.clip(np.rint(share * (float(self.total) * WEIGHT_SCALE)), 0, WEIGHT_SCALE).astype(np.int64)
 
     def sum(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
-        return LARGEST * self.total
+        return WEIGHT_SCALE * self.total
 
     def cost(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
         live = found > 0
-        if q.min(initial=0) < 0 or q.max(initial=0) > LARGEST or not live.any():
+        if q.min(initial=0) < 0 or q.max(initial=0) > WEIGHT_SCALE or not live.any():
             raise ProblemError(
-                f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {LARGEST}; "
+                f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {WEIGHT_SCALE}; "
                 f"got {q.min(initial=0)} to {q.max(initial=0)}. Boost again."
             )
         c = found[live].astype(np.float64)
         F = self.made(c)
-        return Fraction(F.value(F.upper * (q[live] / LARGEST)) + rounding(F))
+        return Fraction(F.value(F.upper * (q[live] / WEIGHT_SCALE)) + rounding(F))
 
     @property
     def slack(self) -> Fraction:
-        return Fraction(2.0 * rounding(self.made(np.full(2 * BUCKETS, self.total / (2.0 * BUCKETS)))))
+        return Fraction(2.0 * rounding(self.made(np.full(2 * N_BINS, self.total / (2.0 * N_BINS)))))
 
     def made(self, c: Float[Array, " k"]) -> LogarithmicLoss:
         """Return F of examples of given multiplicities, in units of one example."""
         F = self.page.regularizer(self.parameters, self.examples(c))
-        return needed(F if isinstance(F, LogarithmicLoss) else None, "a logarithmic loss")
+        return require_not_none(F if isinstance(F, LogarithmicLoss) else None, "a logarithmic loss")
 
 
 def law_of(buckets: Buckets, made: Callable[[Examples], Regularizer], aim: Aim, total: float = 1.0) -> Law:
@@ -243,23 +243,25 @@ def law_of(buckets: Buckets, made: Callable[[Examples], Regularizer], aim: Aim, 
     F = made(aim.examples(c))
     at = F.conjugate_at(-total * m)
     q = aim.whole(at.d / c, buckets.found[live])
-    table, curved = np.zeros(BUCKETS + 2, np.int64), np.zeros(BUCKETS + 2, np.int64)
+    table, curved = np.zeros(N_BINS + 2, np.int64), np.zeros(N_BINS + 2, np.int64)
     table[live] = q
-    r = needed(F.pointwise(), "a regularizer that is a sum over the examples").freedom(at.d) / c
+    r = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples").freedom(at.d) / c
     largest = float(r.max())
     if largest > 0.0:
-        curved[live] = np.rint(r * (STEEP / largest)).astype(np.int64)
-    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.window.width
+        curved[live] = np.rint(r * (CURVATURE_SCALE / largest)).astype(np.int64)
+    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.window.bin_width
     if len(inside) == 0:
         inside = np.flatnonzero(q == q.max())[-1:]
     between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
     Q, cost = aim.sum(q, buckets.found[live]), aim.cost(buckets.found[live], q)
-    return Law(buckets, table, Q, cost, -at.value, F.value(at.d), curved, largest / STEEP, between, at.d / c, total)
+    return Law(
+        buckets, table, Q, cost, -at.value, F.value(at.d), curved, largest / CURVATURE_SCALE, between, at.d / c, total
+    )
 
 
-def in_buckets(rows: Rows, kept: Kept, window: Window) -> Buckets:
+def in_buckets(rows: BinnedRows, kept: MarginHandle, window: MarginGrid) -> Buckets:
     """Return margins in the buckets of a window."""
-    return Buckets(window, *rows.counts(kept, window))
+    return Buckets(window, *rows.histogram(kept, window))
 
 
 def rounding(F: Regularizer) -> float:

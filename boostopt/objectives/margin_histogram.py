@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.rows.margin_grid import BUCKETS, ONE, STEEP, Window
+from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, MarginGrid
 
 POINTS = 1024
 """Margins at which a curvature with a spread is computed; between them it is interpolated."""
@@ -34,7 +34,7 @@ class Buckets:
         Sums of their margins, in units of 2^-30.
     """
 
-    window: Window
+    window: MarginGrid
     found: Int[Array, " buckets"]
     sums: Int[Array, " buckets"]
 
@@ -51,7 +51,7 @@ class Buckets:
     @cached_property
     def m(self) -> Float[Array, " k"]:
         """The mean margin of each of them."""
-        return self.sums[self.live] / (self.c * ONE)
+        return self.sums[self.live] / (self.c * MARGIN_SCALE)
 
     @cached_property
     def split(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
@@ -60,11 +60,11 @@ class Buckets:
         A convex function of one margin has no smaller sum over them than over the examples themselves.
         """
         live, window = self.live, self.window
-        low = np.array([window.lowest(b) for b in live.tolist()], dtype=np.int64)
-        high = np.array([window.highest(b) for b in live.tolist()], dtype=np.int64)
+        low = np.array([window.bin_min(b) for b in live.tolist()], dtype=np.int64)
+        high = np.array([window.bin_max(b) for b in live.tolist()], dtype=np.int64)
         above = self.sums[live] - self.found[live] * low
         at_high = above / np.maximum(high - low, 1)
-        c, m = np.concatenate([self.c - at_high, at_high]), np.concatenate([low, high]) / ONE
+        c, m = np.concatenate([self.c - at_high, at_high]), np.concatenate([low, high]) / MARGIN_SCALE
         return c[c > 0.0], m[c > 0.0]
 
     @cached_property
@@ -85,11 +85,11 @@ class Buckets:
         so_far, b = self.so_far, self.reached(nu)
         below = Fraction(int(self.sums[:b].sum()))
         if b == len(so_far):
-            return below / (nu * ONE)
+            return below / (nu * MARGIN_SCALE)
         wanted = nu - (int(so_far[b - 1]) if b else 0)
         others = int(self.found[b]) - wanted
-        least = max(wanted * self.window.lowest(b), int(self.sums[b]) - others * self.window.highest(b))
-        return (below + least) / (nu * ONE)
+        least = max(wanted * self.window.bin_min(b), int(self.sums[b]) - others * self.window.bin_max(b))
+        return (below + least) / (nu * MARGIN_SCALE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +138,11 @@ class Law:
     scale: float
 
     @property
-    def window(self) -> Window:
+    def window(self) -> MarginGrid:
         """The range of the buckets."""
         return self.buckets.window
 
-    def curvature(self, spread: float) -> tuple[Window, Int[Array, " buckets"], float]:
+    def curvature(self, spread: float) -> tuple[MarginGrid, Int[Array, " buckets"], float]:
         """Return a window, r of each of its buckets as a whole number up to 2^8, and the curvature that 1 stands for.
 
         Without a spread r is the curvature at the margin. It is 0 for an example at the cap, and next to nothing for
@@ -150,19 +150,19 @@ class Law:
         largest rate at which the weight falls over the margins up to that far on both sides: what the weights of
         examples may do whose margins move that far.
         """
-        if spread <= 2.0 * self.window.width:
+        if spread <= 2.0 * self.window.bin_width:
             return self.window, self.curved, self.unit
         low, high = max(self.between[0] - spread, -1.0), min(self.between[1] + spread, 1.0)
         at, m = np.linspace(low, high, POINTS), self.buckets.m
         rate, width = np.zeros(POINTS), spread
-        while width > 2.0 * self.window.width:
+        while width > 2.0 * self.window.bin_width:
             falls = np.interp(at - width, m, self.share) - np.interp(at + width, m, self.share)
             np.maximum(rate, falls / (2.0 * width * self.scale), out=rate)
             width /= 2.0
         largest = float(rate.max())
         if largest == 0.0:  # all weights are equal
             return self.window, self.curved, self.unit
-        window = Window.around(low, high)
-        middle = (window.origin + (np.arange(BUCKETS) + 0.5) * (1 << window.shift)) / ONE
-        r = np.interp(middle, at, rate * (STEEP / largest))
-        return window, np.pad(np.rint(r).astype(np.int64), 1), largest / STEEP
+        window = MarginGrid.covering(low, high)
+        middle = (window.origin + (np.arange(N_BINS) + 0.5) * (1 << window.log2_bin_width)) / MARGIN_SCALE
+        r = np.interp(middle, at, rate * (CURVATURE_SCALE / largest))
+        return window, np.pad(np.rint(r).astype(np.int64), 1), largest / CURVATURE_SCALE

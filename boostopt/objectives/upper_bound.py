@@ -17,8 +17,8 @@ from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.objectives.exact import Aim, in_buckets
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.margin_grid import Window
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import Split
 
 
@@ -44,7 +44,7 @@ class Proof(ImmutableArrays):
     cost: Fraction
     splits: Sequence[Split]
     W: Int[Array, " t"]
-    window: Window
+    window: MarginGrid
     table: Int[Array, " buckets"]
     total: int
 
@@ -59,10 +59,12 @@ def reach(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thr
     return np.abs(edges) if reflexive else edges
 
 
-def check_splits(oracle: RowsOracle, rows: Rows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]) -> None:
+def check_splits(
+    oracle: RowsOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
+) -> None:
     """Raise ValueError unless splits belong to a class, and are these hypotheses there."""
     for split, hypothesis in zip(splits, hypotheses, strict=True):
-        last = rows.sizes.get(split.feature, 0) - 1
+        last = rows.n_codes.get(split.feature, 0) - 1
         if not (0 <= split.code < last and (split.sign == 1 or (split.sign == -1 and oracle.reflexive))):
             raise ValueError(f"the class does not contain {hypothesis}")
         if oracle.hypothesis(split) != hypothesis:
@@ -70,12 +72,12 @@ def check_splits(oracle: RowsOracle, rows: Rows, splits: Sequence[Split], hypoth
 
 
 def proof_of(
-    rows: Rows,
+    rows: BinnedRows,
     aim: Aim,
     reflexive: bool,
     splits: Sequence[Split],
     W: Int[Array, " t"],
-    window: Window,
+    window: MarginGrid,
     table: Int[Array, " buckets"],
 ) -> Proof:
     """Return what weights of the examples prove.
@@ -85,8 +87,8 @@ def proof_of(
     ProblemError
         They do not lie in the domain of F.
     """
-    kept = rows.scores(splits, W)
+    kept = rows.margins(splits, W)
     found = in_buckets(rows, kept, window).found
     cost, total = aim.cost(found, table), aim.sum(table, found)
-    edges = rows.edges(kept, window, table)
+    edges = rows.class_edges(kept, window, table)
     return Proof(Fraction(int(reach(edges, reflexive).max()), total), cost, splits, W, window, table, total)

@@ -18,8 +18,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.validation import whole
-from boostopt.errors import OptionError, reason_of, shown
+from boostopt._utils.validation import check_integer
+from boostopt.errors import OptionError, reason_of, short_repr
 
 State = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
@@ -119,7 +119,7 @@ class Query(ImmutableArrays):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("count", self.count, 1, "a whole number of columns", "Ask for one or more.")
+        check_integer("count", self.count, 1, "a whole number of columns", "Ask for one or more.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ class Oracle(ABC):
 def check_oracle(oracle: object) -> None:
     """Raise OptionError unless the argument is an oracle."""
     if not isinstance(oracle, Oracle):
-        raise OptionError(f"expected an oracle; got {shown(oracle)}. Make one: boostopt.oracles has several.")
+        raise OptionError(f"expected an oracle; got {short_repr(oracle)}. Make one: boostopt.oracles has several.")
 
 
 def check_maker(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
@@ -254,7 +254,7 @@ def check_maker(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
         inspect.signature(made).bind(X, y, c)
     except (TypeError, ValueError) as fault:
         of = made.func if isinstance(made, partial) else made
-        name = getattr(of, "__name__", shown(of))
+        name = getattr(of, "__name__", short_repr(of))
         advice = (
             f"Give it a third argument, the multiplicities of the examples: {name}.__init__(self, X, y, c=None)."
             if isinstance(of, type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from boostopt.oracles.base import Hypothesis, Oracle
-from boostopt.rows.binned_rows import Rows
+from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
@@ -17,7 +17,7 @@ class RowsOracle(Oracle):
 
     @property
     @abstractmethod
-    def rows(self) -> Rows | None:
+    def rows(self) -> BinnedRows | None:
         """The rows; None if sums of integers do not apply, and `best` must find the hypotheses."""
 
     @abstractmethod

@@ -12,8 +12,8 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
-from boostopt._utils.validation import check_unmasked, compressed_rows, instance, listed
-from boostopt.errors import ProblemError, reason_of, shown
+from boostopt._utils.validation import check_csr, check_instance, check_list, check_unmasked
+from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis
 
 
@@ -37,7 +37,7 @@ class Features:
             return int(shape[0]) if shape else len(self.given)
         except TypeError as failure:
             raise ProblemError(
-                f"X must have one row for each example; got {shown(self.given)}: {reason_of(failure)}. Pass a matrix."
+                f"X must have one row for each example; got {short_repr(self.given)}: {reason_of(failure)}. Pass a matrix."
             ) from failure
 
     def checked(self, count: int) -> Any:
@@ -126,9 +126,9 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
         A hypothesis does not take X, or one of your own does not return one finite number for each row.
     """
     features = X if isinstance(X, Features) else Features(X)
-    for hypothesis in listed("hypotheses", hypotheses, "hypotheses"):
+    for hypothesis in check_list("hypotheses", hypotheses, "hypotheses"):
         advice = "Pass hypotheses, such as run.hypotheses."
-        instance("hypotheses", hypothesis, Hypothesis, "hypotheses", advice, ProblemError)
+        check_instance("hypotheses", hypothesis, Hypothesis, "hypotheses", advice, ProblemError)
         if isinstance(hypothesis, HypothesisOfFeatures):
             yield hypothesis.on(features)
         else:
@@ -192,7 +192,7 @@ def _float64(X: Any) -> Array:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"X must be an array of numbers: {reason_of(failure)}; got {shown(X)}. Encode text, fill up rows."
+            f"X must be an array of numbers: {reason_of(failure)}; got {short_repr(X)}. Encode text, fill up rows."
         ) from failure
 
 
@@ -200,7 +200,7 @@ def _compressed(X: Any) -> Any:
     """Return a sparse matrix of real numbers as float64 compressed rows: sorted, without duplicates and zeros."""
     if X.dtype.kind not in "biuf":
         raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. Convert it: X.astype(float).")
-    features = compressed_rows("X", X).astype(np.float64, copy=False)
+    features = check_csr("X", X).astype(np.float64, copy=False)
     if features.ndim == 2 and (features.data == 0).any():
         features = features.copy()
         features.eliminate_zeros()
@@ -210,7 +210,7 @@ def _compressed(X: Any) -> Any:
 def _by_columns(X: Any) -> Any:
     """Return X in a format whose columns are contiguous, if it is sparse."""
     if scipy.sparse.issparse(X):
-        rows = compressed_rows("X", X)
+        rows = check_csr("X", X)
         return rows.tocsc() if rows.ndim == 2 else rows
     try:
         return np.asarray(X)

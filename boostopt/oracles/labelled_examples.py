@@ -13,8 +13,8 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
-from boostopt._utils.validation import as_array, check_unmasked
-from boostopt.errors import ProblemError, reason_of, shown
+from boostopt._utils.validation import check_array, check_unmasked
+from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 
@@ -147,7 +147,7 @@ def multiplicities(
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"{called} must be {N} numbers: {reason_of(failure)}; got {shown(c)}. Pass one for each row."
+            f"{called} must be {N} numbers: {reason_of(failure)}; got {short_repr(c)}. Pass one for each row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()
@@ -162,12 +162,12 @@ def multiplicities(
 
 def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     """Return labels as -1 and 1, in their shape."""
-    labels = as_array("y", y)
+    labels = check_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
         labels = np.asarray(labels.tolist())  # for example, a column of a table
     two_valued = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
     if not two_valued or np.isin((-1, 0), labels).all():
-        first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
+        first = list(dict.fromkeys(map(short_repr, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
     return as_immutable(np.where(labels == 1, 1, -1), np.int8)
 

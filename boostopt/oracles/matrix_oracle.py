@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from boostopt._utils.array_types import Array, Float, Int, Num, is_collection
-from boostopt._utils.validation import as_array, flag, number, optional, seed
-from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt._utils.array_types import Array, Float, Int, Num, is_dask_collection
+from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
+from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
 from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
@@ -150,17 +150,17 @@ class GivenMargins(Placeable):
     ) -> None:
         if isinstance(choose, str) and choose not in CHOICES:
             raise unknown_name("choice", choose, CHOICES)
-        guarantee = optional(number, "guarantee", guarantee, *AN_EDGE)
+        guarantee = check_optional(check_number, "guarantee", guarantee, *AN_EDGE)
         if guarantee is None and isinstance(choose, str) and choose == "weakest":
             raise OptionError(
                 'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
                 "Pass guarantee=g, an edge that some column reaches whatever the weights."
             )
-        random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
+        random_state, reflexive = check_seed("random_state", random_state), check_flag("reflexive", reflexive)
         self.reflexive, self.guarantee = reflexive, guarantee
         self._choice = choose if isinstance(choose, str) else "best"
         self._seed, self._calls = random_state, 0
-        if is_collection(U):
+        if is_dask_collection(U):
             _check_unasked(choose, guarantee)
             check_elsewhere(self, "GivenMargins")
         self._take(U, c)
@@ -343,18 +343,18 @@ def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
         if not left_out:
             raise OptionError(
                 f"{name} says how the oracle answers, and rows on a cluster are looked at without asking it; got "
-                f"{shown(value)}. Leave it out, or take the margins into memory: U.compute()."
+                f"{short_repr(value)}. Leave it out, or take the margins into memory: U.compute()."
             )
 
 
 def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
     """Return the column numbers of an order, checked."""
-    order = as_array("choose", choose, OptionError)
+    order = check_array("choose", choose, OptionError)
     if order.size == 0:
         return ()
     if order.ndim != 1 or order.dtype.kind not in "iu":
         raise OptionError(
-            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {shown(choose)}, "
+            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {short_repr(choose)}, "
             f"shape {order.shape} of {order.dtype}. Pass one of these names, or such a list."
         )
     bad = order[(order < 0) | (order >= t)]

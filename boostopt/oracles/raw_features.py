@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float, is_collection
-from boostopt._utils.validation import flag
+from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
@@ -116,8 +116,8 @@ class RawFeatures(OracleOfExamples, Placeable):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
-        self.reflexive: bool = flag("reflexive", reflexive)
-        if is_collection(X):
+        self.reflexive: bool = check_flag("reflexive", reflexive)
+        if is_dask_collection(X):
             check_elsewhere(self, "RawFeatures")
         self._take(X, y, c)
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import choice
+from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import runs_by_label
@@ -49,7 +49,7 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     ProblemError
         A run has no rounds.
     """
-    against = choice("scale", against, AGAINST)
+    against = check_choice("scale", against, AGAINST)
     named = runs_by_label(runs)
     for label, run in named.items():
         _check(label, run)

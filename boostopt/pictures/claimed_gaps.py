@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from boostopt._utils.formatting import counted
+from boostopt._utils.formatting import format_count
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.solve_record import Row
 from boostopt.errors import ProblemError
@@ -130,7 +130,7 @@ def _silent(runs: Sequence[Row]) -> str:
         its = [run for run in runs if run.backend == backend and run.ran]
         without = sum(not claims_a_gap(run) for run in its)
         if without:
-            of = f" ({without} of {counted(len(its), 'run')})" if without < len(its) else ""
+            of = f" ({without} of {format_count(len(its), 'run')})" if without < len(its) else ""
             words.append(f"{name_of(backend)}{of}")
     return ", ".join(words)
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from boostopt._utils.validation import choice, flag
+from boostopt._utils.validation import check_choice, check_flag
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.rendering.phrases import asked_for, clashes, mean_of, together, why_none
@@ -66,7 +66,7 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     ----------
     Dolan and More 2002, (2.1); More and Wild 2009, section 2.2.
     """
-    against, b = choice("scale", against, AGAINST), benchmark_that_ran(benchmark)
+    against, b = check_choice("scale", against, AGAINST), benchmark_that_ran(benchmark)
     scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
     times = [_time(score, against) for score in scores if score.result == Result.REACHED]
@@ -161,7 +161,7 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
         The intersection of the intervals has no two finite ends, so that no middle is defined.
     """
     runs = comparison.rows if isinstance(comparison, Comparison) else comparison
-    brief = flag("brief", brief)
+    brief = check_flag("brief", brief)
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Row) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
     low, high = together(run for run in runs if run.answered)

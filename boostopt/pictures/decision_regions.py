@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.validation import as_array, whole
+from boostopt._utils.validation import check_array, check_integer
 from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import real_array
@@ -85,7 +85,9 @@ def decision_regions(
     """
     if not isinstance(classifier, Decides):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")
-    resolution = whole("resolution", resolution, COARSEST, advice="Pass how many points there are along an axis.")
+    resolution = check_integer(
+        "resolution", resolution, COARSEST, advice="Pass how many points there are along an axis."
+    )
     if resolution > FINEST:
         raise OptionError(f"resolution must be at most {FINEST}; got {resolution}. Lower it.")
     points = _points(X)
@@ -115,7 +117,7 @@ def _points(X: Any) -> Float[Array, "N 2"]:
 
 def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
     """Return which examples have the larger of the two labels, and the labels."""
-    array = as_array("y", y)
+    array = check_array("y", y)
     try:
         labels = np.unique(array)
     except TypeError as unlike:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import flag
+from boostopt._utils.validation import check_flag
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
@@ -56,7 +56,7 @@ def example_weights(
         Weights are negative, not finite, all 0, or do not fit c.
     """
     check_nu(nu)
-    ordered = flag("ordered", ordered)
+    ordered = check_flag("ordered", ordered)
     label = title(one) if isinstance(one := run_of(weights), Run) else "weights"
     named = {name: _weights(name, one, nu, c) for name, one in by_label(weights, "a run", label).items()}
     on = panels(axes)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from boostopt._utils.validation import flag, is_number, refused
+from boostopt._utils.validation import check_flag, invalid_value_error, is_real_number
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.rendering.phrases import asked_for, seconds
 from boostopt.comparison.scores import Score
@@ -75,7 +75,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     ProblemError
         The benchmark has no run, or more than 300 programs or backends.
     """
-    b, brief = benchmark_that_ran(benchmark), flag("brief", brief)
+    b, brief = benchmark_that_ran(benchmark), check_flag("brief", brief)
     tol = _gap(b, tol)
     programs, backends = list(b.programs), list(dict.fromkeys(score.backend for score in b.scores))
     if max(len(programs), len(backends)) > MOST:
@@ -113,10 +113,12 @@ def _gap(b: Benchmark, tol: object) -> float:
     named = {run.profile: run.tol for run in b.runs if run.profile is not None and len(_asked(b, run.profile)) == 1}
     if isinstance(tol, str) and tol in named:
         return named[tol]
-    if not isinstance(tol, str) and is_number(tol) and tol in gaps:
+    if not isinstance(tol, str) and is_real_number(tol) and tol in gaps:
         return next(gap for gap in gaps if gap == tol)
     known = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in named)])
-    raise refused("tol", "a gap or a profile of this benchmark", tol, f"Pass one of {known}, or leave it out.")
+    raise invalid_value_error(
+        "tol", "a gap or a profile of this benchmark", tol, f"Pass one of {known}, or leave it out."
+    )
 
 
 def _asked(b: Benchmark, profile: str) -> set[float]:

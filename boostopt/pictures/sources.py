@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import as_array, optional, positive
+from boostopt._utils.validation import check_array, check_optional, check_positive
 from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.errors import OptionError, ProblemError
@@ -75,7 +75,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
     ProblemError
         The values are not such numbers.
     """
-    array = as_array(name, values)
+    array = check_array(name, values)
     if array.dtype.kind not in "biuf" or array.ndim != dimensions or array.size == 0:
         raise ProblemError(
             f"{name} must be real numbers with {dimensions} dimension(s), one at least; got {array.dtype} of shape "
@@ -114,4 +114,4 @@ def nu_of(goal: Goal | None) -> float | None:
 
 def check_nu(nu: Any) -> None:
     """Raise OptionError unless nu is a positive number, or None. The cap checks its upper end."""
-    optional(positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")
+    check_optional(check_positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.validation import as_array
+from boostopt._utils.validation import check_array
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import counts, counts_of, real_array, run_of
@@ -90,7 +90,7 @@ def _marks(marked: npt.ArrayLike | None, N: int) -> Bool[Array, " N"]:
     """Return flags, none by default."""
     if marked is None:
         return np.zeros(N, dtype=bool)
-    array = as_array("marked", marked)
+    array = check_array("marked", marked)
     if array.shape != (N,) or array.dtype != bool:
         raise ProblemError(
             f"marked must be {N} flags, one for each example; got {array.dtype} of shape {array.shape}. Pass such as "

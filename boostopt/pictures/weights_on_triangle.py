@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import instance, positive
+from boostopt._utils.validation import check_instance, check_positive
 from boostopt.boosting.dynamics import triangle_coordinates
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
@@ -69,8 +69,8 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Wher
     ProblemError
         There are not three examples.
     """
-    F = instance("regularizer", regularizer, Regularizer, "a regularizer F", "Pass one: program.regularizer.")
-    reach = positive("reach", reach)
+    F = check_instance("regularizer", regularizer, Regularizer, "a regularizer F", "Pass one: program.regularizer.")
+    reach = check_positive("reach", reach)
     if F.N != 3:
         raise ProblemError(f"a regularizer must have 3 examples to be drawn; got {F.N}. Make one of 3: c=np.ones(3).")
     on = panels(axes, height=5.0)

@@ -11,8 +11,8 @@ from os import PathLike
 from types import ModuleType
 from typing import Any
 
-from boostopt._utils.user_files import is_path, loaded
-from boostopt.errors import OptionError, reason_of, shown, unknown_name
+from boostopt._utils.user_files import is_python_file_path, load_user_module
+from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import JOIN, combined
 
@@ -56,11 +56,11 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
         return which  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(which, str | PathLike):
         raise OptionError(
-            f"expected the name, the path or an instance of a formulation; got {shown(which)}. "
+            f"expected the name, the path or an instance of a formulation; got {short_repr(which)}. "
             "Pass one of list_formulations(), or the path of a page."
         )
-    if isinstance(which, PathLike) or is_path(which):
-        page = _stated_in(loaded(which, "a formulation"))
+    if isinstance(which, PathLike) or is_python_file_path(which):
+        page = _stated_in(load_user_module(which, "a formulation"))
         object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
         object.__setattr__(page, "stated_in", os.path.abspath(which))
         return page

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.files import Keys
-from boostopt._utils.json_values import json_text, plain
+from boostopt._utils.json_values import plain, to_json_text
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
@@ -111,7 +111,7 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
         "example_gaps": certificate.example_gaps,
         "hypothesis_gaps": certificate.hypothesis_gaps,
     }
-    return json_text(document)
+    return to_json_text(document)
 
 
 def bounds(certificate: Certificate | None) -> dict[str, Any]:

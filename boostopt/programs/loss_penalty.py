@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from boostopt._utils.validation import flag
-from boostopt.errors import OptionError, shown, unknown_name
+from boostopt._utils.validation import check_flag
+from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.bounded import BoundedEdges
 from boostopt.functions.edge_functions.intercept import InterceptEdges
@@ -216,15 +216,18 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
     """
     for what, name, known in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"expected the name of a {what}; got {shown(name)}. Pass one of {', '.join(known)}.")
+            raise OptionError(f"expected the name of a {what}; got {short_repr(name)}. Pass one of {', '.join(known)}.")
         if name not in known:
             raise unknown_name(what, name, known)
-    if flag("signed", signed, "Pass whether weights may be negative.") and PENALTIES[penalty].text.stated[1] is None:
+    if (
+        check_flag("signed", signed, "Pass whether weights may be negative.")
+        and PENALTIES[penalty].text.stated[1] is None
+    ):
         raise OptionError(
             f"the penalty {penalty} needs non-negative weights; got signed=True. Use l1_ball with r = 1 for signed "
             "weights."
         )
-    flag("intercept", intercept, "Pass whether the first column of U is an intercept.")
+    check_flag("intercept", intercept, "Pass whether the first column of U is an intercept.")
     if intercept and PENALTIES[penalty].text.stated[1] is None:
         raise OptionError(f"an intercept needs a penalty that allows the weights 0; got {penalty}. Use l1_ball.")
     return Combination(loss, penalty, signed, intercept)

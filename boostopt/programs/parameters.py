@@ -12,8 +12,18 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt._utils.validation import choice, flag, instance, maker, number, numbers, real_numbers, refused, text
-from boostopt.errors import ProblemError, shown
+from boostopt._utils.validation import (
+    check_callable,
+    check_choice,
+    check_flag,
+    check_instance,
+    check_number,
+    check_numbers,
+    check_real_array,
+    check_string,
+    invalid_value_error,
+)
+from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.programs.program import Examples
 
@@ -24,7 +34,7 @@ class Domain:
 
     Attributes
     ----------
-    text
+    check_string
         The set in words, as messages show it.
     contains
         A function of a value and the examples that says whether the value lies in the set.
@@ -43,17 +53,17 @@ class Domain:
     bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        text("text", self.text, "the values in words")
-        maker("contains", self.contains, "a function of a value and the examples")
-        choice("kind of parameter", self.kind, KINDS)
-        number("typical", self.typical, "a number", lambda value: not math.isnan(value))
+        check_string("text", self.text, "the values in words")
+        check_callable("contains", self.contains, "a function of a value and the examples")
+        check_choice("kind of parameter", self.kind, KINDS)
+        check_number("typical", self.typical, "a number", lambda value: not math.isnan(value))
         if self.bounds is not None:
             expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
-            bounds = numbers(
-                "bounds", instance("bounds", self.bounds, tuple, expected, advice), expected, advice=advice
+            bounds = check_numbers(
+                "bounds", check_instance("bounds", self.bounds, tuple, expected, advice), expected, advice=advice
             )
             if len(bounds) != 2 or not bounds[0] <= self.typical <= bounds[1] or bounds[0] == bounds[1]:
-                raise refused("bounds", expected, self.bounds, advice)
+                raise invalid_value_error("bounds", expected, self.bounds, advice)
 
 
 def interval(lower: float, upper: float) -> Domain:
@@ -71,8 +81,8 @@ def interval(lower: float, upper: float) -> Domain:
     OptionError
         The bounds are not finite numbers, or lower >= upper.
     """
-    low = number("lower", lower)
-    high = number("upper", upper, f"a finite number above lower = {low:g}", lambda value: low < value < math.inf)
+    low = check_number("lower", lower)
+    high = check_number("upper", upper, f"a finite number above lower = {low:g}", lambda value: low < value < math.inf)
     typical = math.sqrt(low * high) if low > 0.0 else 0.5 * (low + high)
     text = f"[{low:.10g}, {high:.10g}]"
     return Domain(text, lambda value, examples: low <= value <= high, typical=typical, bounds=(low, high))
@@ -145,12 +155,12 @@ def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) 
     OptionError
         The meaning is not a text, or the domain is not a `Domain`.
     """
-    text("meaning", meaning, "a text that says what the parameter does")
+    check_string("meaning", meaning, "a text that says what the parameter does")
     words = (
         "a Domain",
         "Use one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: interval(lower, upper).",
     )
-    instance("domain", domain, Domain, *words)
+    check_instance("domain", domain, Domain, *words)
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
 
 
@@ -197,8 +207,8 @@ def read(parameter: Parameter, value: Any, N: int) -> Any:
     if kind == "per example":
         return per_example(name, value, N)
     if kind == "flag":
-        return flag(name, value, f"It is {parameter.meaning}. Pass one of the two.", ProblemError)
-    return number(name, value, "a real number", lambda x: True, f"Pass {parameter.meaning}.", ProblemError)
+        return check_flag(name, value, f"It is {parameter.meaning}. Pass one of the two.", ProblemError)
+    return check_number(name, value, "a real number", lambda x: True, f"Pass {parameter.meaning}.", ProblemError)
 
 
 def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any], examples: Examples) -> None:
@@ -206,7 +216,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
     for name, value in values.items():
         parameter = parameters[name]
         if not parameter.domain.contains(value, examples):
-            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{shown(value)}"
+            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{short_repr(value)}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
                 f"got {got}. It is {parameter.meaning}. Pass a value in this domain."
@@ -224,7 +234,7 @@ def per_example(
 ) -> Float[Array, " N"]:
     """Return one finite number for each example, or for each of what else there are N of."""
     expected = f"one number for each {each}, shape ({N},)"
-    array = real_numbers(name, values, expected, advice, lambda shape: shape == (N,))
+    array = check_real_array(name, values, expected, advice, lambda shape: shape == (N,))
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
         raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this {each}.")

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.formatting import parameters_in_words
+from boostopt._utils.formatting import format_parameters
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_record
-from boostopt._utils.validation import choice, real_numbers, tolerance
+from boostopt._utils.validation import check_choice, check_real_array, check_tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
@@ -120,7 +120,7 @@ class Program(ImmutableArrays):
     def headline(self) -> str:
         """The name, the sizes and the parameters in one line."""
         N, t = self.margins.shape
-        return f"{self.formulation.name}: N = {N}, t = {t}, {parameters_in_words(self.parameters)}"
+        return f"{self.formulation.name}: N = {N}, t = {t}, {format_parameters(self.parameters)}"
 
     @property
     def cones(self) -> frozenset[str]:
@@ -132,7 +132,7 @@ class Program(ImmutableArrays):
         """The sides that a solver can get: the dual only if both conjugates are known in closed form."""
         return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
 
-    @one_thread()
+    @limit_blas_threads()
     def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
         """Return the interval that an answer proves; the answer may come from any source.
 
@@ -181,7 +181,7 @@ class Program(ImmutableArrays):
         """
         from boostopt.solving.explanation import explain
 
-        tol, certificate = tolerance("tol", tol), of_program(self, certificate)
+        tol, certificate = check_tolerance("tol", tol), of_program(self, certificate)
         d, w = (certificate.d, certificate.w) if np.isfinite(certificate.upper) else (None, certificate.w)
         again = self.certify(d, w)
         allowed = 2.0 * (certificate.slack + again.slack) + 1e-12 * certificate.scale
@@ -193,7 +193,7 @@ class Program(ImmutableArrays):
             )
         return explain(self, certificate, tol)
 
-    @one_thread()
+    @limit_blas_threads()
     def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
         """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, with their residual.
 
@@ -259,8 +259,8 @@ class Program(ImmutableArrays):
         ProblemError
             boostopt cannot derive a dual, or the page fails to make the problem that it prints.
         """
-        side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
-        form = choice("form", form, ("derived", "literal"))
+        side = "primal" if check_choice("side", side, ("primal", "dual")) == "primal" else "dual"
+        form = check_choice("form", form, ("derived", "literal"))
         if form == "literal":
             page = self.formulation
             printed = page.primal if side == "primal" else page.dual
@@ -324,4 +324,4 @@ def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[A
     """Return an answer's array as float64, checked for its shape only."""
     expected = f"{length} real numbers, shape ({size},)"
     advice = "Pass one weight for each row or column, in the order of the margin matrix."
-    return as_immutable(real_numbers(name, values, expected, advice, lambda shape: shape == (length,)))
+    return as_immutable(check_real_array(name, values, expected, advice, lambda shape: shape == (length,)))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pkgutil import resolve_name
 from typing import Any
 
-from boostopt._utils.validation import maker, text
-from boostopt.errors import ProblemError, shown
+from boostopt._utils.validation import check_callable, check_string
+from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
@@ -51,16 +51,16 @@ def prototype(
     -----
     Like a function, a prototype is pickled by reference: by its page, or by its name in a module.
     """
-    text("name", name, "the name of the formulation")
-    maker("regularizer", regularizer, "a function of the parameters and the examples")
-    maker("edge_function", edge_function, "a function of the parameters")
+    check_string("name", name, "the name of the formulation")
+    check_callable("regularizer", regularizer, "a function of the parameters and the examples")
+    check_callable("edge_function", edge_function, "a function of the parameters")
     if name.endswith(".py"):
         raise ProblemError(f"name must not be the path of a page; got {name!r}. Leave out .py.")
     for key, field in parameters.items():
         if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
             raise ProblemError(
                 f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got "
-                f"{shown(field)}. Call parameter(...)."
+                f"{short_repr(field)}. Call parameter(...)."
             )
     fields = [(key, Any, field) for key, field in parameters.items()]
     record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)

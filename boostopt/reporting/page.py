@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from boostopt._utils.files import replace_file
-from boostopt._utils.validation import file_path
+from boostopt._utils.files import write_atomically
+from boostopt._utils.validation import check_path
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.documents import Document, document
@@ -59,10 +59,10 @@ def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[st
     DataError
         The file cannot be written.
     """
-    target = file_path("path", path)
+    target = check_path("path", path)
     check_place(target)
     page = to_html(result).encode()
-    replace_file(target, lambda file: file.write(page))
+    write_atomically(target, lambda file: file.write(page))
 
 
 @cache

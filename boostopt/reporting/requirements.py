@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from tempfile import NamedTemporaryFile
 
-from boostopt._utils.files import same_place, written
-from boostopt._utils.validation import file_path, listed
+from boostopt._utils.files import is_same_file, resolve_target
+from boostopt._utils.validation import check_list, check_path
 from boostopt.errors import BoostoptError, DataError, reason_of
 
 TOOLS = ("jinja2", "latex2mathml", "matplotlib")
@@ -49,12 +49,12 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
     DataError
         The report cannot be written, or it would replace an input file.
     """
-    path = file_path("path", path, DataError)
-    several = [read] if isinstance(read, str | os.PathLike) else listed("read", read, "paths of files")
+    path = check_path("path", path, DataError)
+    several = [read] if isinstance(read, str | os.PathLike) else check_list("read", read, "paths of files")
     for other in several:
-        if other is not None and same_place(path, file_path("read", other, DataError)):
+        if other is not None and is_same_file(path, check_path("read", other, DataError)):
             raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
-    target = written(path)
+    target = resolve_target(path)
     try:
         # A file is created and removed, because permissions alone do not show whether a disk can be written to.
         with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):

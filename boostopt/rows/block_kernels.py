@@ -11,27 +11,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int32, UInt
-from boostopt.rows.encoding import FEW, ROWS
-from boostopt.rows.margin_grid import BUCKETS, Window
-from boostopt.rows.row_block import Part
+from boostopt.rows.encoding import BLOCK_ROWS, COMPRESS_BELOW
+from boostopt.rows.margin_grid import N_BINS, MarginGrid
+from boostopt.rows.row_block import RowBlock
 
-SPAN = 1 << 17
+HISTOGRAM_BATCH = 1 << 17
 """Rows whose margins are counted together: 2^17 whole numbers of 30 bits have a sum that float64 holds."""
 
-HALF = 15
+MARGIN_LOW_BITS = 15
 """Binary places of the lower part of a margin that is counted with a multiplicity."""
 
-MIXED = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
+SPLITMIX64_ROUNDS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
 """Shifts and factors of splitmix64: numbers that differ in a bit become numbers that differ in half of all bits."""
 
 
-def scores(part: Part, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array, " n"]:
+def margins(part: RowBlock, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array, " n"]:
     """Return the margins y_n sum_q W_q h_q(x_n), the hypotheses being added up in a table of codes for each feature."""
     M = np.zeros(part.n, np.int32)
     # Buffers are used again: memory that is allocated anew is faulted in anew, which may cost more than the sums.
-    values, code = np.empty(ROWS, np.int32), np.empty(ROWS, np.intp)
-    for i in range(0, part.n, ROWS):
-        m = M[i : i + ROWS]
+    values, code = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp)
+    for i in range(0, part.n, BLOCK_ROWS):
+        m = M[i : i + BLOCK_ROWS]
         k = len(m)
         for j, table in tables.items():
             np.copyto(code[:k], part.codes[j][i : i + k])
@@ -41,15 +41,21 @@ def scores(part: Part, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array,
     return M
 
 
-def counts(part: Part, M: Int32[Array, " n"], window: Window) -> tuple[Int[Array, " buckets"], Int[Array, " buckets"]]:
+def histogram(
+    part: RowBlock, margins: Int32[Array, " n"], window: MarginGrid
+) -> tuple[Int[Array, " buckets"], Int[Array, " buckets"]]:
     """Return for each bucket how many examples have such margins, and the sum of these margins."""
-    size = BUCKETS + 2
+    size = N_BINS + 2
     found, sums = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    bucket, code, value = np.empty(SPAN, np.int32), np.empty(SPAN, np.intp), np.empty(SPAN)
-    for i in range(0, part.n, SPAN):
-        m = M[i : i + SPAN]
+    bucket, code, value = (
+        np.empty(HISTOGRAM_BATCH, np.int32),
+        np.empty(HISTOGRAM_BATCH, np.intp),
+        np.empty(HISTOGRAM_BATCH),
+    )
+    for i in range(0, part.n, HISTOGRAM_BATCH):
+        m = margins[i : i + HISTOGRAM_BATCH]
         k = len(m)
-        np.copyto(code[:k], window.place(m, bucket[:k]))
+        np.copyto(code[:k], window.bin_index(m, bucket[:k]))
         if part.c is None:
             found += np.bincount(code[:k], minlength=size)
             np.copyto(value[:k], m)
@@ -57,14 +63,18 @@ def counts(part: Part, M: Int32[Array, " n"], window: Window) -> tuple[Int[Array
             continue
         c = part.c[i : i + k]
         found += np.bincount(code[:k], c, size).astype(np.int64)
-        high = m >> HALF
-        sums += np.bincount(code[:k], c * high, size).astype(np.int64) << HALF
-        sums += np.bincount(code[:k], c * (m - (high << HALF)), size).astype(np.int64)
+        high = m >> MARGIN_LOW_BITS
+        sums += np.bincount(code[:k], c * high, size).astype(np.int64) << MARGIN_LOW_BITS
+        sums += np.bincount(code[:k], c * (m - (high << MARGIN_LOW_BITS)), size).astype(np.int64)
     return found, sums
 
 
-def sums(
-    part: Part, M: Int32[Array, " n"], window: Window, table: Int[Array, " buckets"], sizes: Mapping[int, int]
+def signed_sums_by_code(
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    window: MarginGrid,
+    table: Int[Array, " buckets"],
+    sizes: Mapping[int, int],
 ) -> tuple[Int[Array, " _"], ...]:
     """Return the sums of y_n c_n q_n over the rows of each code of each feature, q_n = table[bucket of margin n].
 
@@ -75,15 +85,15 @@ def sums(
     """
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
-    bucket, code, s = np.empty(ROWS, np.int32), np.empty(ROWS, np.intp), np.empty(ROWS)
-    some, picked = np.empty(ROWS), np.empty(ROWS, part.codes[0].dtype)
-    for i in range(0, part.n, ROWS):
-        m = M[i : i + ROWS]
+    bucket, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
+    some, picked = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, part.codes[0].dtype)
+    for i in range(0, part.n, BLOCK_ROWS):
+        m = margins[i : i + BLOCK_ROWS]
         k = len(m)
-        np.copyto(code[:k], window.place(m, bucket[:k]))
+        np.copyto(code[:k], window.bin_index(m, bucket[:k]))
         np.take(weights, code[:k], out=s[:k], mode="clip")
         at = np.flatnonzero(s[:k])
-        few = len(at) < FEW * k
+        few = len(at) < COMPRESS_BELOW * k
         if len(at) == 0:
             continue
         s[:k] *= part.y[i : i + k]
@@ -99,14 +109,16 @@ def sums(
     return tuple(h.astype(np.int64) for h in H)
 
 
-def mixed(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:
+def splitmix64(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:
     """Return other numbers of 64 bits, in which each bit depends on all that were there."""
-    for shift, factor in MIXED:
+    for shift, factor in SPLITMIX64_ROUNDS:
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     return x
 
 
-def fingerprint(part: Part, M: Int32[Array, " n"], tables: Mapping[int, UInt[Array, " _"]]) -> UInt[Array, " 1"]:
+def fingerprint(
+    part: RowBlock, margins: Int32[Array, " n"], tables: Mapping[int, UInt[Array, " _"]]
+) -> UInt[Array, " 1"]:
     """Return a number of 64 bits that tells other rows apart: the sum of one for each row, made of its codes and label.
 
     Parameters
@@ -115,16 +127,18 @@ def fingerprint(part: Part, M: Int32[Array, " n"], tables: Mapping[int, UInt[Arr
         Of each feature, a number of 64 bits for each code.
     """
     total = np.zeros(1, np.uint64)
-    for i in range(0, part.n, ROWS):
-        row = part.y[i : i + ROWS].astype(np.uint64)  # -1 is 2^64 - 1
+    for i in range(0, part.n, BLOCK_ROWS):
+        row = part.y[i : i + BLOCK_ROWS].astype(np.uint64)  # -1 is 2^64 - 1
         for j, table in tables.items():
-            row += np.take(table, part.codes[j][i : i + ROWS], mode="clip")
-        row = mixed(row)
-        total += row.sum() if part.c is None else (row * part.c[i : i + ROWS].astype(np.uint64)).sum()
+            row += np.take(table, part.codes[j][i : i + BLOCK_ROWS], mode="clip")
+        row = splitmix64(row)
+        total += row.sum() if part.c is None else (row * part.c[i : i + BLOCK_ROWS].astype(np.uint64)).sum()
     return total
 
 
-def weights(part: Part, M: Int32[Array, " n"], window: Window, table: Int[Array, " buckets"]) -> Int[Array, " n"]:
+def example_weights(
+    part: RowBlock, margins: Int32[Array, " n"], window: MarginGrid, table: Int[Array, " buckets"]
+) -> Int[Array, " n"]:
     """Return c_n q_n of each row, q_n = table[bucket of margin n]."""
-    q = table[window.place(M, np.empty_like(M))]
+    q = table[window.bin_index(margins, np.empty_like(margins))]
     return q if part.c is None else q * part.c

@@ -17,8 +17,8 @@ from dask.delayed import delayed
 from distributed import get_client, wait
 
 from boostopt._utils.array_types import Array
-from boostopt._utils.validation import as_array
-from boostopt.errors import BoostoptError, ProblemError, listed_briefly, shown
+from boostopt._utils.validation import check_array
+from boostopt.errors import BoostoptError, ProblemError, format_names_truncated, short_repr
 
 # Dask types what it returns as all that it may be, asynchronous clients included: at this border it is said to be Any.
 Client = Future = Any
@@ -26,11 +26,11 @@ Client = Future = Any
 RETRIES = 3
 """How often a task that has failed is tried again."""
 
-TOGETHER = 16
+MERGE_FANIN = 16
 """Results of blocks that one task merges."""
 
 
-class Blocks:
+class DaskBlocks:
     """A collection cut into blocks of whole rows.
 
     Parameters
@@ -60,31 +60,31 @@ class Blocks:
     def __init__(self, X: Any, y: Any, c: Any, name: str = "X", labelled: bool = True, framed: bool = False) -> None:
         self.client: Client = _client()
         if isinstance(X, da.Array):
-            self.blocks, self.features = _of_array(name, X, y, c, labelled)
+            self.blocks, self.features = _blocks_of_array(name, X, y, c, labelled)
         else:
-            self.blocks, self.features = _of_frame(name, X, y, c, labelled, framed)
+            self.blocks, self.features = _blocks_of_frame(name, X, y, c, labelled, framed)
 
-    def labels(self, task: Callable[..., Any]) -> list[Any]:
+    def map_labels(self, task: Callable[..., Any]) -> list[Any]:
         """Return what a task says of labels and multiplicities of each block."""
-        return self.client.gather(self._computed([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
+        return self.client.gather(self._compute([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
 
-    def chosen(self, places: Sequence[int]) -> None:
+    def keep(self, places: Sequence[int]) -> None:
         """Leave out all blocks but some."""
         self.blocks = [self.blocks[k] for k in places]
 
-    def folded(self, task: Callable[..., Any], small: Sequence[Any], merge: Callable[..., Any]) -> Any:
+    def tree_reduce(self, task: Callable[..., Any], small: Sequence[Any], merge: Callable[..., Any]) -> Any:
         """Return what a task says of the blocks, with some numbers for each, merged in their order."""
         found = [delayed(task, pure=False)(*block, *more) for block, more in zip(self.blocks, small, strict=True)]
         while len(found) > 1:
-            found = [delayed(merge, pure=False)(found[i : i + TOGETHER]) for i in range(0, len(found), TOGETHER)]
-        return self.client.gather(self._computed(found))[0]
+            found = [delayed(merge, pure=False)(found[i : i + MERGE_FANIN]) for i in range(0, len(found), MERGE_FANIN)]
+        return self.client.gather(self._compute(found))[0]
 
-    def parts(self, task: Callable[..., Any], large: Any) -> list[Future]:
+    def map_blocks(self, task: Callable[..., Any], large: Any) -> list[Future]:
         """Return the parts that a task makes of something large, which is sent once, and of each block."""
         sent = delayed(large, pure=False, traverse=False)
-        return self._computed([delayed(task, pure=False)(sent, *block) for block in self.blocks])
+        return self._compute([delayed(task, pure=False)(sent, *block) for block in self.blocks])
 
-    def _computed(self, tasks: list[Any]) -> list[Future]:
+    def _compute(self, tasks: list[Any]) -> list[Future]:
         return self.client.compute(tasks, retries=RETRIES)
 
 
@@ -169,7 +169,7 @@ def _wait(futures: Sequence[Future]) -> None:
             future.result()
 
 
-def _of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[tuple[Any, Any, Any]], int]:
+def _blocks_of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[tuple[Any, Any, Any]], int]:
     """Return the blocks of an array, and the number of features."""
     if X.ndim != 2 or 0 in X.shape:
         raise ProblemError(
@@ -182,12 +182,12 @@ def _of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[t
         )
     X = X.rechunk({1: -1})  # pyright: ignore[reportConstantRedefinition]
     rows: Any = (X.chunks[0],)
-    labels = _beside(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), X)
-    copies = [None] * len(labels) if c is None else _beside(name, "c", c, X)
+    labels = _aligned_column(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), X)
+    copies = [None] * len(labels) if c is None else _aligned_column(name, "c", c, X)
     return list(zip(X.to_delayed().ravel(), labels, copies, strict=True)), int(X.shape[1])
 
 
-def _beside(features: str, name: str, values: Any, X: Any) -> list[Any]:
+def _aligned_column(features: str, name: str, values: Any, X: Any) -> list[Any]:
     """Return one number for each row, in the blocks of the rows."""
     if not isinstance(values, da.Array):
         if is_dask_collection(values):
@@ -195,11 +195,11 @@ def _beside(features: str, name: str, values: Any, X: Any) -> list[Any]:
                 f"{name} must be an array where {features} is a dask.array; got {type(values).__name__}. Pass "
                 f"{name}.to_dask_array(lengths=True)."
             )
-        values = None if values is None else as_array(name, values)
+        values = None if values is None else check_array(name, values)
     if values is None or values.shape != X.shape[:1]:
         raise ProblemError(
             f"{features} must have shape (N, features) and {name} shape (N,); got {X.shape} and "
-            f"{shown(values) if values is None else values.shape}. Pass one number for each row, in chunks of known "
+            f"{short_repr(values) if values is None else values.shape}. Pass one number for each row, in chunks of known "
             "sizes."
         )
     rows: Any = (X.chunks[0],)
@@ -207,7 +207,7 @@ def _beside(features: str, name: str, values: Any, X: Any) -> list[Any]:
     return array.to_delayed().tolist()
 
 
-def _of_frame(
+def _blocks_of_frame(
     name: str, X: Any, y: Any, c: Any, labelled: bool, framed: bool
 ) -> tuple[list[tuple[Any, Any, Any]], int]:
     """Return the partitions of a data frame, and the number of features."""
@@ -227,16 +227,16 @@ def _of_frame(
         elif its == "y" or values is not None:
             raise ProblemError(
                 f"{its} must be a series of the data frame {name}, or the name of one of its columns; got "
-                f"{shown(values)}. {name} has the columns {listed_briefly(list(map(str, given)))}."
+                f"{short_repr(values)}. {name} has the columns {format_names_truncated(list(map(str, given)))}."
             )
     columns = list(X.columns)
     places = {name: columns.index(column) for name, column in chosen.items()}
     features = [k for k in range(len(columns)) if k not in places.values()]
-    label, copies = partial(_columns, places["y"]), partial(_columns, places["c"]) if c is not None else None
+    label, copies = partial(_select_array, places["y"]), partial(_select_array, places["c"]) if c is not None else None
     # Asked for its partitions once: two parts of one frame may be cut differently when they are optimized.
     return [
         (
-            delayed(partial(_frame_of if framed else _columns, features), pure=False)(part),
+            delayed(partial(_select_frame if framed else _select_array, features), pure=False)(part),
             delayed(label, pure=False)(part),
             None if copies is None else delayed(copies, pure=False)(part),
         )
@@ -244,9 +244,9 @@ def _of_frame(
     ], len(features)
 
 
-def _frame_of(places: Any, frame: Any) -> Any:
+def _select_frame(places: Any, frame: Any) -> Any:
     return frame.iloc[:, places]
 
 
-def _columns(places: Any, frame: Any) -> Array:
+def _select_array(places: Any, frame: Any) -> Array:
     return frame.iloc[:, places].to_numpy()

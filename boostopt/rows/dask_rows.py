@@ -18,17 +18,17 @@ from dask.base import compute, is_dask_collection
 from dask.delayed import delayed
 
 from boostopt._utils.array_types import Array, Int
-from boostopt._utils.validation import as_array
+from boostopt._utils.validation import check_array
 from boostopt.errors import BoostoptError, DataError, reason_of
-from boostopt.rows.binned_rows import Kept, Rows, RowsHere, added
-from boostopt.rows.block_kernels import weights
+from boostopt.rows.binned_rows import BinnedRows, LocalRows, MarginHandle, sum_of
+from boostopt.rows.block_kernels import example_weights
 from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, packed
-from boostopt.rows.encoding import Coded
-from boostopt.rows.margin_grid import Window
-from boostopt.rows.row_block import Part
+from boostopt.rows.encoding import BinnedFeatures
+from boostopt.rows.margin_grid import MarginGrid
+from boostopt.rows.row_block import RowBlock
 
 
-class RowsOnDask(Rows):
+class DaskRows(BinnedRows):
     """Rows on a cluster.
 
     Parameters
@@ -45,10 +45,12 @@ class RowsOnDask(Rows):
 
     shards: list[Future]
 
-    def __init__(self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, coded: Coded) -> None:
-        super().__init__(coded.features, coded.starts, len(coded.thresholds))
+    def __init__(
+        self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, coded: BinnedFeatures
+    ) -> None:
+        super().__init__(coded.varying_features, coded.first_threshold, len(coded.thresholds))
         self._client, self._sizes, self._total = client, list(sizes), total
-        self._places, self.shards = packed(client, parts, self._sizes)
+        self._blocks_of_shard, self.shards = packed(client, parts, self._sizes)
 
     @property
     def n(self) -> int:
@@ -58,41 +60,41 @@ class RowsOnDask(Rows):
     def total(self) -> int:
         return self._total
 
-    def weights(self, kept: Kept, window: Window, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
-        return np.concatenate(self._in_order("weights", partial(_weights, window, table), kept))
+    def weights(self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
+        return np.concatenate(self._gather_in_row_order("weights", partial(_weights_shard, window, table), kept))
 
-    def with_constants(self, number: int) -> RowsOnDask:
+    def with_constants(self, number: int) -> DaskRows:
         rows = copy(self)
-        Rows.__init__(rows, *self._and_constants(number), constants=True)
-        rows.shards = self._asked("constants", _with_constants)
+        BinnedRows.__init__(rows, *self._index_with_constant(number), constants=True)
+        rows.shards = self._submit("constants", _constant_feature_shard)
         return rows
 
-    def every(self, step: int) -> RowsHere:
+    def every(self, step: int) -> LocalRows:
         """Return every step-th row, in this process: a sample is small."""
         first = -(np.cumsum(self._sizes) - self._sizes) % step
-        firsts = [[int(first[k]) for k in places] for places in self._places]
-        parts = self._in_order("every", partial(_every, step), firsts)
-        return RowsHere(parts, self.features, self.starts, self.thresholds, self.constants)
+        firsts = [[int(first[k]) for k in places] for places in self._blocks_of_shard]
+        parts = self._gather_in_row_order("every", partial(_stride_shard, step), firsts)
+        return LocalRows(parts, self.features, self.starts, self.n_thresholds, self.has_constant_feature)
 
-    def _kept(self, kernel: Callable[..., Any], *small: Any) -> Kept:
-        return self._asked(kernel.__name__, partial(_of_each, kernel, small))
+    def _kept(self, kernel: Callable[..., Any], *small: Any) -> MarginHandle:
+        return self._submit(kernel.__name__, partial(_map_shard, kernel, small))
 
-    def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
-        return added(self._gathered(self._asked(kernel.__name__, partial(_sum, kernel, small), kept)))
+    def _added(self, kernel: Callable[..., Any], kept: MarginHandle, *small: Any) -> Any:
+        return sum_of(self._gather(self._submit(kernel.__name__, partial(_sum_shard, kernel, small), kept)))
 
-    def _in_order(self, name: str, task: Callable[..., Any], beside: Sequence[Any]) -> list[Any]:
+    def _gather_in_row_order(self, name: str, task: Callable[..., Any], beside: Sequence[Any]) -> list[Any]:
         """Return what a task says of each part, in the order of the rows."""
         found: dict[int, Any] = {}
-        for places, each in zip(self._places, self._gathered(self._asked(name, task, beside)), strict=True):
+        for places, each in zip(self._blocks_of_shard, self._gather(self._submit(name, task, beside)), strict=True):
             found.update(zip(places, each, strict=True))
         return [found[k] for k in range(len(self._sizes))]
 
-    def _asked(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Future]:
+    def _submit(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Future]:
         """Ask one task of each shard. The task brings what is small: it is sent once, and not kept on the cluster."""
         check_running(self._client, DataError)
         return self._client.map(task, self.shards, *beside, key=f"boostopt-{name}", pure=False, retries=RETRIES)
 
-    def _gathered(self, answers: list[Future]) -> list[Any]:
+    def _gather(self, answers: list[Future]) -> list[Any]:
         """Return answers.
 
         Raises
@@ -112,27 +114,27 @@ class RowsOnDask(Rows):
             ) from failure
 
 
-def _of_each(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[Part]) -> list[Any]:
+def _map_shard(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[RowBlock]) -> list[Any]:
     return [kernel(part, *small) for part in shard]
 
 
-def _sum(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[Part], kept: Sequence[Any]) -> Any:
-    return added(kernel(part, M, *small) for part, M in zip(shard, kept, strict=True))
+def _sum_shard(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[RowBlock], kept: Sequence[Any]) -> Any:
+    return sum_of(kernel(part, M, *small) for part, M in zip(shard, kept, strict=True))
 
 
-def _weights(window: Window, table: Array, shard: Sequence[Part], kept: Sequence[Any]) -> list[Array]:
-    return [weights(part, M, window, table) for part, M in zip(shard, kept, strict=True)]
+def _weights_shard(window: MarginGrid, table: Array, shard: Sequence[RowBlock], kept: Sequence[Any]) -> list[Array]:
+    return [example_weights(part, M, window, table) for part, M in zip(shard, kept, strict=True)]
 
 
-def _with_constants(shard: Sequence[Part]) -> list[Part]:
+def _constant_feature_shard(shard: Sequence[RowBlock]) -> list[RowBlock]:
     return [part.with_constant() for part in shard]
 
 
-def _every(step: int, shard: Sequence[Part], firsts: Sequence[int]) -> list[Part]:
-    return [part.every(step, first) for part, first in zip(shard, firsts, strict=True)]
+def _stride_shard(step: int, shard: Sequence[RowBlock], firsts: Sequence[int]) -> list[RowBlock]:
+    return [part.stride(step, first) for part, first in zip(shard, firsts, strict=True)]
 
 
-def labelled(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | None]:
+def split_label_columns(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | None]:
     """Return features, labels, multiplicities, and the names of features; columns of a data frame may be named."""
     if isinstance(X, da.Array):
         return X, y, c, None
@@ -143,22 +145,22 @@ def labelled(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | None]:
     return X, y, c, np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
 
 
-def classes_of(y: Any) -> Array:
+def unique_labels(y: Any) -> Array:
     """Return the different labels, ascending."""
     if isinstance(y, da.Array):
         return da.unique(y).compute()
     if not is_dask_collection(y):
-        return np.unique(as_array("y", y))
+        return np.unique(check_array("y", y))
     found: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
     return np.unique(np.concatenate(found))
 
 
-def signs_of(y: Any, label: Any) -> Any:
+def indicator(y: Any, label: Any) -> Any:
     """Return 1 where labels are a given one, 0 elsewhere, lazily where y is."""
     return (y == label).astype(np.int8)
 
 
-def mapped(X: Any, task: Callable[..., Any], columns: Array | None, like: Array) -> Any:
+def map_rows(X: Any, task: Callable[..., Any], columns: Array | None, like: Array) -> Any:
     """Return what a task says of each block of rows, lazily: a value a row, or one for each of some columns.
 
     `like` is some of such values, with at least one row.
@@ -169,10 +171,10 @@ def mapped(X: Any, task: Callable[..., Any], columns: Array | None, like: Array)
         if columns is None:
             return rows.map_blocks(task, dtype=like.dtype, drop_axis=1)
         return rows.map_blocks(task, dtype=like.dtype, chunks=(rows.chunks[0], (len(columns),)))
-    return X.map_partitions(partial(_framed, task, columns, like), meta=_frame(like, columns)[:0])
+    return X.map_partitions(partial(_frame_of_block, task, columns, like), meta=_frame(like, columns)[:0])
 
 
-def _framed(task: Callable[..., Any], columns: Array | None, like: Array, part: Any) -> Any:
+def _frame_of_block(task: Callable[..., Any], columns: Array | None, like: Array, part: Any) -> Any:
     if len(part) == 0:
         return _frame(like, columns)[:0].set_axis(part.index)
     return _frame(task(part), columns).set_axis(part.index)

@@ -14,42 +14,42 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float, Int, UInt
 from boostopt._utils.immutable_arrays import as_immutable
 
-ROWS = 1 << 14
+BLOCK_ROWS = 1 << 14
 """Rows that are looked at together: what is made of them stays in the cache."""
 
-HALF = 31
+LOW_BITS = 31
 """Binary places of the lower part of an int64 whose parts are summed as floats."""
 
-FEW = 0.7
+COMPRESS_BELOW = 0.7
 """Share of weights other than 0 below which the others are left out first."""
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class BinnedFeatures:
     """Codes with the thresholds that they count.
 
     Attributes
     ----------
     codes
         Shape (features, N), uint8 or uint16.
-    cuts
+    thresholds_by_feature
         The thresholds of each feature, ascending; none where it is constant.
-    features
+    varying_features
         Those that have thresholds, ascending.
     thresholds
         Those of all features one after the other.
-    starts
-        At which threshold each of `features` begins.
+    first_threshold
+        At which threshold each of `varying_features` begins.
     """
 
     codes: UInt[Array, "features N"]
-    cuts: Sequence[Float[Array, " _"]]
-    features: Int[Array, " varying"]
+    thresholds_by_feature: Sequence[Float[Array, " _"]]
+    varying_features: Int[Array, " varying"]
     thresholds: Float[Array, " thresholds"]
-    starts: Int[Array, " varying"]
+    first_threshold: Int[Array, " varying"]
 
     @classmethod
-    def of(cls, codes: UInt[Array, "features N"], cuts: Sequence[Float[Array, " _"]]) -> Coded:
+    def from_codes(cls, codes: UInt[Array, "features N"], cuts: Sequence[Float[Array, " _"]]) -> BinnedFeatures:
         """Return the table of codes and of the thresholds that they count."""
         sizes = np.array([len(cut) for cut in cuts], dtype=np.int64)
         features = np.flatnonzero(sizes)
@@ -61,47 +61,49 @@ class Coded:
         """Number of rows."""
         return self.codes.shape[1]
 
-    def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
+    def threshold_edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
         """Return sum_n s_n h(x_n), exactly, of h(x) = 1 above the threshold and -1 below; s are int64 numbers.
 
         Sums may run over, and the edges are exact none the less: int64 is computed with modulo 2^64, so that only the
         edges themselves must fit.
         """
         total = s.sum()
-        edges = [total - 2 * np.cumsum(sums)[:-1] for sums in self.sums(s)]
+        edges = [total - 2 * np.cumsum(sums)[:-1] for sums in self.sums_by_code(s)]
         return np.concatenate([np.empty(0, dtype=np.int64), *edges])
 
-    def sums(self, s: Int[Array, " N"]) -> list[Int[Array, " _"]]:
-        """Return for each of `features` and each code the sum of s over the rows of that code, modulo 2^64.
+    def sums_by_code(self, s: Int[Array, " N"]) -> list[Int[Array, " _"]]:
+        """Return for each of `varying_features` and each code the sum of s over the rows of that code, modulo 2^64.
 
         Each s is split into two numbers of at most 33 bits, whose sums over some rows float64 holds exactly.
         """
-        sizes = [len(self.cuts[j]) + 1 for j in self.features]
+        sizes = [len(self.thresholds_by_feature[j]) + 1 for j in self.varying_features]
         sums = [np.zeros(size, dtype=np.int64) for size in sizes]
-        rows = max(ROWS, 4 * max(sizes, default=1))  # below 2^19: sums of 33 bits then have at most 52
+        rows = max(BLOCK_ROWS, 4 * max(sizes, default=1))  # below 2^19: sums of 33 bits then have at most 52
         place = np.empty(rows, dtype=np.intp)
         for i in range(0, self.N, rows):
             part = s[i : i + rows]
             at = np.flatnonzero(part)
-            few = len(at) < FEW * len(part)
+            few = len(at) < COMPRESS_BELOW * len(part)
             part = part[at] if few else part
-            upper = part >> HALF
-            high, low = upper.astype(np.float64), (part - (upper << HALF)).astype(np.float64)
+            upper = part >> LOW_BITS
+            high, low = upper.astype(np.float64), (part - (upper << LOW_BITS)).astype(np.float64)
             here = place[: len(part)]
-            for j, of, size in zip(self.features, sums, sizes, strict=True):
+            for j, of, size in zip(self.varying_features, sums, sizes, strict=True):
                 code = self.codes[j, i : i + rows]
                 np.copyto(here, code[at] if few else code)
-                of += np.bincount(here, high, size).astype(np.int64) << HALF
+                of += np.bincount(here, high, size).astype(np.int64) << LOW_BITS
                 of += np.bincount(here, low, size).astype(np.int64)
         return sums
 
     def above(self, i: int) -> Bool[Array, " N"]:
         """Return which rows lie above threshold i."""
-        k = int(np.searchsorted(self.starts, i, side="right")) - 1
-        return np.greater(self.codes[self.features[k]], i - self.starts[k])
+        k = int(np.searchsorted(self.first_threshold, i, side="right")) - 1
+        return np.greater(self.codes[self.varying_features[k]], i - self.first_threshold[k])
 
 
-def fill(codes: UInt[Array, "features rows"], block: Float[Array, "rows features"], cuts: Sequence[Array]) -> None:
+def encode_block(
+    codes: UInt[Array, "features rows"], block: Float[Array, "rows features"], cuts: Sequence[Array]
+) -> None:
     """Write the codes of some rows."""
     for j, cut in enumerate(cuts):
         codes[j] = np.searchsorted(cut, block[:, j], side="left")

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
-from boostopt.rows.encoding import ROWS
-from boostopt.rows.margin_grid import Window
-from boostopt.rows.row_block import Part, Split
+from boostopt.rows.encoding import BLOCK_ROWS
+from boostopt.rows.margin_grid import MarginGrid
+from boostopt.rows.row_block import RowBlock, Split
 
 TOGETHER = 2048
 """Rows whose hypotheses are multiplied together."""
 
-MANY = 6
+CELLS_FROM_SPLITS_PER_FEATURE = 6
 """Splits of a feature above which cells are counted: a count costs as much as some 50 products."""
 
 
 def gram(
-    part: Part, M: Int32[Array, " n"], window: Window, table: Int[Array, " buckets"], splits: Sequence[Split]
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    window: MarginGrid,
+    table: Int[Array, " buckets"],
+    splits: Sequence[Split],
 ) -> Float[Array, "t1 t1"]:
     """Return V' diag(c r) V, r_n = table[bucket of margin n], V being the values of the splits and the labels.
 
@@ -27,13 +31,17 @@ def gram(
     few features it is made of counts in the cells between them, of two features at a time; else it is a product.
     """
     features = {split.feature for split in splits}
-    made = _Cells(splits) if len(splits) > MANY * len(features) else _Products(splits, part.c is None)
+    made = (
+        _GramByCells(splits)
+        if len(splits) > CELLS_FROM_SPLITS_PER_FEATURE * len(features)
+        else _GramByProducts(splits, part.c is None)
+    )
     steep = table.astype(np.float64)
-    bucket, code, r = np.empty(ROWS, np.int32), np.empty(ROWS, np.intp), np.empty(ROWS)
-    for i in range(0, part.n, ROWS):
-        m = M[i : i + ROWS]
+    bucket, code, r = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
+    for i in range(0, part.n, BLOCK_ROWS):
+        m = margins[i : i + BLOCK_ROWS]
         n = len(m)
-        np.copyto(code[:n], window.place(m, bucket[:n]))
+        np.copyto(code[:n], window.bin_index(m, bucket[:n]))
         np.take(steep, code[:n], out=r[:n], mode="clip")
         if part.c is not None:
             r[:n] *= part.c[i : i + n]
@@ -43,7 +51,7 @@ def gram(
     return made.total
 
 
-class _Products:
+class _GramByProducts:
     """V' diag(r) V as a product: of float32 where r <= 2^8, for sums of `TOGETHER` such numbers are below 2^24."""
 
     def __init__(self, splits: Sequence[Split], small: bool) -> None:
@@ -65,7 +73,7 @@ class _Products:
             self.total += np.matmul(weight, v.T, out=self._product)
 
 
-class _Cells:
+class _GramByCells:
     """The same by the cells into which the splits of a feature cut its codes.
 
     With S_q the sum of r over the rows above split q, S_qp over those above both, and R over all, an entry is
@@ -76,7 +84,7 @@ class _Cells:
         self._features = sorted({split.feature for split in splits})
         cuts = {j: np.unique([split.code for split in splits if split.feature == j]) for j in self._features}
         # The number of cuts below each code; what lies above the last cut is read as the code after it.
-        self._cell = {j: _cells(cut) for j, cut in cuts.items()}
+        self._cell = {j: _cell_of_code(cut) for j, cut in cuts.items()}
         sizes = np.array([len(cut) for cut in cuts.values()])
         first = dict(zip(self._features, np.cumsum(sizes) - sizes, strict=True))
         self._at = np.array([first[s.feature] + np.searchsorted(cuts[s.feature], s.code) for s in splits])
@@ -105,11 +113,11 @@ class _Cells:
         count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
         S, S_y, both = np.empty(count), np.empty(count), np.empty((count, count))
         for one, of_y, start, end in zip(self._one, self._of_y, self._starts, ends, strict=True):
-            S[start:end], S_y[start:end] = _above(one), _above(of_y)
+            S[start:end], S_y[start:end] = _sums_above(one), _sums_above(of_y)
             higher = np.maximum.outer(np.arange(start, end), np.arange(start, end))
             both[start:end, start:end] = S[higher]
         for (a, b), cells in zip(self._pairs, self._both, strict=True):
-            of_both = _above(_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
+            of_both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
             both[self._starts[a] : ends[a], self._starts[b] : ends[b]] = of_both
             both[self._starts[b] : ends[b], self._starts[a] : ends[a]] = of_both.T
         R, t, at = float(self._one[0].sum()), len(self._at), self._at
@@ -126,11 +134,11 @@ class _Cells:
         return total
 
 
-def _cells(cuts: Int[Array, " cuts"]) -> Int[Array, " codes"]:
+def _cell_of_code(cuts: Int[Array, " cuts"]) -> Int[Array, " codes"]:
     """Return the number of cuts below each code, up to the code after the last cut."""
     return np.repeat(np.arange(len(cuts) + 1), np.diff(cuts, prepend=-1, append=cuts[-1] + 1))
 
 
-def _above(cells: Float[Array, "*cells"]) -> Float[Array, "*cuts"]:
+def _sums_above(cells: Float[Array, "*cells"]) -> Float[Array, "*cuts"]:
     """Return the sums over the cells above each cut."""
     return np.cumsum(cells[:0:-1], axis=0)[::-1]

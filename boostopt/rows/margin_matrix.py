@@ -20,19 +20,19 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only, compressed, immutable_rows, is_mapped
-from boostopt._utils.validation import as_array, compressed_rows
+from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError
 
 BLOCK_ROWS = 2_000
 """Rows in a block: the certificate's rounding slack is proportional to it, so is the memory of a product."""
 
-SMALL_ENTRIES = 1_000_000
+MAX_FLOAT_COPY_ENTRIES = 1_000_000
 """Entries up to which a float64 copy of whole numbers is kept (8 MB): products then take half of the time."""
 
-GRAM_ENTRIES = 100_000
+GRAM_BLOCK_ENTRIES = 100_000
 """Entries of a block in a Gram matrix (measured: 60,000 to 200,000 are equal, what leaves the cache is slower)."""
 
-GROWTH = 1.5
+COLUMN_GROWTH_FACTOR = 1.5
 """Room for columns to come, as a multiple of those there are, whenever the storage is made anew."""
 
 
@@ -54,28 +54,28 @@ class Margins:
     """
 
     def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins) -> None:
-        self._storage: Any = U._storage if isinstance(U, Margins) else _stored(U)
-        self._lineage: _Lineage = U._lineage if isinstance(U, Margins) else _Lineage(None, None)
+        self._storage: Any = U._storage if isinstance(U, Margins) else _check_and_convert(U)
+        self._lineage: _StorageLineage = U._lineage if isinstance(U, Margins) else _StorageLineage(None, None)
         self._on_disk: bytes | None = U._on_disk if isinstance(U, Margins) else _hash_on_disk(self._storage)
 
     @classmethod
-    def _of(cls, storage: Any, lineage: _Lineage | None = None) -> Margins:
+    def _from_storage(cls, storage: Any, lineage: _StorageLineage | None = None) -> Margins:
         """Return the margins in a storage that was checked before."""
         made = object.__new__(cls)
-        made._storage, made._lineage, made._on_disk = storage, lineage or _Lineage(None, None), None
+        made._storage, made._lineage, made._on_disk = storage, lineage or _StorageLineage(None, None), None
         return made
 
     @classmethod
     def of_private(cls, U: Array) -> Margins:
         """Return the margins in a dense array that nobody else has: checked, and without a copy of float64 or int8."""
-        return cls._of(_private(_checked(U).astype(_kind(U), copy=False)))
+        return cls._from_storage(_private(_checked(U).astype(_kind(U), copy=False)))
 
     def __getstate__(self) -> Any:
         """Return the numbers, for pickle, without the room for more and without the ancestors."""
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
 
     def __setstate__(self, storage: Any) -> None:
-        self._storage, self._lineage, self._on_disk = _immutable(storage), _Lineage(None, None), None
+        self._storage, self._lineage, self._on_disk = _immutable(storage), _StorageLineage(None, None), None
 
     def __repr__(self) -> str:
         kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
@@ -112,7 +112,7 @@ class Margins:
     @cached_property
     def _floats(self) -> Any:
         """The storage, as float64 where that is small."""
-        small = isinstance(self._storage, np.ndarray) and self._storage.size <= SMALL_ENTRIES
+        small = isinstance(self._storage, np.ndarray) and self._storage.size <= MAX_FLOAT_COPY_ENTRIES
         return as_read_only(self._storage.astype(np.float64, copy=False)) if small else self._storage
 
     def edges(self, d: Float[Array, " N"]) -> Float[Array, " t"]:
@@ -129,7 +129,7 @@ class Margins:
     def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
         """Return Uᵀ diag(theta) U for theta >= 0, with temporary arrays of the size of a block."""
         roots, total = np.sqrt(theta), np.zeros((self.t, self.t))
-        for rows, block in self.blocks(max(GRAM_ENTRIES // self.t, 1)):
+        for rows, block in self.blocks(max(GRAM_BLOCK_ENTRIES // self.t, 1)):
             if isinstance(block, np.ndarray):
                 scaled = block * roots[rows, np.newaxis]
                 total += scaled.T @ scaled  # NumPy sees the symmetry and computes one half
@@ -138,14 +138,14 @@ class Margins:
                 total += (scaled.T @ scaled).toarray()
         return total
 
-    def unique_rows(self, *keys: Float[Array, " N"]) -> Rows:
+    def unique_rows(self, *keys: Float[Array, " N"]) -> RowGroups:
         """Return which examples are equal in their margins and, up to rounding, in further numbers.
 
         The method multiplies the rows by random whole numbers and compares the rows with equal sums. Equal rows of
         whole numbers have exactly equal sums. The method may miss equal rows of other numbers.
         """
         weights = np.random.default_rng(0).integers(1, 2**52 // (2 * self.t), self.t).astype(np.float64)
-        together = [self.margins(weights), *(_rounded(key) for key in keys)]
+        together = [self.margins(weights), *(_drop_last_bits(key) for key in keys)]
         order = np.lexsort(together)
         same = np.ones(self.N - 1, dtype=bool)
         for key in together:
@@ -154,15 +154,15 @@ class Margins:
         same[at] = self._equal(order[at], order[at + 1])
         group = np.empty(self.N, dtype=np.int64)
         group[order] = np.concatenate([[0], np.cumsum(~same)])
-        return Rows(order[np.concatenate([[True], ~same])], group)
+        return RowGroups(order[np.concatenate([[True], ~same])], group)
 
     def take(self, rows: Int[Array, " n"]) -> Margins:
         """Return the margins of some examples, in the given order."""
-        return Margins._of(_private(self._storage[rows]))
+        return Margins._from_storage(_private(self._storage[rows]))
 
     def take_columns(self, columns: Int[Array, " k"]) -> Margins:
         """Return the margins of some hypotheses, in the given order."""
-        return Margins._of(_private(self._storage[:, columns]))
+        return Margins._from_storage(_private(self._storage[:, columns]))
 
     def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
@@ -183,19 +183,19 @@ class Margins:
         ProblemError
             The shape of the column is not (N,), or its entries are not real numbers in [-1, 1].
         """
-        new = as_array("column", column)
+        new = check_array("column", column)
         if new.shape != (self.N,):
             raise ProblemError(
                 f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}. "
                 "Pass the margins of one hypothesis."
             )
-        added = _stored(new[:, np.newaxis])
-        storage, buffer = _with_column(self._storage, added, self._lineage)
-        return Margins._of(storage, _Lineage(self._lineage, buffer))
+        added = _check_and_convert(new[:, np.newaxis])
+        storage, buffer = _append_column(self._storage, added, self._lineage)
+        return Margins._from_storage(storage, _StorageLineage(self._lineage, buffer))
 
     def extends(self, other: Margins) -> bool:
         """Whether this matrix is the other one, or was made from it by appending columns."""
-        lineage: _Lineage | None = self._lineage
+        lineage: _StorageLineage | None = self._lineage
         while lineage is not None and lineage is not other._lineage:
             lineage = lineage.parent
         return lineage is not None
@@ -263,39 +263,39 @@ class Margins:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowGroups:
     """Groups of equal examples.
 
     Attributes
     ----------
-    first
+    representative
         One example of each of the n groups, shape (n,).
-    group
+    group_of_row
         The group of each example, shape (N,).
     """
 
-    first: Int[Array, " n"]
-    group: Int[Array, " N"]
+    representative: Int[Array, " n"]
+    group_of_row: Int[Array, " N"]
 
-    def total(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+    def sum_by_group(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
         """Return the sum over each group."""
-        return np.bincount(self.group, values, len(self.first))
+        return np.bincount(self.group_of_row, values, len(self.representative))
 
 
-def _rounded(key: Float[Array, " N"]) -> Float[Array, " N"]:
+def _drop_last_bits(key: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return numbers with the last bits rounded away, in which equal ones may differ that were computed."""
     mantissa, exponent = np.frexp(key)
     return np.ldexp(np.round(mantissa * 2.0**40), exponent)
 
 
-class _Lineage:
+class _StorageLineage:
     """The origin of a matrix, and the storage with room for more columns that it shares with its descendants."""
 
-    def __init__(self, parent: _Lineage | None, buffer: Any) -> None:
-        self.parent, self.buffer, self.continued = parent, buffer, False
+    def __init__(self, parent: _StorageLineage | None, buffer: Any) -> None:
+        self.parent, self.buffer, self.has_descendant = parent, buffer, False
 
 
-def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any]:
+def _append_column(storage: Any, column: Any, lineage: _StorageLineage) -> tuple[Any, Any]:
     """Return the storage with a column added, and the buffer that it is part of (None for sparse storage)."""
     if scipy.sparse.issparse(storage):
         together = scipy.sparse.hstack([storage, scipy.sparse.csr_array(column)], format="csr")
@@ -303,16 +303,16 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
     N, t = storage.shape
     buffer, dtype = lineage.buffer, np.result_type(storage.dtype, column.dtype)
     # Only one descendant may write behind this matrix's columns; a second one gets storage of its own.
-    if buffer is None or lineage.continued or buffer.shape[1] == t or buffer.dtype != dtype:
-        buffer = np.empty((N, int(GROWTH * t) + 8), dtype, order="F")
+    if buffer is None or lineage.has_descendant or buffer.shape[1] == t or buffer.dtype != dtype:
+        buffer = np.empty((N, int(COLUMN_GROWTH_FACTOR * t) + 8), dtype, order="F")
         buffer[:, :t] = storage
     else:
-        lineage.continued = True
+        lineage.has_descendant = True
     buffer[:, t] = column[:, 0]
     return as_read_only(buffer[:, : t + 1]), buffer
 
 
-def _stored(U: Any) -> Any:
+def _check_and_convert(U: Any) -> Any:
     """Check U and return an immutable copy in one of the three storages."""
     matrix = _checked(U)
     if isinstance(matrix, np.ndarray) and matrix.dtype == _kind(matrix) and is_mapped(matrix):
@@ -340,7 +340,7 @@ def _kind(matrix: Any) -> type[Any]:
 def _checked(U: Any) -> Any:
     """Return U as an array or as compressed rows, checked."""
     sparse = scipy.sparse.issparse(U)
-    matrix: Any = compressed_rows("U", U) if sparse else as_array("U", U)
+    matrix: Any = check_csr("U", U) if sparse else check_array("U", U)
     if matrix.dtype.kind not in "biuf":
         raise ProblemError(
             f"U must be a matrix of real numbers; got dtype {matrix.dtype}. "

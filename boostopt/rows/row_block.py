@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int8, UInt
 
-MOST_COPIES, MOST_EXAMPLES = 1 << 20, 1 << 32
+MAX_MULTIPLICITY, MAX_EXAMPLES = 1 << 20, 1 << 32
 """The largest multiplicity, and the largest sum of all."""
 
 
@@ -23,7 +23,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RowBlock:
     """Some rows.
 
     Attributes
@@ -54,12 +54,12 @@ class Part:
         """Number of rows with multiplicity."""
         return self.n if self.c is None else int(self.c.sum())
 
-    def every(self, step: int, first: int) -> Part:
+    def stride(self, step: int, first: int) -> RowBlock:
         """Return every step-th row from a first one on."""
         c = None if self.c is None else self.c[first::step].copy()
-        return Part([row[first::step].copy() for row in self.codes], self.y[first::step].copy(), c)
+        return RowBlock([row[first::step].copy() for row in self.codes], self.y[first::step].copy(), c)
 
-    def with_constant(self) -> Part:
+    def with_constant(self) -> RowBlock:
         """Return the rows with one more feature, whose code is 1 throughout; nothing of it is stored."""
         ones = np.broadcast_to(self.codes[0].dtype.type(1), self.n)
-        return Part([*self.codes, ones], self.y, self.c)
+        return RowBlock([*self.codes, ones], self.y, self.c)

@@ -9,17 +9,15 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 
 
-def threshold_between(
-    lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]
-) -> Float[Array, " thresholds"]:
+def midpoints(lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]) -> Float[Array, " thresholds"]:
     """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
     # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
     # rounds to one of them: the lower one still splits.
     return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))
 
 
-def few_values(
-    blocks: Iterable[Float[Array, "_ features"]], features: Sequence[int], most: int
+def distinct_values(
+    blocks: Iterable[Float[Array, "_ features"]], features: Sequence[int], max_values: int
 ) -> dict[int, Float[Array, " _"]]:
     """Return the distinct values of the features that have at most so many, ascending, by feature.
 
@@ -29,26 +27,26 @@ def few_values(
         The rows, some at a time.
     features
         Those that are looked at: a feature is left alone as soon as it has more.
-    most
+    max_values
         The largest number of values.
     """
     found: dict[int, Float[Array, " _"]] = {j: np.empty(0) for j in features}
     for block in blocks:
         for j in list(found):
             values = np.unique(np.concatenate([found[j], block[:, j] + 0.0]))  # -0.0 is the same number
-            if len(values) > most:
+            if len(values) > max_values:
                 del found[j]
             else:
                 found[j] = values
     return found
 
 
-def between_all(values: Float[Array, " values"]) -> Float[Array, " thresholds"]:
+def all_thresholds(values: Float[Array, " values"]) -> Float[Array, " thresholds"]:
     """Return the thresholds between neighbouring values, which ascend."""
-    return threshold_between(values[:-1], values[1:])
+    return midpoints(values[:-1], values[1:])
 
 
-def at_quantiles(x: Float[Array, " n"], c: Float[Array, " n"], bins: int) -> Float[Array, " thresholds"]:
+def quantile_thresholds(x: Float[Array, " n"], c: Float[Array, " n"], bins: int) -> Float[Array, " thresholds"]:
     """Return at most bins - 1 thresholds that cut values x of multiplicities c into parts of about equal weight.
 
     The k-th lies halfway between two neighbouring values: the lowest below or at which k / bins of the weight lies, and
@@ -59,4 +57,4 @@ def at_quantiles(x: Float[Array, " n"], c: Float[Array, " n"], bins: int) -> Flo
     shares = np.arange(1, bins) * (weight[-1] / bins)
     last = np.unique(np.searchsorted(weight, shares, side="left"))
     last = last[last < len(values) - 1]
-    return threshold_between(values[last], values[last + 1])
+    return midpoints(values[last], values[last + 1])

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import counted, html_table, interval
+from boostopt._utils.formatting import format_count, format_interval, html_table
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
 
@@ -119,7 +119,7 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         return _infeasible(program, certificate)
     allowed = tol * certificate.scale
     narrow = certificate.scaled_gap <= tol
-    words = interval(certificate.lower, certificate.upper)
+    words = format_interval(certificate.lower, certificate.upper)
     if unanswered:
         return Explanation(f"No answer: {unanswered}.", (), (f"Without an answer, the optimum lies in {words}.",))
     headline = (
@@ -193,7 +193,7 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     if (psi > 0).any():
         facts.insert(
             1,
-            f"{counted(int((psi > 0).sum()), 'example is at its', 'examples are at their')} cap with a positive "
+            f"{format_count(int((psi > 0).sum()), 'example is at its', 'examples are at their')} cap with a positive "
             f"multiplier; example {int(psi.argmax())} has the largest.",
         )
     return tuple(facts)

@@ -19,7 +19,7 @@ from boostopt.backends.base import Attempt, Capability, Task, Wrapper
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.rows.margin_matrix import SMALL_ENTRIES, Rows
+from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, RowGroups
 
 WORTHWHILE, WORTHWHILE_LARGE = 0.7, 0.4
 """Share of the examples that may be left for merging to pay, less where the merged margins need memory that counts.
@@ -46,16 +46,16 @@ class Merged:
     """
 
     program: Program
-    rows: Rows
+    rows: RowGroups
     share: Float[Array, " N"]
 
     def together(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
         """Return the weights of the groups."""
-        return self.rows.total(d)
+        return self.rows.sum_by_group(d)
 
     def split(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return the weights of the examples."""
-        return self.share * d[self.rows.group]
+        return self.share * d[self.rows.group_of_row]
 
 
 def merged(program: Program, most: float | None = None) -> Merged | None:
@@ -72,13 +72,15 @@ def merged(program: Program, most: float | None = None) -> Merged | None:
     per_example = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
     if most is None:
         N, t = program.margins.shape
-        most = WORTHWHILE if N * t <= SMALL_ENTRIES else WORTHWHILE_LARGE
+        most = WORTHWHILE if N * t <= MAX_FLOAT_COPY_ENTRIES else WORTHWHILE_LARGE
     rows = program.margins.unique_rows(d0 / c, *per_example.values())
-    if len(rows.first) > most * program.margins.N:
+    if len(rows.representative) > most * program.margins.N:
         return None
-    together = Examples(rows.total(c), rows.total(d0))
-    parameters = replace(program.parameters, **{name: value[rows.first] for name, value in per_example.items()})
-    margins, share = program.margins.take(rows.first), c / together.c[rows.group]
+    together = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
+    parameters = replace(
+        program.parameters, **{name: value[rows.representative] for name, value in per_example.items()}
+    )
+    margins, share = program.margins.take(rows.representative), c / together.c[rows.group_of_row]
     try:
         of_groups: Any = page.regularizer(parameters, together)
         smaller = replace(program, parameters=parameters, examples=together, margins=margins, regularizer=of_groups)
@@ -94,7 +96,7 @@ def _agrees(program: Program, groups: Merged) -> bool:
     A cap of 1 on the simplex is none: that of a group may be 1 as well.
     """
     own, smaller = program.regularizer.pointwise(), groups.program.regularizer.pointwise()
-    if own is None or smaller is None or groups.program.regularizer.N != len(groups.rows.first):
+    if own is None or smaller is None or groups.program.regularizer.N != len(groups.rows.representative):
         return False
     most = np.minimum(groups.together(own.upper), 1.0) if own.on_simplex else groups.together(own.upper)
     least = groups.together(own.lower)
@@ -107,8 +109,8 @@ def _agrees(program: Program, groups: Merged) -> bool:
     for part in (0.25, 0.75):
         d = smaller.lower + part * (smaller.upper - smaller.lower)
         with np.errstate(divide="ignore", invalid="ignore"):  # where the box is a point
-            here, there = own.derivatives(groups.split(d)), smaller.derivatives(d)[groups.rows.group]
-        moving = moves[groups.rows.group]
+            here, there = own.derivatives(groups.split(d)), smaller.derivatives(d)[groups.rows.group_of_row]
+        moving = moves[groups.rows.group_of_row]
         if not np.allclose(here[moving], there[moving], rtol=AGREEMENT, atol=AGREEMENT):
             return False
     return True
@@ -149,7 +151,7 @@ class OverGroups(Wrapper):
             start = replace(start, d=None if start.d is None else self.groups.together(start.d))
         of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _judged=[])
         for attempt in self.inner.attempts(of_groups):
-            count = len(self.groups.rows.first)
+            count = len(self.groups.rows.representative)
             yield replace(
                 attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}
             )

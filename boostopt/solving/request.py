@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from boostopt._utils.validation import instance, refused, tolerance
+from boostopt._utils.validation import check_instance, check_tolerance, invalid_value_error
 from boostopt.backends.base import Attempt, Backend
 from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
-from boostopt.errors import OptionError, reason_of, shown, unknown_name
+from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
 TOL = 1e-8
 """The scaled gap that is wanted where none is given."""
@@ -33,7 +33,7 @@ def gap_of(tol: object, profile: Profile | None) -> float:
     """
     if isinstance(tol, str):
         return TOL if profile is None or profile.accuracy is None else profile.accuracy
-    return tolerance("tol", tol)
+    return check_tolerance("tol", tol)
 
 
 def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
@@ -44,11 +44,11 @@ def check_asked(backend: Backend | None, options: object, profile: Profile | Non
     if backend is None or options is None:
         return {}
     words = "options by their names, or None", 'Pass a mapping such as {"max_iter": 50}.'
-    named: Any = instance("options", options, Mapping, *words)
+    named: Any = check_instance("options", options, Mapping, *words)
     names = backend.option_names
     for name in named:
         if not isinstance(name, str):
-            raise refused("options", words[0], options, words[1])
+            raise invalid_value_error("options", words[0], options, words[1])
         if names is not None and name not in names:
             raise unknown_name(f"option of {backend.name}", name, names)
     return dict(named)
@@ -63,7 +63,7 @@ def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: li
 
 def refused_options(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
     """Return the error for options that a solver refuses, in its own words."""
-    named = ", ".join(f"{name}={shown(value)}" for name, value in options.items())
+    named = ", ".join(f"{name}={short_repr(value)}" for name, value in options.items())
     return OptionError(
         f"options must be options of {backend} with valid values; got {named}: {reason_of(error)}. Correct them, or "
         "leave them out."

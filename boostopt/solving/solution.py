@@ -8,8 +8,8 @@ from enum import Enum
 from os import PathLike
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.formatting import html_table, interval
-from boostopt._utils.validation import seconds, tolerance
+from boostopt._utils.formatting import format_interval, html_table
+from boostopt._utils.validation import check_seconds, check_tolerance
 from boostopt.backends.base import Attempt, WarmStart
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.file_writers import save_certificate
@@ -111,7 +111,7 @@ class Solution:
         rows = [
             ("outcome", self.outcome.value),
             ("verdict", self.verdict.value),
-            ("the optimum lies in", "infeasible" if c.infeasible else interval(c.lower, c.upper)),
+            ("the optimum lies in", "infeasible" if c.infeasible else format_interval(c.lower, c.upper)),
             ("gap", f"{c.gap:.2e}, asked for {self.tol:g}"),
             ("backend", f"{self.backend} {self.version}"),
             ("the solver says", self.solver_status),
@@ -177,7 +177,7 @@ class Solution:
         SolverNotFound
             The solver does not support the program.
         """
-        tol, time_limit = tolerance("tol", tol), seconds("time_limit", time_limit)
+        tol, time_limit = check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
         if self.certificate.scaled_gap <= tol:
             return self
         return self.program.solve(POLISHER, tol, time_limit, start=self)

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.blas_threads import one_thread
-from boostopt._utils.validation import flag, instance
-from boostopt._utils.validation import seconds as limit_of
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.validation import check_flag, check_instance
+from boostopt._utils.validation import check_seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
@@ -60,7 +60,7 @@ against 0.8.
 """
 
 
-@one_thread()
+@limit_blas_threads()
 def solve(
     program: Program,
     backend: str | Backend = "auto",
@@ -122,7 +122,7 @@ def solve(
     """
     profile = profile_of(tol)
     tol, time_limit = gap_of(tol, profile), limit_of("time_limit", time_limit)
-    isolate, merge = flag("isolate", isolate), flag("merge", merge) and profile is None
+    isolate, merge = check_flag("isolate", isolate), check_flag("merge", merge) and profile is None
     check_program(program)
     check_backend(backend)
     chosen = None if backend == AUTO else _able(get_backend(backend), program, profile)
@@ -199,7 +199,7 @@ def _start(program: Program, start: Solution | WarmStart | None) -> WarmStart | 
     if start is None:
         return None
     expected, advice = "a solution of solve", "Pass the solution from before the columns were appended."
-    warm = instance("start", start, (Solution, WarmStart), expected, advice)
+    warm = check_instance("start", start, (Solution, WarmStart), expected, advice)
     warm = warm.start if isinstance(warm, Solution) else warm
     N, t = program.margins.shape
     if (warm.d is not None and warm.d.shape != (N,)) or (warm.w is not None and (warm.w.ndim != 1 or len(warm.w) > t)):

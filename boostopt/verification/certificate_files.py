@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt._utils.files import replace_file, save_arrays
-from boostopt._utils.validation import file_path, instance, refused
+from boostopt._utils.files import write_atomically, write_plain_npz
+from boostopt._utils.validation import check_instance, check_path, invalid_value_error
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
@@ -80,9 +80,9 @@ def save(
     pair = (what.program, what.certificate) if isinstance(what, Solution) else what
     expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
     if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused("what", expected, what, advice)
-    program = instance("what", pair[0], Program, expected, advice)
-    certificate = of_program(program, instance("what", pair[1], Certificate, expected, advice))
+        raise invalid_value_error("what", expected, what, advice)
+    program = check_instance("what", pair[0], Program, expected, advice)
+    certificate = of_program(program, check_instance("what", pair[1], Certificate, expected, advice))
     statement, arrays = stated(program, certificate.w)
     write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
 
@@ -197,14 +197,14 @@ def with_claim(
 
 def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file, with the file of arrays beside it where they are long; each whole at any moment."""
-    target = file_path("path", path)
+    target = check_path("path", path)
     if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
         lists = {name: array.tolist() for name, array in arrays.items()}
         _write(target, _readable(document_text({**document, "arrays": lists})))
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
-    save_arrays(packed, plain)
+    write_plain_npz(packed, plain)
     content = packed.getvalue()
     text = _readable(document_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
     _write(target.with_name(target.name + BESIDE), content)
@@ -223,7 +223,7 @@ def _readable(text: bytes) -> bytes:
 
 def _write(target: Path, content: bytes) -> None:
     """Write a file, whole or not at all."""
-    replace_file(target, lambda file: file.write(content))
+    write_atomically(target, lambda file: file.write(content))
 
 
 def document_text(about: dict[str, Any]) -> bytes:

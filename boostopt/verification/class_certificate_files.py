@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.run.run import Run
-from boostopt.errors import BoostoptError, OptionError, ProblemError, needed, reason_of
+from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
@@ -98,7 +98,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     DataError
         The file cannot be written.
     """
-    run = instance("run", run, Run, "a run of boost", "Pass the run itself.")
+    run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
     if isinstance(run, LookedRun) and isinstance(oracle, RowsOracle) and oracle.rows is not None:
         save_looks(run, oracle, path, made or {})
         return
@@ -157,7 +157,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         fail("the certificate has other multiplicities than the oracle")
-    goal = needed(agree(document, formulation), "a value over a class")
+    goal = require_not_none(agree(document, formulation), "a value over a class")
     check_measure(document.what, goal.measure)
     if not goal.signed and not oracle.reflexive:
         fail("edges count without their sign, but the class does not contain the negations of its hypotheses")

@@ -22,7 +22,7 @@ from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import restored_hypothesis
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
-from boostopt.rows.binned_rows import Rows
+from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 from boostopt.verification.certificate_files import class_in_words, described, described_edge
 from boostopt.verification.formulation_consistency import check_measure, check_pair, nus, page_in, pair_in, record_in
@@ -145,7 +145,7 @@ def verified(
 
 
 def _bounds(
-    about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, nu: float | None, eta: float
+    about: Mapping[str, Any], oracle: RowsOracle, rows: BinnedRows, nu: float | None, eta: float
 ) -> tuple[Fraction, Fraction]:
     """Return what the weights of the hypotheses reach, and what the weights of the examples prove."""
     d = with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
@@ -165,7 +165,7 @@ def _bounds(
     return soft_margin(rows, terms, Fraction(nu)), upper
 
 
-def _splits(stated: Any, oracle: RowsOracle, rows: Rows) -> list[tuple[int, int, int]]:
+def _splits(stated: Any, oracle: RowsOracle, rows: BinnedRows) -> list[tuple[int, int, int]]:
     """Return the hypotheses of a file as splits; Rejected where one is not in the class, or is another one there."""
     splits = list[tuple[int, int, int]]()
     try:
@@ -173,7 +173,7 @@ def _splits(stated: Any, oracle: RowsOracle, rows: Rows) -> list[tuple[int, int,
             with_keys(each, {"split", "is"}, "a hypothesis")
             feature, code, sign = (_whole(value, "a split") for value in listed(each["split"], "a split"))
             hypothesis = restored_hypothesis(mapping(each["is"], "is"))
-            if not (0 <= code < rows.sizes.get(feature, 0) - 1 and (sign == 1 or (sign == -1 and oracle.reflexive))):
+            if not (0 <= code < rows.n_codes.get(feature, 0) - 1 and (sign == 1 or (sign == -1 and oracle.reflexive))):
                 fail(f"the class does not contain {hypothesis}"[:300])
             there = oracle.hypothesis(Split(feature, code, sign))
             if there != hypothesis:

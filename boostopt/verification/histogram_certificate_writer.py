@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.validation import file_path
+from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.problem import aim_of
-from boostopt.errors import ProblemError, needed
+from boostopt.errors import ProblemError, require_not_none
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import to_state
@@ -35,11 +35,11 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
     DataError
         The file cannot be written.
     """
-    target = file_path("path", path)
-    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, needed(oracle.rows, "rows")
+    target = check_path("path", path)
+    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, require_not_none(oracle.rows, "rows")
     page = stored.problem.page
-    reached, aim = stored.reached, needed(aim_of(stored.problem, oracle.total), "an aim of looks")
-    proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
+    reached, aim = stored.reached, require_not_none(aim_of(stored.problem, oracle.total), "an aim of looks")
+    proof, W = require_not_none(reached.ends.proof, "an upper end"), require_not_none(reached.ends.W, "weights")
     room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
     parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
     document = {
@@ -66,7 +66,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         "d": {
             "w": proof.W.tolist(),
             "origin": proof.window.origin,
-            "shift": proof.window.shift,
+            "shift": proof.window.log2_bin_width,
             "table": proof.table.tolist(),
         },
         # Outward by a bit: the letters of a float may lie on either side of it.

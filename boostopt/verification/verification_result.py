@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.validation import as_array, compressed_rows
+from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError
 from boostopt.verification.trusted_kernel.certificate_schema import Document
 from boostopt.verification.trusted_kernel.checker import Fractions, ProvedBounds
@@ -108,14 +108,14 @@ def matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
     rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
     sparse = scipy.sparse.issparse(rows)
-    rows = rows if sparse else as_array("the data", rows)
+    rows = rows if sparse else check_array("the data", rows)
     if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
         raise ProblemError(
             "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
             f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
         )
     whole = rows.dtype.kind in "iu"
-    rows = compressed_rows("U", rows) if sparse else rows
+    rows = check_csr("U", rows) if sparse else rows
     entries: Any = rows.data if sparse else rows
     if not np.isfinite(entries).all():
         raise ProblemError("the data must be finite; got nan or inf. Pass U, the margins y_n h_q(x_n).")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.validation import as_array, file_path, flag
+from boostopt._utils.validation import check_array, check_flag, check_path
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification import histogram_certificate_files as looks
@@ -84,7 +84,7 @@ def verify(
         python-flint is needed but not installed; or you asked for an exact proof of a class, or of a certificate that
         holds by the bounded recomputation but that exact arithmetic does not decide.
     """
-    exact = flag("exact", exact)
+    exact = check_flag("exact", exact)
     return CertificateFile.load(path).verify(data, c=c, d0=d0, U=U, formulation=formulation, exact=exact)
 
 
@@ -109,7 +109,7 @@ class CertificateFile:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CertificateFile:
         """Read the text of a file."""
-        source = file_path("path", path)
+        source = check_path("path", path)
         try:
             return cls(source, top_of(source))
         except Rejected as rejected:
@@ -253,7 +253,7 @@ def _computed(document: Document) -> str:
 
 def _vector(name: str, values: Any) -> np.ndarray:
     """Return the caller's own multiplicities or reference weights as floats."""
-    vector = as_array(name, values)
+    vector = check_array(name, values)
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
         raise ProblemError(
             f"{name} must be a vector of real numbers; got shape {vector.shape} of {vector.dtype}. Pass one number for "

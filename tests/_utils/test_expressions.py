@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt._utils.cvxpy_tools import cones_of, slopes, solve_roughly
+from boostopt._utils.cvxpy_tools import required_cones, solve_approximately, subgradients
 
 AT = np.array([0.5, 0.25, 2.0])
 M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
@@ -30,7 +30,7 @@ M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
 def test_the_slopes_have_a_row_for_each_entry(expression: Callable[[Any], Any], rows: Any) -> None:
     x = cp.Variable(3)
     x.value = AT
-    found = slopes(expression(x), [x])
+    found = subgradients(expression(x), [x])
     assert found is not None
     np.testing.assert_allclose(found[0].toarray(), rows, rtol=1e-14)
 
@@ -38,7 +38,7 @@ def test_the_slopes_have_a_row_for_each_entry(expression: Callable[[Any], Any], 
 def test_in_one_dimension_too() -> None:
     x = cp.Variable(1)
     x.value = np.array([3.0])
-    found = slopes(cp.sum_squares(x), [x])
+    found = subgradients(cp.sum_squares(x), [x])
     assert found is not None
     np.testing.assert_array_equal(found[0].toarray(), [[6.0]])
 
@@ -46,7 +46,7 @@ def test_in_one_dimension_too() -> None:
 def test_of_several_variables() -> None:
     x, y, z = cp.Variable(2), cp.Variable(), cp.Variable(3)
     x.value, y.value, z.value = np.array([1.0, 2.0]), 4.0, np.zeros(3)
-    found = slopes(cp.quad_over_lin(x, y), [x, y, z])
+    found = subgradients(cp.quad_over_lin(x, y), [x, y, z])
     assert found is not None
     for rows, expected in zip(found, ([[0.5, 1.0]], [[-5 / 16]], np.zeros((1, 3))), strict=True):
         np.testing.assert_allclose(rows.toarray(), expected)
@@ -66,7 +66,7 @@ def test_where_there_are_no_slopes_there_are_none(expression: Callable[[Any], An
     """CVXPY knows none of the norm, and there is none at the end of a domain."""
     x = cp.Variable(3)
     x.value = np.array([0.0, 1.0, 2.0])
-    assert slopes(expression(x), [x]) is None
+    assert subgradients(expression(x), [x]) is None
 
 
 @pytest.mark.parametrize(
@@ -82,15 +82,15 @@ def test_where_there_are_no_slopes_there_are_none(expression: Callable[[Any], An
 )
 def test_the_cones_are_those_that_a_solver_gets(expression: Callable[[Any], Any], cones: set[str]) -> None:
     x = cp.Variable(3)
-    assert cones_of(cp.Problem(cp.Minimize(expression(x)), [x >= -1])) == {"linear", *cones}
+    assert required_cones(cp.Problem(cp.Minimize(expression(x)), [x >= -1])) == {"linear", *cones}
 
 
 def test_a_rough_optimum_or_none() -> None:
     x: Any = cp.Variable(3)
-    assert solve_roughly(cp.Problem(cp.Minimize(cp.sum_squares(x - AT))))
+    assert solve_approximately(cp.Problem(cp.Minimize(cp.sum_squares(x - AT))))
     np.testing.assert_allclose(x.value, AT, atol=1e-6)
-    assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]))
-    assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]))
+    assert not solve_approximately(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]))
+    assert not solve_approximately(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]))
 
 
 def test_an_assertion_within_a_solver_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,4 +101,4 @@ def test_an_assertion_within_a_solver_is_no_answer(monkeypatch: pytest.MonkeyPat
         raise PanicException("assertion failed")
 
     monkeypatch.setattr(cp.Problem, "solve", panic)
-    assert not solve_roughly(cp.Problem(cp.Minimize(cp.Variable())))
+    assert not solve_approximately(cp.Problem(cp.Minimize(cp.Variable())))

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from boostopt import DataError
-from boostopt._utils.files import Keys, half_written, read_npz, replace_file, same_place, save_arrays, written
+from boostopt._utils.files import (
+    Keys,
+    is_same_file,
+    leftover_temporary_files,
+    read_npz,
+    resolve_target,
+    write_atomically,
+    write_plain_npz,
+)
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -19,10 +27,10 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     folder.mkdir()
     link.symlink_to(folder / "target")
     for content in (b"one", b"two"):  # where it leads nowhere yet, and where it leads to a file
-        replace_file(link, lambda file, content=content: file.write(content))
+        write_atomically(link, lambda file, content=content: file.write(content))
         assert link.is_symlink() and (folder / "target").read_bytes() == content
     (folder / f".target.{'0' * 8}.partial").touch()
-    assert list(half_written(link)) == [folder / f".target.{'0' * 8}.partial"]
+    assert list(leftover_temporary_files(link)) == [folder / f".target.{'0' * 8}.partial"]
 
 
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "folder", "circle"])
@@ -38,7 +46,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, kind: str)
     else:
         path.symlink_to(path)
     what = "it is a directory" if kind == "folder" else "what is there is no regular file"
-    for write in (written, lambda path: replace_file(path, lambda file: file.write(b"x"))):
+    for write in (resolve_target, lambda path: write_atomically(path, lambda file: file.write(b"x"))):
         with pytest.raises(DataError, match=rf"cannot be written: {what}\. Choose another place\."):
             write(path)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -48,19 +56,19 @@ def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert same_place("a", "./a") and same_place("a", tmp_path / "x" / ".." / "a") and not same_place("a", "b")
+    assert is_same_file("a", "./a") and is_same_file("a", tmp_path / "x" / ".." / "a") and not is_same_file("a", "b")
     Path("a").touch()
     Path("b").hardlink_to("a")
     Path("c").symlink_to("d")
-    assert same_place("a", "b") and same_place("c", "d") and not same_place("a", "c")
+    assert is_same_file("a", "b") and is_same_file("c", "d") and not is_same_file("a", "c")
 
 
 def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
     """Only pickle could, and what reads them again would execute what it reads."""
     with (tmp_path / "a.npz").open("wb") as file, pytest.raises(TypeError, match="as b; got one of objects"):
-        save_arrays(file, {"a": np.ones(3), "b": np.array([None, 1])})
+        write_plain_npz(file, {"a": np.ones(3), "b": np.array([None, 1])})
     with (tmp_path / "a.npz").open("wb") as file:
-        save_arrays(file, {"a": np.ones(3), "text": np.array(["x"])}, compressed=True)
+        write_plain_npz(file, {"a": np.ones(3), "text": np.array(["x"])}, compressed=True)
     assert set(read_npz(tmp_path / "a.npz")) == {"a", "text"}
 
 

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import boostopt
-from boostopt._utils.blas_threads import Limit, at_most, most_threads, one_thread
+from boostopt._utils.blas_threads import ThreadLimiter, limit_blas_threads, max_threads, thread_limit
 from boostopt._utils.environment import THREAD_VARIABLES
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.isolation.worker_process import close
@@ -41,7 +41,7 @@ def blas() -> list[int]:
 @contextmanager
 def given() -> Generator[None]:
     """Give BLAS several threads, and see that as many are left."""
-    with one_thread():  # the libraries are loaded
+    with limit_blas_threads():  # the libraries are loaded
         pass
     with threadpool_limits(GIVEN, user_api="blas"):
         assert set(blas()) == {GIVEN}
@@ -51,11 +51,11 @@ def given() -> Generator[None]:
 
 def test_nested_contexts_are_one() -> None:
     with given():
-        with one_thread():
-            with one_thread():
+        with limit_blas_threads():
+            with limit_blas_threads():
                 assert set(blas()) == {1}
             assert set(blas()) == {1}
-        with pytest.raises(KeyError), one_thread():
+        with pytest.raises(KeyError), limit_blas_threads():
             raise KeyError
 
 
@@ -76,7 +76,7 @@ class Library:
 
 def test_only_the_first_one_in_and_the_last_one_out_change_anything() -> None:
     several, alone = Library(4), Library(1)
-    limit = Limit(lambda: [several, alone])
+    limit = ThreadLimiter(lambda: [several, alone])
     first = limit.enter()
     with ThreadPoolExecutor(1) as other:
         second = other.submit(limit.enter).result()
@@ -109,7 +109,7 @@ class OfEachThread:
 
 def test_a_number_of_its_own_each_thread_lowers_and_restores_itself() -> None:
     library = OfEachThread()
-    limit = Limit(lambda: [library])
+    limit = ThreadLimiter(lambda: [library])
     with ThreadPoolExecutor(1) as other:
         first = limit.enter()
         second = other.submit(limit.enter).result()
@@ -138,7 +138,7 @@ class Controlled(Library):
 
 def test_any_thread_may_be_the_last_one_out() -> None:
     library = Controlled(4)
-    limit = Limit(lambda: [library])
+    limit = ThreadLimiter(lambda: [library])
     with ThreadPoolExecutor(1) as other:
         first = limit.enter()
         second = other.submit(limit.enter).result()
@@ -151,7 +151,7 @@ def test_any_thread_may_be_the_last_one_out() -> None:
 
 def test_threads_that_come_and_go_never_work_with_more_and_never_leave_one() -> None:
     library = Library(4)
-    limit = Limit(lambda: [library])
+    limit = ThreadLimiter(lambda: [library])
     begin = threading.Barrier(8)
 
     def come_and_go(seed: int) -> int:
@@ -189,7 +189,7 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
     entered, done = threading.Event(), threading.Event()
 
     def stay() -> None:
-        with one_thread():
+        with limit_blas_threads():
             entered.set()
             done.wait()
 
@@ -199,7 +199,7 @@ def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
         entered.wait()
         try:
             if inside:
-                with one_thread():
+                with limit_blas_threads():
                     pid = forked(lambda: set(blas()) == {1})
             else:
                 pid = forked(lambda: set(blas()) == {GIVEN})
@@ -327,15 +327,15 @@ def test_a_certificate_is_made_with_one_thread(seen: list[int], monkeypatch: pyt
 
 def test_as_many_threads_are_left_as_are_given_and_never_more_than_there_are() -> None:
     with given():
-        with at_most(2), one_thread():
+        with thread_limit(2), limit_blas_threads():
             assert set(blas()) == {2}
-            with at_most(1), one_thread():  # the outermost one counts
+            with thread_limit(1), limit_blas_threads():  # the outermost one counts
                 assert set(blas()) == {2}
-        with at_most(GIVEN + 5), one_thread():
+        with thread_limit(GIVEN + 5), limit_blas_threads():
             assert set(blas()) == {GIVEN}
-        with at_most(None), one_thread():
+        with thread_limit(None), limit_blas_threads():
             assert set(blas()) == {1}
-        assert most_threads() is None
+        assert max_threads() is None
 
 
 @dataclass(frozen=True)
@@ -354,7 +354,7 @@ class Counting(Backend):
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        yield Attempt("", {}, f"{max(blas(), default=1)} {most_threads()}", False)
+        yield Attempt("", {}, f"{max(blas(), default=1)} {max_threads()}", False)
 
 
 @pytest.mark.thorough

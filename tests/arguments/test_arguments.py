@@ -39,20 +39,20 @@ class TestWhatIsRead:
 
     @pytest.mark.parametrize("value", [2, np.int8(2), np.array(2)])
     def test_a_whole_number(self, value: object) -> None:
-        assert type(arguments.whole("n", value, 1)) is int and arguments.whole("n", value, 1) == 2
+        assert type(arguments.check_integer("n", value, 1)) is int and arguments.check_integer("n", value, 1) == 2
 
     @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.array(2.0)])
     def test_a_number(self, value: object) -> None:
-        assert type(arguments.number("x", value)) is float and arguments.number("x", value) == 2.0
+        assert type(arguments.check_number("x", value)) is float and arguments.check_number("x", value) == 2.0
 
     @pytest.mark.parametrize(("value", "read"), [(True, True), (np.False_, False), (1, True), (0.0, False)])
     def test_a_flag(self, value: object, read: bool) -> None:
-        assert arguments.flag("f", value) is read
+        assert arguments.check_flag("f", value) is read
 
     def test_one_name_is_a_list_of_one(self) -> None:
-        assert arguments.names("n", "direct") == ("direct",)
-        assert arguments.names("n", np.array(["a", "b"])) == ("a", "b")
-        assert arguments.numbers("n", 0.5) == (0.5,)
+        assert arguments.check_names("n", "direct") == ("direct",)
+        assert arguments.check_names("n", np.array(["a", "b"])) == ("a", "b")
+        assert arguments.check_numbers("n", 0.5) == (0.5,)
 
     def test_a_float_that_is_whole_is_told_how_to_be_written(self) -> None:
         with pytest.raises(OptionError) as refusal:

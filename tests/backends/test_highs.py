@@ -29,7 +29,7 @@ from boostopt import (
     get_formulation,
     list_backends,
 )
-from boostopt._utils.files import save_arrays
+from boostopt._utils.files import write_plain_npz
 from boostopt.authoring import (
     AbsoluteEdge,
     BoundedEdges,
@@ -317,7 +317,7 @@ def through_a_file(backend: str, state: Any) -> Any:
     packed = get_backend(backend).packed(state)
     assert packed is not None
     file = io.BytesIO()
-    save_arrays(file, packed)
+    write_plain_npz(file, packed)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return get_backend(backend).unpacked(dict(arrays))

@@ -12,7 +12,7 @@ import boostopt
 from boostopt import ProblemError, get_formulation, list_formulations
 from boostopt.authoring import COUNT, RelativeEntropy, parameter
 from boostopt.boosting.histogram_newton.selection import standing_for
-from boostopt.errors import needed as present
+from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps

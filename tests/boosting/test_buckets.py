@@ -11,25 +11,25 @@ from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.objectives.exact import SoftMarginAim, law_of
 from boostopt.objectives.margin_histogram import POINTS, Buckets
 from boostopt.programs.program import Examples
-from boostopt.rows.block_kernels import counts
-from boostopt.rows.margin_grid import LARGEST, ONE, STEEP, Window
-from boostopt.rows.row_block import Part
+from boostopt.rows.block_kernels import histogram
+from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
+from boostopt.rows.row_block import RowBlock
 
 
 def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     M = {
-        "spread": rng.integers(-ONE, ONE + 1, n),
-        "few values": rng.choice([-ONE, -5, 0, 7, ONE], n),
-        "equal": np.full(n, ONE // 3),
+        "spread": rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, n),
+        "few values": rng.choice([-MARGIN_SCALE, -5, 0, 7, MARGIN_SCALE], n),
+        "equal": np.full(n, MARGIN_SCALE // 3),
         "close": rng.integers(1000, 2000, n),
     }[kind]
     return M.astype(np.int32)
 
 
-def in_buckets(M: np.ndarray, c: np.ndarray | None, window: Window) -> Buckets:
-    rows = Part(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
-    return Buckets(window, *counts(rows, M, window))
+def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> Buckets:
+    rows = RowBlock(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
+    return Buckets(window, *histogram(rows, M, window))
 
 
 def mean_of_smallest(M: np.ndarray, c: np.ndarray, nu: Fraction) -> Fraction:
@@ -38,25 +38,25 @@ def mean_of_smallest(M: np.ndarray, c: np.ndarray, nu: Fraction) -> Fraction:
     for k in np.argsort(M, kind="stable").tolist():
         taken = min(left, Fraction(int(c[k])))
         total, left = total + taken * int(M[k]), left - taken
-    return total / nu / ONE
+    return total / nu / MARGIN_SCALE
 
 
 KINDS = ("spread", "few values", "equal", "close")
-WINDOWS = (Window.whole(), Window.around(-0.1, 0.2), Window.around(0.0, 1e-6))
+WINDOWS = (MarginGrid.full(), MarginGrid.covering(-0.1, 0.2), MarginGrid.covering(0.0, 1e-6))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 @pytest.mark.parametrize("copied", [False, True])
-def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, window: Window, copied: bool) -> None:
+def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, window: MarginGrid, copied: bool) -> None:
     M, rng = margins(kind), np.random.default_rng(1)
     c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
     buckets = in_buckets(M, c if copied else None, window)
     for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
         exact, found = mean_of_smallest(M, c, nu), buckets.soft_margin(nu)
         assert found <= exact
-        if window == Window.whole():
-            assert float(exact - found) <= window.width
+        if window == MarginGrid.full():
+            assert float(exact - found) <= window.bin_width
     assert buckets.soft_margin(Fraction(int(c.sum()))) == mean_of_smallest(M, c, Fraction(int(c.sum())))
 
 
@@ -65,44 +65,44 @@ def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, win
 @pytest.mark.parametrize("share", [0.0025, 0.1, 0.999, 1.0])
 def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share: float) -> None:
     M = margins(kind)
-    buckets, nu = in_buckets(M, None, Window.whole()), Fraction(share * len(M))
+    buckets, nu = in_buckets(M, None, MarginGrid.full()), Fraction(share * len(M))
 
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
 
     law = law_of(buckets, made, SoftMarginAim(nu, len(M)))
     q = law.table[np.flatnonzero(buckets.found)]
-    assert int(law.table @ buckets.found) == law.total and q.min() >= 0 and 0 < q.max() <= LARGEST
+    assert int(law.table @ buckets.found) == law.total and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
     assert nu * int(q.max()) <= law.total
-    assert (np.diff(q) <= 0).all() and law.curved.max() <= STEEP and law.curved.min() >= 0
+    assert (np.diff(q) <= 0).all() and law.curved.max() <= CURVATURE_SCALE and law.curved.min() >= 0
     # Near those of the regularizer itself, over all examples.
     F = RelativeEntropy.capped(np.ones(len(M)), float(nu), eta, np.full(len(M), 1 / len(M)))
-    d = F.conjugate_at(-M / ONE).d
-    place = buckets.window.place(M, np.empty_like(M))
-    if eta * buckets.window.width < 0.01:
+    d = F.conjugate_at(-M / MARGIN_SCALE).d
+    place = buckets.window.bin_index(M, np.empty_like(M))
+    if eta * buckets.window.bin_width < 0.01:
         assert np.abs(law.table[place] / law.total - d).sum() < 0.02
-        assert law.value == pytest.approx(-F.conjugate_at(-M / ONE).value, abs=1e-4)
+        assert law.value == pytest.approx(-F.conjugate_at(-M / MARGIN_SCALE).value, abs=1e-4)
         assert law.of_d == pytest.approx(F.value(d), abs=1e-3)
 
 
 def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     M, c = margins("spread"), np.ones(400)
-    buckets = in_buckets(M, None, Window.whole())
+    buckets = in_buckets(M, None, MarginGrid.full())
 
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
 
     law = law_of(buckets, made, SoftMarginAim(Fraction(40), 400))
     F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
-    d = F.conjugate_at(-M / ONE).d
-    place = buckets.window.place(M, np.empty_like(M))
+    d = F.conjugate_at(-M / MARGIN_SCALE).d
+    place = buckets.window.bin_index(M, np.empty_like(M))
     # An entropy's weight yields by eta d.
     expected = np.where(d < (1 - 1e-9) / 40, 3.0 * d, 0.0)
     assert np.abs(law.unit * law.curved[place] - expected).max() <= 2.0 * law.unit
     low, high = law.between
     assert (
-        law.table[place[M / ONE < low]].min(initial=LARGEST) == LARGEST
-        and (law.table[place[M / ONE > high]] == 0).all()
+        law.table[place[M / MARGIN_SCALE < low]].min(initial=WEIGHT_SCALE) == WEIGHT_SCALE
+        and (law.table[place[M / MARGIN_SCALE > high]] == 0).all()
     )
     assert -1.0 <= low < high <= 1.0
 
@@ -111,7 +111,7 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
 def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(spread: float) -> None:
     """The slow twin: every margin by itself, from the regularizer's own weights at the same level of the others."""
     M, eta, nu = margins("spread", 4000), 40.0, 400.0
-    buckets = in_buckets(M, None, Window.whole())
+    buckets = in_buckets(M, None, MarginGrid.full())
 
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
@@ -120,12 +120,12 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     window, table, unit = law.curvature(spread)
     F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
     order = np.argsort(M)
-    m, d = M[order] / ONE, F.conjugate_at(-M / ONE).d[order]
+    m, d = M[order] / MARGIN_SCALE, F.conjugate_at(-M / MARGIN_SCALE).d[order]
     # Between the margins at which it is computed it is interpolated.
     near = (law.between[1] - law.between[0] + 2.0 * spread) / (POINTS - 1)
     widths = spread / 2.0 ** np.arange(20)
-    widths = widths[widths > 2.0 * buckets.window.width]
-    r = unit * table[window.place(M[order], np.empty_like(M))]
+    widths = widths[widths > 2.0 * buckets.window.bin_width]
+    r = unit * table[window.bin_index(M[order], np.empty_like(M))]
 
     def rate(at: np.ndarray) -> np.ndarray:
         return np.max([(np.interp(at - s, m, d) - np.interp(at + s, m, d)) / (2.0 * s) for s in widths], axis=0)
@@ -133,6 +133,6 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     around = [rate(m + share * near) for share in np.linspace(-1.0, 1.0, 9)]
     room = 0.02 * np.max(around)
     assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
-    assert STEEP / 2 <= table.max() <= STEEP and table.min() == 0 and table[0] == table[-1] == 0
+    assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0
     assert law.curvature(0.0) == (law.window, law.curved, law.unit)
-    assert window.lowest(1) / ONE <= law.between[0] - spread + 1e-6 or law.between[0] - spread < -1.0
+    assert window.bin_min(1) / MARGIN_SCALE <= law.between[0] - spread + 1e-6 or law.between[0] - spread < -1.0

@@ -40,11 +40,11 @@ from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
-from boostopt.errors import OptionError, ProblemError, needed
+from boostopt.errors import OptionError, ProblemError, require_not_none
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.margin_grid import BUCKETS, ONE, Window
+from boostopt.rows.binned_rows import BinnedRows, LocalRows
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
@@ -75,13 +75,13 @@ def looked(oracle: BinnedStumps, page: Any = "erlpboost", epsilon: float = 0.02,
 
 
 def column(oracle: BinnedStumps, hypothesis: Any) -> np.ndarray:
-    return needed(oracle.margins_of(hypothesis), "margins").astype(np.int64)
+    return require_not_none(oracle.margins_of(hypothesis), "margins").astype(np.int64)
 
 
 def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
     """Both ends, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
     W = [int(x) for x in np.ldexp(run.w, 30)]
-    assert sum(W) == ONE and min(W) >= 0
+    assert sum(W) == MARGIN_SCALE and min(W) >= 0
     U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1).astype(object)
     c = [int(x) for x in oracle.c]
     nu = Fraction(getattr(run.problem.first.parameters, "nu", 1.0))
@@ -91,14 +91,14 @@ def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
         taken = min(left, Fraction(c[k]))
         total, left = total + taken * M[k], left - taken
     # d as the proof has it, whole numbers over their sum.
-    proof = needed(run.stored_looks.reached.ends.proof, "a proof")
-    rows = needed(oracle.rows, "rows")
-    q = rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table)
+    proof = require_not_none(run.stored_looks.reached.ends.proof, "a proof")
+    rows = require_not_none(oracle.rows, "rows")
+    q = rows.weights(rows.margins(proof.splits, proof.W), proof.window, proof.table)
     Q = sum(int(x) for x in q)
     assert Q == proof.total and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
-    stumps = [rows.split(i, 1) for i in range(rows.thresholds)]
+    stumps = [rows.split(i, 1) for i in range(rows.n_thresholds)]
     edges = [abs(int(q @ column(oracle, oracle.hypothesis(split)))) for split in stumps]
-    return total / nu / ONE, Fraction(max(edges), Q)
+    return total / nu / MARGIN_SCALE, Fraction(max(edges), Q)
 
 
 def ranges(run: Run) -> tuple[float, float]:
@@ -125,13 +125,18 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
     assert run.rounds <= run.most_rounds
 
 
-def told(problem: Problem, rows: Rows) -> str:
+def told(problem: Problem, rows: BinnedRows) -> str:
     """SHA-256 of all that a run of looks finds."""
-    aim, deadline = SoftMarginAim(Fraction(300), rows.total), Deadline.after(None)
+    aim, deadline = SoftMarginAim(Fraction(300), rows.n_examples), Deadline.after(None)
     looking = Looking(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
     looking.run()
     ends = looking.ends
-    found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
+    found = (
+        ends.lower,
+        require_not_none(ends.proof, "a proof").upper,
+        looking.splits,
+        require_not_none(ends.W, "weights").tolist(),
+    )
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
@@ -142,24 +147,24 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     X, y, c = noisy(3, 1000)
     oracle = BinnedStumps(X, y, c=c)
     problem = Problem.of(page_of("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
-    one = told(problem, needed(oracle.rows, "rows"))
+    one = told(problem, require_not_none(oracle.rows, "rows"))
     for parts in (2, 8, 200):
-        assert told(problem, Rows.of(oracle.coded, oracle.y, oracle.c, parts)) == one
+        assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == one
     mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
-    assert isinstance(mapped.coded.codes, np.memmap) and told(problem, needed(mapped.rows, "rows")) == one
+    assert isinstance(mapped.coded.codes, np.memmap) and told(problem, require_not_none(mapped.rows, "rows")) == one
     order = np.random.default_rng(0).permutation(1000)
     permuted = BinnedStumps(X[order], y[order], c=c[order])
-    assert told(problem, needed(permuted.rows, "rows")) == one
+    assert told(problem, require_not_none(permuted.rows, "rows")) == one
     copied = np.repeat(np.arange(1000), c.astype(int))
     copies = BinnedStumps(X[copied], y[copied])
-    assert told(replace_examples(problem, copies), needed(copies.rows, "rows")) == one
+    assert told(replace_examples(problem, copies), require_not_none(copies.rows, "rows")) == one
     # With samples before, any cut is the same still.
     monkeypatch.setattr(looks, "SAMPLES", (100, 400))
     monkeypatch.setattr(looks, "TIMES", 2)
-    sampled = told(problem, needed(oracle.rows, "rows"))
+    sampled = told(problem, require_not_none(oracle.rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
-        assert told(problem, Rows.of(oracle.coded, oracle.y, oracle.c, parts)) == sampled
+        assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == sampled
 
 
 def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
@@ -187,9 +192,9 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
     N = 20_000
     oracle = binned(0, N)
     found = serving.looked_at(page_of(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
-    problem, aim, _, rows = needed(found, "a run of looks")
-    asked = Looks(problem, rows.every(step), aim)
-    splits = [Split(j, asked.rows.sizes[j] // 2, 1) for j in range(3)]
+    problem, aim, _, rows = require_not_none(found, "a run of looks")
+    asked = Looks(problem, rows.stride(step), aim)
+    splits = [Split(j, asked.rows.n_codes[j] // 2, 1) for j in range(3)]
     w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
 
     def value(w: np.ndarray) -> float:
@@ -216,7 +221,7 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
 
     monkeypatch.setattr(Looking, "_joined", joining)
     run = looked(oracle, epsilon=1e-3)
-    features = len(oracle.coded.features)
+    features = len(oracle.coded.varying_features)
     assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
     for k, splits in enumerate(joined):
         before = sorted((s.feature, s.code) for earlier in joined[:k] for s in earlier)
@@ -357,7 +362,11 @@ def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypa
     assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
     assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
     limited = going_on(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
-    assert limited.max_rounds == 7 and 0 < needed(limited.time_limit, "seconds") < 1000.0 and limited.start is coarse
+    assert (
+        limited.max_rounds == 7
+        and 0 < require_not_none(limited.time_limit, "seconds") < 1000.0
+        and limited.start is coarse
+    )
 
 
 def test_other_oracles_and_multiplicities_are_asked() -> None:
@@ -397,8 +406,8 @@ def test_a_page_without_eta_has_one_level() -> None:
 @pytest.mark.parametrize("w", [[1.0], [0.5, 0.5], [1e-12, 1.0, 0.0], [1 / 3] * 3, [0.1] * 7], ids=str)
 def test_weights_become_whole_numbers_of_the_right_sum(w: list[float]) -> None:
     W = whole(np.array(w))
-    assert W.sum() == ONE and W.min() >= 0
-    assert np.abs(W / ONE - np.array(w) / sum(w)).max() <= 1 / ONE
+    assert W.sum() == MARGIN_SCALE and W.min() >= 0
+    assert np.abs(W / MARGIN_SCALE - np.array(w) / sum(w)).max() <= 1 / MARGIN_SCALE
 
 
 def test_ends_are_rounded_outwards() -> None:
@@ -495,7 +504,7 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     epsilon, y = float(rng.choice([0.3, 0.01, 1e-3])), np.where(np.arange(len(c)) % 2, 1, -1)
     oracle = BinnedStumps(np.arange(float(len(c)))[:, np.newaxis], y, c)
     every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
-    two, aim = needed(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
+    two, aim = require_not_none(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
     assert (
         aim == SoftMarginAim(Fraction(nu), int(oracle.total))
         and two.levels == every.levels
@@ -570,20 +579,22 @@ def test_every_round_is_kept_as_w_alone() -> None:
 
 def test_constants_are_one_more_feature() -> None:
     oracle = binned(4)
-    rows = needed(oracle.rows, "rows")
-    more = rows.with_constants(5)
-    splits = [rows.split(i, 1) for i in (0, 3, rows.thresholds - 1)]
-    constant = more.split(rows.thresholds, -1)
-    W = np.array([ONE // 4, ONE // 4, ONE // 4, ONE // 4])
-    kept = more.scores([*splits, constant], W)
-    expected = rows.scores(splits, W[:3])[0] - W[3] * oracle.y
-    assert np.array_equal(kept[0], expected) and more.place(constant) == rows.thresholds == more.thresholds - 1
-    window, table = Window.whole(), np.random.default_rng(0).integers(0, 100, BUCKETS + 2)
-    edges = more.edges(kept, window, table)
+    rows = require_not_none(oracle.rows, "rows")
+    more = rows.with_constant_feature(5)
+    splits = [rows.split(i, 1) for i in (0, 3, rows.n_thresholds - 1)]
+    constant = more.split(rows.n_thresholds, -1)
+    W = np.array([MARGIN_SCALE // 4, MARGIN_SCALE // 4, MARGIN_SCALE // 4, MARGIN_SCALE // 4])
+    kept = more.margins([*splits, constant], W)
+    expected = rows.margins(splits, W[:3])[0] - W[3] * oracle.y
+    assert (
+        np.array_equal(kept[0], expected) and more.threshold_of(constant) == rows.n_thresholds == more.n_thresholds - 1
+    )
+    window, table = MarginGrid.full(), np.random.default_rng(0).integers(0, 100, N_BINS + 2)
+    edges = more.class_edges(kept, window, table)
     q = rows.weights(kept, window, table)
-    assert np.array_equal(edges[:-1], rows.edges(kept, window, table)) and edges[-1] == q @ oracle.y
-    some = more.every(7)
-    assert some.n == len(oracle.y[::7]) and some.split(rows.thresholds, 1) == more.split(rows.thresholds, 1)
+    assert np.array_equal(edges[:-1], rows.class_edges(kept, window, table)) and edges[-1] == q @ oracle.y
+    some = more.stride(7)
+    assert some.n_rows == len(oracle.y[::7]) and some.split(rows.n_thresholds, 1) == more.split(rows.n_thresholds, 1)
 
 
 CAPS: dict[str, Any] = {
@@ -620,7 +631,7 @@ def test_a_certificate_is_stored_with_its_distribution() -> None:
     run = looked(binned(1))
     its = pickle.loads(pickle.dumps(run.class_certificate))
     assert (its.lower, its.upper, its.oracle) == (*ranges(run), run.oracle)
-    assert np.array_equal(its.d, needed(run.class_certificate.d, "d"))
+    assert np.array_equal(its.d, require_not_none(run.class_certificate.d, "d"))
     both = pickle.loads(pickle.dumps((run, run.class_certificate)))
     assert np.array_equal(both[0].w, run.w) and np.array_equal(both[1].d, its.d)
 
@@ -648,15 +659,15 @@ def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
 
 @pytest.mark.parametrize("time", [1, 2, 4])
 def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    oracle, edges, count = binned(1), RowsHere.edges, [0]
+    oracle, edges, count = binned(1), LocalRows.class_edges, [0]
 
-    def failing(self: RowsHere, *how: Any) -> Any:
+    def failing(self: LocalRows, *how: Any) -> Any:
         count[0] += 1
         if count[0] == time:
             raise OSError("gone")
         return edges(self, *how)
 
-    monkeypatch.setattr(RowsHere, "edges", failing)
+    monkeypatch.setattr(LocalRows, "edges", failing)
     if time <= 2:  # the first one is of no weights yet
         with pytest.raises(OSError, match=r"^gone$"):
             looked(oracle)

@@ -24,7 +24,7 @@ from boostopt.boosting.histogram_newton.solver import whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
-from boostopt.errors import OptionError, needed
+from boostopt.errors import OptionError, require_not_none
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
@@ -47,8 +47,8 @@ def looked(oracle: BinnedStumps | DecisionStumps, page: str, nu: float, epsilon:
 def looking_at(
     kind: type[BoundedLooking], page: str, oracle: BinnedStumps, nu: float, epsilon: float, most: int
 ) -> Any:
-    problem, aim = needed(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
-    rows, options = needed(oracle.rows, "rows"), BoostOptions(max_rounds=most)
+    problem, aim = require_not_none(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
+    rows, options = require_not_none(oracle.rows, "rows"), BoostOptions(max_rounds=most)
     return kind(problem, rows, aim, True, options, Deadline.after(None), lambda glance: None)
 
 
@@ -56,11 +56,11 @@ def looking_at(
 @pytest.mark.parametrize("total", [0.01, 1.0, 30.0, 1000.0])
 def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(page: str, total: float) -> None:
     oracle = binned(1)
-    nu, rows = 0.3 * oracle.c.sum(), needed(oracle.rows, "rows")
-    problem, aim = needed(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
-    assert aim == SoftMarginAim(Fraction(1.0 if page == "totalboost" else nu), rows.total)
+    nu, rows = 0.3 * oracle.c.sum(), require_not_none(oracle.rows, "rows")
+    problem, aim = require_not_none(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
+    assert aim == SoftMarginAim(Fraction(1.0 if page == "totalboost" else nu), rows.n_examples)
     asked = Looks(problem, rows, aim)
-    splits = [rows.split(i, 1) for i in np.linspace(0, rows.thresholds - 1, 6).astype(int).tolist()]
+    splits = [rows.split(i, 1) for i in np.linspace(0, rows.n_thresholds - 1, 6).astype(int).tolist()]
     W = whole(np.random.default_rng(0).dirichlet(np.ones(6)))
     seen = asked.at(splits, W, total)
     law = asked.law(seen, 0)
@@ -96,8 +96,8 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     monkeypatch.setattr(Held, "held", gamma)
     looking = looking_at(Held, page, oracle, nu, 1e-5, 60)
     looking.run()
-    rows = needed(oracle.rows, "rows")
-    U = np.stack([column(oracle, oracle.hypothesis(rows.split(i, 1))) for i in range(rows.thresholds)], axis=1)
+    rows = require_not_none(oracle.rows, "rows")
+    U = np.stack([column(oracle, oracle.hypothesis(rows.split(i, 1))) for i in range(rows.n_thresholds)], axis=1)
     twin = get_formulation(page).bind(
         np.hstack([U, -U]).astype(float), c=oracle.c, gamma=gamma, epsilon=1e-5, **settings_of(page, nu)
     )

@@ -12,7 +12,7 @@ from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import ProblemError
 from boostopt.objectives.margin_histogram import Buckets
 from boostopt.oracles import BinnedStumps
-from boostopt.rows.margin_grid import ONE, Window
+from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 
 pytestmark = pytest.mark.every(2)
 
@@ -72,15 +72,19 @@ def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path:
         _ = loaded.program_interval
 
 
-@pytest.mark.parametrize("window", [Window.whole(), Window.around(-0.1, 0.2)], ids=str)
-def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: Window) -> None:
+@pytest.mark.parametrize("window", [MarginGrid.full(), MarginGrid.covering(-0.1, 0.2)], ids=str)
+def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: MarginGrid) -> None:
     rng = np.random.default_rng(0)
-    M = np.concatenate([rng.integers(-ONE, ONE + 1, 500), [-ONE, ONE, 0]]).astype(np.int32)
-    place = window.place(M, np.empty_like(M))
+    M = np.concatenate([rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, 500), [-MARGIN_SCALE, MARGIN_SCALE, 0]]).astype(
+        np.int32
+    )
+    place = window.bin_index(M, np.empty_like(M))
     found = np.bincount(place, minlength=16_386)
     sums = np.bincount(place, M.astype(np.float64), 16_386).astype(np.int64)
     c, m = Buckets(window, found, sums).split
     assert (c > 0.0).all() and np.abs(m).max() <= 1.0
-    assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(float(M.astype(np.int64).sum()) / ONE, abs=1e-9)
+    assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(
+        float(M.astype(np.int64).sum()) / MARGIN_SCALE, abs=1e-9
+    )
     for rate in (1.0, -7.0, 200.0):  # convex functions of one margin
-        assert np.exp(rate * m) @ c >= np.exp(rate * M / ONE).sum() * (1.0 - 1e-12)
+        assert np.exp(rate * m) @ c >= np.exp(rate * M / MARGIN_SCALE).sum() * (1.0 - 1e-12)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost
-from boostopt._utils.files import read_npz, save_arrays
+from boostopt._utils.files import read_npz, write_plain_npz
 from boostopt.boosting.histogram_newton import solver as looks
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.histogram_newton.histogram_run_file import StoredLooks
@@ -348,7 +348,7 @@ def test_nothing_in_a_stored_run_is_believed(name: str, value: Any, said: str, t
     set_in(about, arrays, name, value)
     arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     with path.open("wb") as file:
-        save_arrays(file, arrays)
+        write_plain_npz(file, arrays)
     with pytest.raises((DataError, OptionError, ProblemError), match=said) as refused:
         Run.load(path).verify_class(oracle)
     assert ".. " not in str(refused.value)

@@ -32,7 +32,7 @@ from boostopt import (
     list_formulations,
     load_dataset,
 )
-from boostopt._utils.formatting import interval, printable
+from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.commands.list import sentence
@@ -203,7 +203,7 @@ def test_csv_is_a_header_and_the_rows(data: Path) -> None:
 def test_a_table_in_a_file_is_plain_and_whole(data: Path) -> None:
     result = run("compare", "lpboost", "--data", data, *REFERENCE)
     lower, upper = compare(reference_lpboost(), ["cvxpy:highs"]).interval
-    assert interval(lower, upper) in result.stdout
+    assert format_interval(lower, upper) in result.stdout
     assert "\x1b" not in result.stdout
 
 
@@ -651,7 +651,7 @@ def test_an_answer_of_a_solver_is_certified_from_its_file(tmp_path: Path, data: 
         path.write_text("".join(",".join(row) + "\n" for row in [tuple(given), *rows]))
     result = run("certify", "lpboost", path, "--data", data, *REFERENCE[:2])
     certificate = reference_lpboost().certify(**given)
-    assert interval(certificate.lower, certificate.upper) in result.stdout
+    assert format_interval(certificate.lower, certificate.upper) in result.stdout
     assert result.exit_code == (0 if certificate.scaled_gap <= 1e-8 else 1)
     if sides == "d w":
         assert result.exit_code == 0
@@ -1166,7 +1166,7 @@ main()
 
 
 def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
-    assert printable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
+    assert escape_unprintable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
     refused(r"'a\\x1b\[31m'", "compare", "a\x1b[31m", "--data", "iris")
 
 

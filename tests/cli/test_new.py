@@ -11,7 +11,7 @@ import pytest
 from invoked import document, refused, run, write_examples
 
 import boostopt
-from boostopt._utils.user_files import loaded, own_file
+from boostopt._utils.user_files import is_user_file, load_user_module
 from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer
 from boostopt.checks import fault_localization as suspects
 from boostopt.checks.backend_checks import BACKEND_CHECKS
@@ -71,7 +71,7 @@ def named(place: str, path: Path, function: str) -> bool:
 @slow
 @each
 def test_its_own_test_passes(tmp_path: Path, kind: str) -> None:
-    module = loaded(written(tmp_path, kind), "a piece")
+    module = load_user_module(written(tmp_path, kind), "a piece")
     vars(module)["test_mine"]()
 
 
@@ -133,7 +133,7 @@ def test_a_broken_page_is_named_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, line: str, change: str, check: str, function: str
 ) -> None:
     # Where types are checked a wrapper runs before every function, and it is none of the author's.
-    monkeypatch.setattr(suspects, "own_file", lambda name: own_file(name) and Path(name).name != "typechecker.py")
+    monkeypatch.setattr(suspects, "own_file", lambda name: is_user_file(name) and Path(name).name != "typechecker.py")
     path = broken(written(tmp_path, kind), line, change)
     report = check_formulation(path)
     assert check in [failed.name for failed in report.failures]

@@ -18,7 +18,7 @@ from rich.console import Console
 import boostopt.boosting.regularization_path
 import boostopt.cli.commands.path
 from boostopt import path
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
@@ -69,7 +69,7 @@ def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
     assert "…" not in "".join(lines) and max(map(len, lines)) <= width
     assert list(filter(None, header))[-1 if width > 56 else 5] == last
     for own in document(*arguments)["runs"]:
-        for end in interval(own["class"]["lower"], own["class"]["upper"]).split():
+        for end in format_interval(own["class"]["lower"], own["class"]["upper"]).split():
             assert any(end in line for line in lines), end
 
 

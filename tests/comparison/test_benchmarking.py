@@ -22,7 +22,7 @@ from rich.console import Console
 
 import boostopt
 from boostopt import DataError, OptionError
-from boostopt._utils.environment import boostopt_version
+from boostopt._utils.environment import source_version
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
 from boostopt.comparison.documents import load
@@ -231,7 +231,7 @@ def test_json_holds_everything_that_a_number_was_made_with() -> None:
         "isolate": False,
         "seed": 5,
     }
-    assert document["boostopt"] == boostopt_version()
+    assert document["boostopt"] == source_version()
     assert document["machine"]["blas"] and document["machine"]["cpu"] and document["machine"]["cores"] >= 1
     (about,) = document["programs"].values()
     assert about["digest"] == reference_lpboost().margins.digest()
@@ -251,7 +251,7 @@ def test_csv_has_a_line_for_each_run_with_versions_machine_and_seed() -> None:
         ("no", "not run", "1"),
     ]
     for row in rows:
-        assert (row["seed"], row["boostopt"]) == ("7", boostopt_version())
+        assert (row["seed"], row["boostopt"]) == ("7", source_version())
         assert row["blas"] and row["cpu"] and row["digest"] == program_digest(reference_lpboost())
 
 

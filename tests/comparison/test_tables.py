@@ -16,7 +16,7 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
 from boostopt.comparison.rendering.phrases import BUG, NO_ANSWER, UNANSWERED, trivial_bounds
 from boostopt.comparison.solve_record import Row, answered_row
@@ -90,13 +90,13 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 @example(1.7976931348623157e308)
 @example(2.2250738585072014e-308)
 def test_a_printed_interval_is_never_narrower_than_the_interval(value: float) -> None:
-    lower, upper = ends(interval(value, value))
+    lower, upper = ends(format_interval(value, value))
     assert lower <= value <= upper
 
 
 @given(st.floats(1e-300, 1e300), st.sampled_from([-1.0, 1.0]))
 def test_a_printed_interval_is_wider_by_no_more_than_the_tenth_digit(size: float, sign: float) -> None:
-    lower, upper = ends(interval(sign * size, sign * size))
+    lower, upper = ends(format_interval(sign * size, sign * size))
     assert sign * size - lower <= 2e-9 * size
     assert upper - sign * size <= 2e-9 * size
 
@@ -114,7 +114,7 @@ def test_a_printed_interval_is_wider_by_no_more_than_the_tenth_digit(size: float
     ],
 )
 def test_intervals_are_printed_with_ten_digits_rounded_outward(lower: float, upper: float, text: str) -> None:
-    assert interval(lower, upper) == text
+    assert format_interval(lower, upper) == text
 
 
 # Comparisons
@@ -127,7 +127,7 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
     assert cells(text, "one") == [
         "one",
         "bounded",
-        interval(c.lower, c.upper),
+        format_interval(c.lower, c.upper),
         f"{c.gap:.1e}",
         "1.250",
         f"{c.relative_gap:.1e}",
@@ -289,7 +289,7 @@ def certificate(**changes: Any) -> Certificate:
 def test_a_certificate_shows_interval_gap_and_residuals() -> None:
     c = certificate()
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert cells(text, "certified")[1] == interval(c.lower, c.upper)
+    assert cells(text, "certified")[1] == format_interval(c.lower, c.upper)
     assert re.match(rf"{c.gap:.2e} .*\brelative {c.relative_gap:.2e}\b", cells(text, "gap")[1])
     assert cells(text, "1e-06")[1] == "yes"
     for condition, residual in c.kkt.residuals.items():

@@ -29,8 +29,8 @@ from boostopt.ensembles import Reweighted, members_of, reweight
 from boostopt.ensembles.distributed_reweighting import DistributedMembers, DistributedReweighted
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.encoding import BinnedFeatures
 
 pytestmark = pytest.mark.thorough
 
@@ -80,8 +80,8 @@ def looked(ensemble: Any, features: Any, signs: np.ndarray, nu: float, epsilon: 
     """The run of looks at the same votes in this process."""
     members = members_of(ensemble)
     U = members.margins(features, signs.astype(np.int8), np.arange(len(signs))).to_array()
-    coded = Coded.of((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
-    rows = Rows.of(coded, np.ones(len(U), np.int8), np.ones(len(U)))
+    coded = BinnedFeatures.from_codes((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
+    rows = BinnedRows.from_binned(coded, np.ones(len(U), np.int8), np.ones(len(U)))
     return boost("lpboost", DistributedMembers(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
 
 

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 import boostopt.cli.commands.export
 from boostopt import BoostoptError, DataError, OptionError, Program, get_formulation
-from boostopt._utils.environment import boostopt_version
+from boostopt._utils.environment import source_version
 from boostopt._utils.json_values import plain
 from boostopt.exporting import export_set
 from boostopt.instances.standard import standard_programs
@@ -186,7 +186,7 @@ def test_the_index_has_the_digests_and_sizes_of_all_files(folder: Path, index: A
 
 def test_the_index_says_which_programs_they_are(folder: Path, index: Any) -> None:
     assert (index["format"], index["complete"], index["tol"]) == ("boostopt set 1", True, 1e-9)
-    assert index["boostopt"] == boostopt_version()
+    assert index["boostopt"] == source_version()
     for label, program in programs().items():
         entry = entries(index)[label]
         assert entry["program"] == program_digest(program)

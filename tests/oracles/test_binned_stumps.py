@@ -14,7 +14,7 @@ import scipy.sparse
 import typechecker
 
 from boostopt import DataError, OptionError, ProblemError, boost
-from boostopt._utils.files import half_written
+from boostopt._utils.files import leftover_temporary_files
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump
 from boostopt.oracles.stumps import binning
@@ -122,7 +122,7 @@ def test_codes_in_a_file_answer_as_those_in_the_memory(bins: int, tmp_path: Path
     assert there.coded.codes.dtype == here.coded.codes.dtype == (np.uint8 if bins == 5 else np.uint16)
     assert there.digest == here.digest
     assert answers(there, d, 7) == answers(here, d, 7)
-    assert not list(half_written(path))
+    assert not list(leftover_temporary_files(path))
 
 
 def test_a_file_that_cannot_be_filled_leaves_what_was_there(tmp_path: Path) -> None:

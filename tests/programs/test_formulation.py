@@ -11,7 +11,7 @@ import pytest
 from problems import REFERENCE_U
 
 from boostopt import Margins, OptionError, ProblemError, get_backend, get_formulation, list_formulations
-from boostopt.errors import nearest
+from boostopt.errors import did_you_mean
 from boostopt.programs.parameters import smallest_fraction
 
 PAGE = '''
@@ -275,7 +275,7 @@ def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: p
     ids=("case", "none", "part", "longer part", "short part", "two"),
 )
 def test_what_is_near_a_name_is_suggested(name: str, known: list[str], near: list[str]) -> None:
-    hint = nearest(name, known)
+    hint = did_you_mean(name, known)
     assert re.findall("'([^']+)'", hint) == near
     assert bool(hint) == bool(near)
 

@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 from boostopt.rows import encoding as coding
-from boostopt.rows.encoding import Coded, fill
-from boostopt.rows.thresholds import at_quantiles, between_all, few_values
+from boostopt.rows.encoding import BinnedFeatures, encode_block
+from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
 
-def coded(X: np.ndarray, bins: int = 256) -> Coded:
-    values = few_values([X], range(X.shape[1]), bins)
-    cuts = [between_all(values[j]) if j in values else at_quantiles(X[:, j], np.ones(len(X)), bins) for j in range(3)]
+def coded(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
+    values = distinct_values([X], range(X.shape[1]), bins)
+    cuts = [
+        all_thresholds(values[j]) if j in values else quantile_thresholds(X[:, j], np.ones(len(X)), bins)
+        for j in range(3)
+    ]
     codes = np.empty(X.shape[::-1], np.uint8 if bins <= 256 else np.uint16)
-    fill(codes, X, cuts)
-    return Coded.of(codes, cuts)
+    encode_block(codes, X, cuts)
+    return BinnedFeatures.from_codes(codes, cuts)
 
 
 def features(N: int = 700, seed: int = 0) -> np.ndarray:
@@ -34,7 +37,7 @@ def test_sums_are_those_of_whole_numbers_that_never_overflow(
     monkeypatch.setattr(coding, "ROWS", rows)
     table, rng = coded(features(), bins), np.random.default_rng(1)
     s = rng.integers(-(2**62), 2**62, 700) * (rng.random(700) < share)
-    for sums, code in zip(table.sums(s), table.codes[table.features], strict=True):
+    for sums, code in zip(table.sums_by_code(s), table.codes[table.varying_features], strict=True):
         exact = [sum(int(x) for x in s[code == k]) for k in range(len(sums))]
         assert [int(x) % 2**64 for x in sums] == [x % 2**64 for x in exact]
 
@@ -42,10 +45,10 @@ def test_sums_are_those_of_whole_numbers_that_never_overflow(
 def test_edges_are_those_of_every_threshold() -> None:
     X = features()
     table, s = coded(X, 20), np.random.default_rng(2).integers(-(2**50), 2**50, 700)
-    edges, i = table.edges(s), 0
-    assert table.features.tolist() == [0, 2] and table.starts.tolist() == [0, 3]
-    for j in table.features:
-        for cut in table.cuts[j]:
+    edges, i = table.threshold_edges(s), 0
+    assert table.varying_features.tolist() == [0, 2] and table.first_threshold.tolist() == [0, 3]
+    for j in table.varying_features:
+        for cut in table.thresholds_by_feature[j]:
             h = np.where(X[:, j] > cut, 1, -1)
             assert edges[i] == int(h @ s)
             assert table.thresholds[i] == cut
@@ -60,36 +63,36 @@ def test_quantiles_part_the_weight_evenly_and_no_part_is_empty() -> None:
         bins = int(rng.integers(2, 40))
         x = np.round(rng.normal(size=300), int(rng.integers(0, 4)))
         c = rng.integers(1, 5, 300).astype(float)
-        cuts = at_quantiles(x, c, bins)
+        cuts = quantile_thresholds(x, c, bins)
         assert (np.diff(cuts) > 0).all() and len(cuts) < bins, seed
         parts = np.searchsorted(cuts, x, side="left")
         weights = np.bincount(parts, c, len(cuts) + 1)
         heaviest = max(float(c[x == value].sum()) for value in np.unique(x))
         assert weights.min() > 0 and weights.max() <= c.sum() / bins + heaviest + 1e-9
         # Copies are an example with a multiplicity.
-        assert np.array_equal(cuts, at_quantiles(np.repeat(x, c.astype(int)), np.ones(int(c.sum())), bins))
+        assert np.array_equal(cuts, quantile_thresholds(np.repeat(x, c.astype(int)), np.ones(int(c.sum())), bins))
 
 
 def test_a_threshold_at_a_quantile_lies_halfway_between_neighbouring_values() -> None:
     x = np.array([0.0, 1.0, 2.0, 10.0, 11.0, 20.0])
-    assert at_quantiles(x, np.ones(6), 2).tolist() == [6.0]
-    assert at_quantiles(x, np.ones(6), 3).tolist() == [1.5, 10.5]
-    assert at_quantiles(x, np.array([9.0, 1, 1, 1, 1, 1]), 2).tolist() == [0.5]
-    assert at_quantiles(np.full(6, 3.0), np.ones(6), 2).tolist() == []
+    assert quantile_thresholds(x, np.ones(6), 2).tolist() == [6.0]
+    assert quantile_thresholds(x, np.ones(6), 3).tolist() == [1.5, 10.5]
+    assert quantile_thresholds(x, np.array([9.0, 1, 1, 1, 1, 1]), 2).tolist() == [0.5]
+    assert quantile_thresholds(np.full(6, 3.0), np.ones(6), 2).tolist() == []
 
 
 def test_few_values_are_found_whatever_the_blocks() -> None:
     X = features()
     X[::3, 0] = -0.0
-    whole, parts = few_values([X], range(3), 5), few_values(np.array_split(X, 50), range(3), 5)
+    whole, parts = distinct_values([X], range(3), 5), distinct_values(np.array_split(X, 50), range(3), 5)
     assert sorted(whole) == sorted(parts) == [0, 1]
     assert all(np.array_equal(whole[j], parts[j]) for j in whole)
-    assert few_values([X], [2], 700)[2].tolist() == sorted(set(X[:, 2].tolist()))
+    assert distinct_values([X], [2], 700)[2].tolist() == sorted(set(X[:, 2].tolist()))
 
 
 def test_a_code_is_the_number_of_thresholds_below_an_entry() -> None:
     cuts = [np.array([0.5, 1.0, 1.0 + 2**-52])]
     codes = np.empty((1, 5), np.uint8)
-    fill(codes, np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), cuts)
+    encode_block(codes, np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), cuts)
     assert codes.tolist() == [[0, 1, 1, 2, 3]]
     assert Fraction(1.0) < Fraction(1.0 + 2**-52)

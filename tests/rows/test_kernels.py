@@ -7,56 +7,56 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.block_kernels import counts, scores, sums
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows, LocalRows
+from boostopt.rows.block_kernels import histogram, margins, signed_sums_by_code
+from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.gram import gram
-from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE, Window
-from boostopt.rows.row_block import MOST_COPIES, MOST_EXAMPLES, Part, Split
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
+from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 
 SPLITS = (Split(0, 1, 1), Split(2, 4, -1), Split(2, 0, 1), Split(1, 2, 1))
 
 
-def part(n: int, seed: int = 0, wide: bool = False, copies: bool = False) -> Part:
+def part(n: int, seed: int = 0, wide: bool = False, copies: bool = False) -> RowBlock:
     """Three features of few codes; multiplicities of every size."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 6, (3, n)).astype(np.uint16 if wide else np.uint8)
     c = 2 ** rng.integers(0, 21, n) if copies else None
-    return Part(codes, rng.choice([-1, 1], n).astype(np.int8), c)
+    return RowBlock(codes, rng.choice([-1, 1], n).astype(np.int8), c)
 
 
-def values(rows: Part, splits: Sequence[Split] = SPLITS) -> np.ndarray:
+def values(rows: RowBlock, splits: Sequence[Split] = SPLITS) -> np.ndarray:
     """h(x), shape (n, t)."""
     each = [np.where(rows.codes[s.feature] > s.code, s.sign, -s.sign) for s in splits]
     return np.stack(each, axis=1).astype(np.int64)
 
 
-def copies(rows: Part) -> np.ndarray:
+def copies(rows: RowBlock) -> np.ndarray:
     return np.ones(rows.n, np.int64) if rows.c is None else rows.c
 
 
 def margins(n: int, seed: int = 0) -> np.ndarray:
     """Margins of every size, both ends included."""
     rng = np.random.default_rng(seed)
-    M = rng.integers(-ONE, ONE + 1, n)
+    M = rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, n)
     M[: n // 2] >>= rng.integers(0, 30, n // 2)
-    M[:3] = (-ONE, ONE, 0)
+    M[:3] = (-MARGIN_SCALE, MARGIN_SCALE, 0)
     return M.astype(np.int32)
 
 
-def places(M: np.ndarray, window: Window) -> list[int]:
+def places(M: np.ndarray, window: MarginGrid) -> list[int]:
     """The bucket of each margin, by division."""
-    each = [(int(m) - window.origin) // (1 << window.shift) for m in M]
-    return [min(max(b, -1), BUCKETS) + 1 for b in each]
+    each = [(int(m) - window.origin) // (1 << window.log2_bin_width) for m in M]
+    return [min(max(b, -1), N_BINS) + 1 for b in each]
 
 
 WINDOWS = (
-    Window.whole(),
-    Window.around(0.1, 0.101),
-    Window.around(-1.0, -0.9),
-    Window.around(0.5, 0.5 + 1e-9),
-    Window.around(-1.0, -1.0 + 1e-9),
-    Window.around(1.0 - 1e-9, 1.0),
+    MarginGrid.full(),
+    MarginGrid.covering(0.1, 0.101),
+    MarginGrid.covering(-1.0, -0.9),
+    MarginGrid.covering(0.5, 0.5 + 1e-9),
+    MarginGrid.covering(-1.0, -1.0 + 1e-9),
+    MarginGrid.covering(1.0 - 1e-9, 1.0),
 )
 
 
@@ -64,40 +64,40 @@ WINDOWS = (
 @pytest.mark.parametrize("n", [10, 40_000])
 def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
     rows = part(n, wide=wide)
-    W = np.array([ONE - 7, 4, 2, 1])
-    table = RowsHere([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    W = np.array([MARGIN_SCALE - 7, 4, 2, 1])
+    table = LocalRows([rows], np.arange(3), np.array([0, 5, 10]), 15)
     expected = rows.y * (values(rows) @ W)
-    assert np.array_equal(table.scores(SPLITS, W)[0], expected)
-    assert np.array_equal(scores(rows, {}), np.zeros(n))
+    assert np.array_equal(table.margins(SPLITS, W)[0], expected)
+    assert np.array_equal(margins(rows, {}), np.zeros(n))
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 @pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("span", [50, 1 << 17])
 def test_counts_are_those_of_whole_numbers(
-    window: Window, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
+    window: MarginGrid, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boostopt.rows.block_kernels.SPAN", span)
     rows, M = part(700, copies=copied), margins(700)
-    found, total = counts(rows, M, window)
+    found, total = histogram(rows, M, window)
     at = places(M, window)
     for b in set(at):
         here = [k for k in range(700) if at[k] == b]
         assert found[b] == sum(int(copies(rows)[k]) for k in here)
         assert total[b] == sum(int(copies(rows)[k]) * int(M[k]) for k in here)
-        assert all(window.lowest(b) <= M[k] <= window.highest(b) for k in here)
+        assert all(window.bin_min(b) <= M[k] <= window.bin_max(b) for k in here)
     assert found.sum() == copies(rows).sum() and np.count_nonzero(found) == len(set(at))
 
 
 @pytest.mark.parametrize("n", [5, 300_000])
 def test_no_sum_of_the_largest_margins_is_rounded(n: int) -> None:
     # One less than a power of two: whatever is rounded away shows.
-    M = np.full(n, ONE - 1, np.int32)
-    c = min(MOST_COPIES, MOST_EXAMPLES // n) - 1
-    rows = Part(np.zeros((1, n), np.uint8), np.ones(n, np.int8), np.full(n, c))
-    for each in (rows, Part(rows.codes, rows.y)):
-        found, total = counts(each, M, Window.whole())
-        assert int(total.sum()) == each.total * (ONE - 1) and int(found.sum()) == each.total
+    M = np.full(n, MARGIN_SCALE - 1, np.int32)
+    c = min(MAX_MULTIPLICITY, MAX_EXAMPLES // n) - 1
+    rows = RowBlock(np.zeros((1, n), np.uint8), np.ones(n, np.int8), np.full(n, c))
+    for each in (rows, RowBlock(rows.codes, rows.y)):
+        found, total = histogram(each, M, MarginGrid.full())
+        assert int(total.sum()) == each.total * (MARGIN_SCALE - 1) and int(found.sum()) == each.total
 
 
 @pytest.mark.parametrize("copied", [False, True])
@@ -106,9 +106,9 @@ def test_no_sum_of_the_largest_margins_is_rounded(n: int) -> None:
 def test_sums_over_codes_are_those_of_whole_numbers(copied: bool, share: float, wide: bool) -> None:
     rng = np.random.default_rng(3)
     rows, M, window = part(20_000, copies=copied, wide=wide), margins(20_000), WINDOWS[1]
-    table = rng.integers(0, LARGEST + 1, BUCKETS + 2) * (rng.random(BUCKETS + 2) < share)
+    table = rng.integers(0, WEIGHT_SCALE + 1, N_BINS + 2) * (rng.random(N_BINS + 2) < share)
     s = (rows.y * copies(rows) * table[places(M, window)]).astype(object)
-    found = sums(rows, M, window, table, {2: 6, 0: 6})
+    found = signed_sums_by_code(rows, M, window, table, {2: 6, 0: 6})
     for j, of in zip((2, 0), found, strict=True):
         assert [int(x) for x in of] == [sum(s[rows.codes[j] == k], 0) for k in range(6)]
 
@@ -125,8 +125,8 @@ def test_gram_is_that_of_whole_numbers(
 ) -> None:
     monkeypatch.setattr("boostopt.rows.gram.MANY", many)
     rng = np.random.default_rng(4)
-    rows, M, window = part(20_000, copies=copied), margins(20_000), Window.whole()
-    table = rng.integers(0, 257, BUCKETS + 2) * (rng.random(BUCKETS + 2) < 0.5)
+    rows, M, window = part(20_000, copies=copied), margins(20_000), MarginGrid.full()
+    table = rng.integers(0, 257, N_BINS + 2) * (rng.random(N_BINS + 2) < 0.5)
     table[1] = 256
     r = copies(rows) * table[places(M, window)]
     V = np.column_stack([values(rows, splits), rows.y.astype(np.int64)])
@@ -138,19 +138,19 @@ def test_gram_is_that_of_whole_numbers(
 def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
     one = part(1000, copies=True)
     features, starts = np.arange(3), np.array([0, 5, 10])
-    whole = RowsHere([one], features, starts, 15)
-    coded = Coded.of(np.asarray(one.codes), [np.arange(5.0)] * 3)
-    cut = Rows.of(coded, one.y, copies(one).astype(float), parts)
-    W, window = np.array([ONE - 7, 4, 2, 1]), Window.around(-0.2, 0.3)
-    table = np.random.default_rng(0).integers(0, LARGEST + 1, BUCKETS + 2)
-    assert (cut.n, cut.total) == (whole.n, whole.total) and len(cut.parts) == parts
+    whole = LocalRows([one], features, starts, 15)
+    coded = BinnedFeatures.from_codes(np.asarray(one.codes), [np.arange(5.0)] * 3)
+    cut = BinnedRows.from_binned(coded, one.y, copies(one).astype(float), parts)
+    W, window = np.array([MARGIN_SCALE - 7, 4, 2, 1]), MarginGrid.covering(-0.2, 0.3)
+    table = np.random.default_rng(0).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)
+    assert (cut.n_rows, cut.n_examples) == (whole.n_rows, whole.n_examples) and len(cut.parts) == parts
     for every in (1, 3, 64):
-        these, those = whole.every(every), cut.every(every)
-        assert those.n == len(one.y[::every])
-        kept, its = these.scores(SPLITS, W), those.scores(SPLITS, W)
+        these, those = whole.stride(every), cut.stride(every)
+        assert those.n_rows == len(one.y[::every])
+        kept, its = these.margins(SPLITS, W), those.margins(SPLITS, W)
         assert np.array_equal(np.concatenate(kept), np.concatenate(its))
-        assert np.array_equal(these.counts(kept, window), those.counts(its, window))
-        assert np.array_equal(these.edges(kept, window, table), those.edges(its, window, table))
+        assert np.array_equal(these.histogram(kept, window), those.histogram(its, window))
+        assert np.array_equal(these.class_edges(kept, window, table), those.class_edges(its, window, table))
         assert np.array_equal(these.weights(kept, window, table), those.weights(its, window, table))
         steep = table % 257
         assert np.array_equal(these.gram(kept, window, steep, SPLITS), those.gram(its, window, steep, SPLITS))
@@ -158,25 +158,25 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
 
 def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:
     rows = part(500, copies=True)
-    table = RowsHere([rows], np.arange(3), np.array([0, 5, 10]), 15)
-    q = np.random.default_rng(1).integers(0, LARGEST + 1, BUCKETS + 2)
-    kept = table.scores(SPLITS, np.array([ONE - 7, 4, 2, 1]))
-    s = rows.y * table.weights(kept, Window.whole(), q)
-    edges = table.edges(kept, Window.whole(), q)
+    table = LocalRows([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    q = np.random.default_rng(1).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)
+    kept = table.margins(SPLITS, np.array([MARGIN_SCALE - 7, 4, 2, 1]))
+    s = rows.y * table.weights(kept, MarginGrid.full(), q)
+    edges = table.class_edges(kept, MarginGrid.full(), q)
     for i in range(15):
         split = table.split(i, 1)
-        assert table.place(split) == i
+        assert table.threshold_of(split) == i
         assert edges[i] == int(s @ values(rows, [split])[:, 0])
 
 
 @pytest.mark.parametrize("low", [-1.0, -0.37, 0.9])
 @pytest.mark.parametrize("width", [1e-9, 1e-4, 0.1])
 def test_a_window_reaches_over_what_it_is_made_for(low: float, width: float) -> None:
-    window = Window.around(low, low + width)
-    last = window.origin + (BUCKETS << window.shift)
-    assert window.origin <= low * ONE and last >= (low + width) * ONE - 1
-    assert window.origin % (1 << window.shift) == 0
-    assert window.width <= max(4.0 * width / BUCKETS, 2.0**-30)
+    window = MarginGrid.covering(low, low + width)
+    last = window.origin + (N_BINS << window.log2_bin_width)
+    assert window.origin <= low * MARGIN_SCALE and last >= (low + width) * MARGIN_SCALE - 1
+    assert window.origin % (1 << window.log2_bin_width) == 0
+    assert window.bin_width <= max(4.0 * width / N_BINS, 2.0**-30)
 
 
 @pytest.mark.parametrize("parts", [1, 7])
@@ -185,7 +185,9 @@ def test_a_digest_is_of_rows_in_any_order_and_of_every_code_label_and_copy(parts
     codes, y, c = np.asarray(one.codes), one.y, copies(one)
 
     def digest(codes: np.ndarray, y: np.ndarray, c: np.ndarray) -> str:
-        return Rows.of(Coded.of(codes, [np.arange(5.0)] * 3), y, c.astype(float), parts).digest()
+        return BinnedRows.from_binned(
+            BinnedFeatures.from_codes(codes, [np.arange(5.0)] * 3), y, c.astype(float), parts
+        ).digest()
 
     found, order = {digest(codes, y, c)}, np.random.default_rng(1).permutation(300)
     assert digest(codes[:, order], y[order], c[order]) in found

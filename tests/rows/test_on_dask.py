@@ -39,15 +39,15 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.errors import DataError, OptionError, ProblemError, needed
+from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
 from boostopt.objectives.exact import SoftMarginAim
 from boostopt.oracles import BinnedStumps, Query, Stump
 from boostopt.oracles.stumps import binning
 from boostopt.oracles.stumps.binned import DistributedStumps
-from boostopt.rows.binned_rows import Rows, RowsHere
-from boostopt.rows.dask_rows import RowsOnDask
-from boostopt.rows.margin_grid import BUCKETS, ONE, Window
-from boostopt.rows.row_block import Part, Split
+from boostopt.rows.binned_rows import BinnedRows, LocalRows
+from boostopt.rows.dask_rows import DaskRows
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
+from boostopt.rows.row_block import RowBlock, Split
 
 pytestmark = pytest.mark.thorough
 
@@ -75,18 +75,23 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({**columns, "label": Y, "copies": C})
 
 
-def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
+def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
     """SHA-256 of all that a run of looks finds."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
     problem = Problem.of(page_of(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
     kind = Looking if problem.edges.mixes else BoundedLooking
-    its = needed(rows, "rows")
-    aim = SoftMarginAim(Fraction(300), its.total)
+    its = require_not_none(rows, "rows")
+    aim = SoftMarginAim(Fraction(300), its.n_examples)
     looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)
     looking.run()
     ends = looking.ends
-    found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
+    found = (
+        ends.lower,
+        require_not_none(ends.proof, "a proof").upper,
+        looking.splits,
+        require_not_none(ends.W, "weights").tolist(),
+    )
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
@@ -130,7 +135,7 @@ def array(chunks: Any = (150, 2)) -> Any:
 
 def on_dask(*arguments: Any, **options: Any) -> DistributedStumps:
     oracle = BinnedStumps(*arguments, **options)
-    assert isinstance(oracle, DistributedStumps) and isinstance(oracle.rows, RowsOnDask)
+    assert isinstance(oracle, DistributedStumps) and isinstance(oracle.rows, DaskRows)
     return oracle
 
 
@@ -161,7 +166,7 @@ def test_a_client_must_have_workers_and_stay() -> None:
         rows = on_dask(array(), Y).rows
         client.close()
         with pytest.raises(DataError, match=r"\bclient\b.*\bclosed\b"):
-            rows.scores([Split(0, 3, 1)], np.array([ONE]))
+            rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8, 40])
@@ -170,8 +175,8 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
     with cluster_of(workers):
         oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
         shards = oracle.rows
-        assert isinstance(shards, RowsOnDask) and len(shards.shards) == workers
-        assert (oracle.N, shards.n, shards.total) == (here.N, here.N, C.sum())
+        assert isinstance(shards, DaskRows) and len(shards.shards) == workers
+        assert (oracle.N, shards.n_rows, shards.sum_by_group) == (here.N, here.N, C.sum())
         assert str(oracle) == str(here) and oracle.complete == here.complete
         assert told(shards, C, epsilon) == told(here.rows, C, epsilon)
         monkeypatch.setattr(looks, "SAMPLES", (100, 400))
@@ -220,15 +225,15 @@ def test_codes_are_those_of_the_rows_in_memory(
         part = np.concatenate([part.codes for part in every(oracle.rows, 1)], axis=1)
         assert np.array_equal(part, here.coded.codes) and part.dtype == here.coded.codes.dtype
         for i in range(len(here.coded.thresholds)):
-            split = needed(here.rows, "rows").split(i, -1)
-            assert needed(oracle.rows, "rows").split(i, -1) == split
+            split = require_not_none(here.rows, "rows").split(i, -1)
+            assert require_not_none(oracle.rows, "rows").split(i, -1) == split
             stump = oracle.hypothesis(split)
             assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis(split)
 
 
-def every(rows: Rows, step: int) -> Sequence[Part]:
-    sample = rows.every(step)
-    assert isinstance(sample, RowsHere)
+def every(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
+    sample = rows.stride(step)
+    assert isinstance(sample, LocalRows)
     return sample.parts
 
 
@@ -269,18 +274,18 @@ class Tasks(SchedulerPlugin):
 def test_a_question_is_one_task_for_each_worker() -> None:
     with cluster_of(3) as (client, cluster):
         rows = on_dask(array((90, 5)), Y, c=C).rows
-        scheduler, tasks = needed(cluster.scheduler, "a scheduler"), Tasks()
+        scheduler, tasks = require_not_none(cluster.scheduler, "a scheduler"), Tasks()
         scheduler.add_plugin(tasks)
-        table = np.arange(BUCKETS + 2) % 257
-        splits, W = [Split(0, 3, 1), Split(1, 2, -1)], np.array([ONE - 5, 5])
-        kept = rows.scores(splits, W)
+        table = np.arange(N_BINS + 2) % 257
+        splits, W = [Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5])
+        kept = rows.margins(splits, W)
         client.gather(kept)
         questions: dict[str, Callable[[], object]] = {
-            "counts": lambda: rows.counts(kept, Window.whole()),
-            "sums": lambda: rows.edges(kept, Window.whole(), table),
-            "gram": lambda: rows.gram(kept, Window.whole(), table, splits),
-            "weights": lambda: rows.weights(kept, Window.whole(), table),
-            "every": lambda: rows.every(10),
+            "counts": lambda: rows.histogram(kept, MarginGrid.full()),
+            "sums": lambda: rows.class_edges(kept, MarginGrid.full(), table),
+            "gram": lambda: rows.gram(kept, MarginGrid.full(), table, splits),
+            "weights": lambda: rows.weights(kept, MarginGrid.full(), table),
+            "every": lambda: rows.stride(10),
         }
         for question in questions.values():
             question()
@@ -298,11 +303,11 @@ def test_a_shard_says_how_large_it_is(client: Any) -> None:
 
 
 def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
-    here, there = needed(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).rows
-    table = np.random.default_rng(0).integers(0, 1 << 20, BUCKETS + 2)
-    how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([ONE - 5, 5]))
-    its = there.weights(there.scores(*how), Window.whole(), table)
-    assert np.array_equal(its, here.weights(here.scores(*how), Window.whole(), table))
+    here, there = require_not_none(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).rows
+    table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
+    how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
+    its = there.weights(there.margins(*how), MarginGrid.full(), table)
+    assert np.array_equal(its, here.weights(here.scores(*how), MarginGrid.full(), table))
     for step in (1, 3, 400):
         parts = every(there, step)
         assert np.array_equal(np.concatenate([part.y for part in parts]), Y[C > 0][::step])
@@ -312,9 +317,9 @@ def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
 def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(array((100, 5)), Y, c=C)
-    asked, killed = RowsOnDask._asked, list[int]()  # pyright: ignore[reportPrivateUsage]
+    asked, killed = DaskRows._submit, list[int]()  # pyright: ignore[reportPrivateUsage]
 
-    def killing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+    def killing(self: DaskRows, name: str, *how: Any) -> list[Any]:
         futures = asked(self, name, *how)
         if name == kernel and not killed:
             pids: dict[str, int] = processes.run(os.getpid)
@@ -323,18 +328,18 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
             os.kill(killed[0], signal.SIGKILL)
         return futures
 
-    monkeypatch.setattr(RowsOnDask, "_asked", killing)
+    monkeypatch.setattr(DaskRows, "_asked", killing)
     found = told(oracle.rows, C)
     assert killed and found == told(BinnedStumps(X, Y, c=C).rows, C)
     assert killed[0] not in processes.run(os.getpid).values()
 
 
 def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = RowsOnDask._asked, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    asked, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(3) as (client, cluster):
         oracle = on_dask(array((100, 5)), Y)
 
-        def changing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+        def changing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
             if (name, count[name]) == ("counts", 2):
                 client.retire_workers(list(client.nthreads())[:2])
@@ -344,7 +349,7 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
                 client.wait_for_workers(2, timeout=30)
             return asked(self, name, *how)
 
-        monkeypatch.setattr(RowsOnDask, "_asked", changing)
+        monkeypatch.setattr(DaskRows, "_asked", changing)
         assert told(oracle.rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
 
 
@@ -354,7 +359,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
 ) -> None:
     here = BinnedStumps(X, Y, c=C)
     found = told(here.rows, C)
-    assert told(Rows.of(here.coded, here.y, here.c, parts), C) == found
+    assert told(BinnedRows.from_binned(here.coded, here.y, here.c, parts), C) == found
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
         oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
@@ -386,18 +391,18 @@ def spilled(dask_worker: Any) -> list[str]:
 def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     more = np.concatenate([X, X + 0.1 * rng.normal(size=X.shape)])
-    y, asked, seen = np.concatenate([Y, Y]), RowsOnDask._asked, list[str]()  # pyright: ignore[reportPrivateUsage]
+    y, asked, seen = np.concatenate([Y, Y]), DaskRows._submit, list[str]()  # pyright: ignore[reportPrivateUsage]
     # 2000 rows of 5 codes on two workers are more than the kilobytes that each of them may keep in memory.
     full = {"distributed.worker.memory.target": 4e3 / 2**30, "distributed.worker.memory.spill": False}
     limit: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 2**30}
     with config.set(full), LocalCluster(n_workers=2, **limit) as cluster, Client(cluster) as client:
 
-        def noting(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+        def noting(self: DaskRows, name: str, *how: Any) -> list[Any]:
             found: Any = client.run(spilled)
             seen.extend(key for keys in found.values() for key in keys)
             return asked(self, name, *how)
 
-        monkeypatch.setattr(RowsOnDask, "_asked", noting)
+        monkeypatch.setattr(DaskRows, "_asked", noting)
         found = told(on_dask(from_array(more, chunks=(250, 5)), y).rows, np.ones(2 * N))
     assert found == told(BinnedStumps(more, y).rows, np.ones(2 * N))
     shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
@@ -431,9 +436,9 @@ def from_files(kind: str, folder: Path) -> tuple[Any, Any]:
 def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) -> Generator[None]:
     """Let all workers be killed when a question is asked, and something fail that they need then."""
     count = Counter[str]()
-    asked = RowsOnDask._asked  # pyright: ignore[reportPrivateUsage]
+    asked = DaskRows._submit  # pyright: ignore[reportPrivateUsage]
 
-    def killing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+    def killing(self: DaskRows, name: str, *how: Any) -> list[Any]:
         count[name] += 1
         if (name, count[name]) == (kernel, time):
             failure()
@@ -442,7 +447,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
         return asked(self, name, *how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RowsOnDask, "_asked", killing)
+        patch.setattr(DaskRows, "_asked", killing)
         yield
         assert count[kernel] >= time
 
@@ -456,7 +461,7 @@ def holds(run: Any) -> None:
     t = len(twin.w)
     assert np.array_equal(run.w[:t], twin.w) and not run.w[t:].any()
     assert list(run.hypotheses)[:t] == list(twin.hypotheses) and run.rounds == twin.rounds > 0
-    assert own.upper == other.upper and other.lower - Window.whole().width < own.lower <= other.lower
+    assert own.upper == other.upper and other.lower - MarginGrid.full().bin_width < own.lower <= other.lower
     assert len(run.trace) == run.rounds and np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
     again = pickle.loads(pickle.dumps(run))
     assert (again.reason, again.class_certificate.lower) == (run.reason, own.lower)
@@ -522,17 +527,17 @@ def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) 
 
 
 def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = RowsOnDask._asked, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    asked, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
     with cluster_of(2) as (_, cluster):
         oracle = on_dask(array(), Y)
 
-        def closing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+        def closing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
             if (name, count[name]) == ("sums", 4):
                 cluster.close()
             return asked(self, name, *how)
 
-        monkeypatch.setattr(RowsOnDask, "_asked", closing)
+        monkeypatch.setattr(DaskRows, "_asked", closing)
         with pytest.warns(RuntimeWarning, match=r"\blooks\b.*DataError: "):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
@@ -542,8 +547,8 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
 def test_what_was_left_beside_the_rows_is_made_anew() -> None:
     with cluster_of(2) as (client, _):
         rows = on_dask(array((100, 5)), Y).rows
-        kept = rows.scores([Split(0, 3, 1)], np.array([ONE]))
-        before = rows.counts(kept, Window.whole())
+        kept = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
+        before = rows.histogram(kept, MarginGrid.full())
         client.gather(kept)
         gone = next(iter(client.nthreads()))
 
@@ -552,7 +557,7 @@ def test_what_was_left_beside_the_rows_is_made_anew() -> None:
 
         client.run_on_scheduler(remove)
         assert len(client.nthreads()) == 1
-        assert np.array_equal(rows.counts(kept, Window.whole()), before)
+        assert np.array_equal(rows.histogram(kept, MarginGrid.full()), before)
 
 
 def bad() -> dict[str, tuple[Callable[[], Any], str]]:
@@ -656,11 +661,11 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
         boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
         boost(page, there, nu=2.0 * N)
-    with_constants = there.rows.with_constants(X.shape[1])
-    W, constant = np.array([2**30]), with_constants.split(with_constants.thresholds - 1, 1)
-    window, table = Window.whole(), np.ones(BUCKETS + 2, np.int64)
-    edges = with_constants.edges(with_constants.scores([constant], W), window, table)
-    assert edges[-1] == Y.sum() and with_constants.every(7).constants
+    with_constants = there.rows.with_constant_feature(X.shape[1])
+    W, constant = np.array([2**30]), with_constants.split(with_constants.n_thresholds - 1, 1)
+    window, table = MarginGrid.full(), np.ones(N_BINS + 2, np.int64)
+    edges = with_constants.class_edges(with_constants.margins([constant], W), window, table)
+    assert edges[-1] == Y.sum() and with_constants.stride(7).has_constant_feature
 
 
 def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:

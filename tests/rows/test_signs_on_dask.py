@@ -23,8 +23,8 @@ from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatu
 from boostopt.oracles.distributed.placement import Elsewhere
 from boostopt.oracles.matrix_oracle import DistributedMargins, Given
 from boostopt.oracles.raw_features import DistributedFeatures, Feature
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.encoding import BinnedFeatures
 
 pytestmark = pytest.mark.thorough
 
@@ -60,8 +60,8 @@ def frame(values: np.ndarray = U, parts: int = 4) -> Any:
 def here(c: np.ndarray, reflexive: bool = False) -> Oracle:
     """The same rows in this process."""
     counting = c > 0
-    coded = Coded.of((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
-    rows = Rows.of(coded, np.ones(counting.sum(), np.int8), c[counting].astype(float))
+    coded = BinnedFeatures.from_codes((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
+    rows = BinnedRows.from_binned(coded, np.ones(counting.sum(), np.int8), c[counting].astype(float))
     return DistributedMembers(rows, 1, T, reflexive)
 
 

@@ -11,7 +11,7 @@ import pytest
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, get_formulation
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.authoring import (
     COUNT,
     CappedSimplex,
@@ -81,7 +81,7 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     assert explanation.conditions == ()
     (fact,) = explanation.facts
     c = solution.certificate
-    assert interval(c.lower, c.upper) in fact
+    assert format_interval(c.lower, c.upper) in fact
     assert LICENCE in str(explanation)
     headline = reference_lpboost().solve(Fake("quiet")).explain().headline
     assert "quiet" in headline and "no attempt" in headline

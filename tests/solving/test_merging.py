@@ -42,10 +42,10 @@ def test_groups_are_those_of_a_comparison_of_each_with_each(kind: Any) -> None:
     margins = Margins(scipy.sparse.csr_array(U) if kind == "sparse" else U.astype(kind))
     for keys in ((), (key,)):
         rows = margins.unique_rows(*keys)
-        groups = [frozenset(np.flatnonzero(rows.group == g).tolist()) for g in range(len(rows.first))]
+        groups = [frozenset(np.flatnonzero(rows.group_of_row == g).tolist()) for g in range(len(rows.representative))]
         assert sorted(groups, key=min) == slow_groups(U, *keys)
-        assert all(rows.group[n] == g for g, n in enumerate(rows.first))
-        np.testing.assert_array_equal(margins.take(rows.first).to_array()[rows.group], U)
+        assert all(rows.group_of_row[n] == g for g, n in enumerate(rows.representative))
+        np.testing.assert_array_equal(margins.take(rows.representative).to_array()[rows.group_of_row], U)
 
 
 def opened(program: Program) -> InteriorProblem:
@@ -80,7 +80,7 @@ def test_a_program_of_copies_is_merged_into_the_one_without(name: str) -> None:
             assert program.regularizer.on_simplex
             assert 1.0 < float(opened(program).f.upper.sum()) <= 1.0 + 1e-6
             continue
-        assert len(found.rows.first) <= program.margins.N
+        assert len(found.rows.representative) <= program.margins.N
         d = larger.regularizer.project(rng.random(larger.margins.N))
         np.testing.assert_allclose(found.together(found.split(found.together(d))), found.together(d), rtol=1e-12)
         fused, apart = larger.solve("interior", tol=1e-8), larger.solve("interior", tol=1e-8, merge=False)

@@ -21,8 +21,8 @@ from test_layers import ROOT, imports
 from boostopt import boost, verify
 from boostopt.errors import ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.encoding import BinnedFeatures
 from boostopt.verification.trusted_kernel import data_passes
 from boostopt.verification.trusted_kernel.data_passes import (
     LARGEST,
@@ -170,7 +170,7 @@ def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatc
     assert not list(tmp_path.iterdir())
 
 
-def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[BinnedRows, np.ndarray, np.ndarray, np.ndarray]:
     """Coded rows with their codes, labels and multiplicities."""
     n = int(rng.integers(2, 60))
     codes = np.vstack([np.arange(n) % int(rng.integers(2, 5)) for _ in range(3)]).astype(np.uint8)
@@ -180,16 +180,16 @@ def rows_of(rng: np.random.Generator, parts: int = 1) -> tuple[Rows, np.ndarray,
     y = rng.choice([-1, 1], n, p=[0.5, 0.5] if parts == 1 else [0.02, 0.98]).astype(np.int8)
     c = rng.integers(1, 4, n).astype(float)
     sizes = codes.max(axis=1).astype(int)
-    coded = Coded.of(codes, [np.zeros(size) for size in sizes.tolist()])
-    return Rows.of(coded, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
+    coded = BinnedFeatures.from_codes(codes, [np.zeros(size) for size in sizes.tolist()])
+    return BinnedRows.from_binned(coded, y, c, parts), codes.astype(int), y.astype(int), c.astype(int)
 
 
-def terms_of(rng: np.random.Generator, rows: Rows) -> list[Any]:
+def terms_of(rng: np.random.Generator, rows: BinnedRows) -> list[Any]:
     W = rng.multinomial(ONE, rng.dirichlet(np.full(4, 0.5)))
     found = []
     for weight in W.tolist():
         feature = int(rng.integers(3))
-        found.append((weight, feature, int(rng.integers(rows.sizes[feature] - 1)), int(rng.choice([-1, 1]))))
+        found.append((weight, feature, int(rng.integers(rows.n_codes[feature] - 1)), int(rng.choice([-1, 1]))))
     return found
 
 
@@ -216,7 +216,7 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
     for even in (False, True):
         edges = [
             int((y * c * q) @ values(codes, feature, code, 1))
-            for feature, size in rows.sizes.items()
+            for feature, size in rows.n_codes.items()
             for code in range(size - 1)
         ]
         edge, Q = max(map(abs, edges)) if even else max(edges), int(c @ q)
@@ -239,8 +239,8 @@ def test_both_ends_are_those_that_the_definitions_say(seed: int) -> None:
 @pytest.mark.parametrize("nu", [Fraction(0), Fraction(-1), Fraction(61)])
 def test_a_count_that_no_weights_have_is_rejected(nu: Fraction) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
-    count = nu if nu <= 0 else Fraction(rows.total + 1)
-    with pytest.raises(Rejected, match=rf"^nu\b.* {rows.total};.* {count}$"):
+    count = nu if nu <= 0 else Fraction(rows.n_examples + 1)
+    with pytest.raises(Rejected, match=rf"^nu\b.* {rows.n_examples};.* {count}$"):
         soft_margin(rows, [(ONE, 0, 0, 1)], count)
 
 
@@ -264,8 +264,8 @@ def test_weights_of_buckets_that_are_none_are_rejected(entry: int, message: str)
 
 def test_more_examples_than_sums_are_exact_for_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(np.random.default_rng(0))[0]
-    monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.total - 1)
-    with pytest.raises(Rejected, match=rf"\bsums\b.* {rows.total - 1} .* {rows.total}$"):
+    monkeypatch.setattr(data_passes, "MOST_EXAMPLES", rows.n_examples - 1)
+    with pytest.raises(Rejected, match=rf"\bsums\b.* {rows.n_examples - 1} .* {rows.n_examples}$"):
         soft_margin(rows, [(ONE, 0, 0, 1)], Fraction(1))
 
 

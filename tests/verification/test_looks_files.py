@@ -16,7 +16,7 @@ from boostopt import Run, boost, verify
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.margin_grid import BUCKETS, LARGEST, ONE
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE
 from boostopt.verification import subject
 from boostopt.verification.histogram_certificate_files import NO_DIGEST
 from boostopt.verification.verification_result import UNSTATED
@@ -110,13 +110,13 @@ FORGED = {
     "a weight of the other kind": put("w", value=lambda W: [True, *W[1:]]),
     "more weights than hypotheses": put("w", value=lambda W: [*W, *[0] * 500]),
     "no weights": put("w", value=[]),
-    "weights above the largest": put("d", "table", value=lambda q: [4 * LARGEST, *q[1:]]),
+    "weights above the largest": put("d", "table", value=lambda q: [4 * WEIGHT_SCALE, *q[1:]]),
     "negative ones": put("d", "table", value=lambda q: [-1, *q[1:]]),
-    "weights of no example": put("d", "table", value=[0] * (BUCKETS + 2)),
-    "weights on fewer than nu": put("d", "table", value=[LARGEST] + [0] * (BUCKETS + 1)),
-    "equal weights": put("d", "table", value=[1] * (BUCKETS + 2)),
+    "weights of no example": put("d", "table", value=[0] * (N_BINS + 2)),
+    "weights on fewer than nu": put("d", "table", value=[WEIGHT_SCALE] + [0] * (N_BINS + 1)),
+    "equal weights": put("d", "table", value=[1] * (N_BINS + 2)),
     "fewer buckets": put("d", "table", value=lambda q: q[1:]),
-    "a window elsewhere": put("d", "origin", value=2 * ONE),
+    "a window elsewhere": put("d", "origin", value=2 * MARGIN_SCALE),
     "a window of no width": put("d", "shift", value=-1),
     "a shift that is too large": put("d", "shift", value=64),
     "another threshold": put("data", "hypotheses", 0, "is", "threshold", value=0.123),

@@ -32,7 +32,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
 from boostopt.backends.classical.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
 from boostopt.backends.incumbent import Best
-from boostopt.errors import needed, unknown_name
+from boostopt.errors import require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
 from boostopt.programs.program import Program
 
@@ -139,7 +139,9 @@ class _OuterSteps:
     """The outer iteration in one form."""
 
     def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
-        G = needed(task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes")
+        G = require_not_none(
+            task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes"
+        )
         self.task, self.dual, self.best = task, dual, best
         self.evaluations, self.outer, self.violation = 0, 0, np.inf
         self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)

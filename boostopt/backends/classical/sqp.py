@@ -29,7 +29,7 @@ from boostopt.backends.incumbent import Best
 from boostopt.backends.isolation import worker as child
 from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.errors import SolverNotFound, needed, unknown_name
+from boostopt.errors import SolverNotFound, require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
@@ -200,8 +200,8 @@ class _Steps:
 
     def __init__(self, task: Task, solve: Solver) -> None:
         program = task.program
-        F = needed(program.regularizer.pointwise(), "a program that this backend takes")
-        G = needed(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
+        F = require_not_none(program.regularizer.pointwise(), "a program that this backend takes")
+        G = require_not_none(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
         self.program, self.task, self.solve = program, task, solve
         self.accuracy = max(ACCURACY * task.tol, FINEST)
         self.best, self.steps, self._penalty = Best(task), 0, 0.0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostopt._utils.blas_threads import most_threads
+from boostopt._utils.blas_threads import max_threads
 from boostopt.programs.cvxpy_models import Form
 
 PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
@@ -154,7 +154,7 @@ class Solver:
         options |= constant
         if self.limit and seconds is not None:
             options[self.limit] = seconds
-        if self.threads and (most := most_threads()) is not None:
+        if self.threads and (most := max_threads()) is not None:
             options[self.threads] = most
         if not self.inside:
             return {**options, **further, **users}

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -45,8 +45,8 @@ class LinearProgram:
     @classmethod
     def of(cls, program: Program) -> LinearProgram:
         """Return a program as a linear program; `unfit` tells for which programs there is none."""
-        F = needed(program.regularizer.pointwise(), TAKEN)
-        G = needed(program.edge_function.epigraph(program.margins.t), TAKEN)
+        F = require_not_none(program.regularizer.pointwise(), TAKEN)
+        G = require_not_none(program.edge_function.epigraph(program.margins.t), TAKEN)
         cost = F.derivatives(0.5 * (F.lower + F.upper))
         if G.slope.any():
             cost = cost + program.margins.margins(G.slope)

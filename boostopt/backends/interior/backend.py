@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt._utils.validation import whole
+from boostopt._utils.validation import check_integer
 from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
 from boostopt.backends.interior import serialization as stored
 from boostopt.backends.interior.interior_form import InteriorProblem
@@ -20,7 +20,7 @@ from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certifier import Certifier
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
 
@@ -101,7 +101,7 @@ class InteriorBackend(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        problem = needed(InteriorProblem.of(task.program), "a program that this backend takes")
+        problem = require_not_none(InteriorProblem.of(task.program), "a program that this backend takes")
         prepared = time.perf_counter() - began
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)
@@ -185,7 +185,7 @@ class _Iterations:
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
-        self.most = whole(MAX_ITER, task.options.get(MAX_ITER, MOST_ITERATIONS), 1)
+        self.most = check_integer(MAX_ITER, task.options.get(MAX_ITER, MOST_ITERATIONS), 1)
         profile = task.profile
         self.accuracy = None if profile is None else SHIPPED if profile.accuracy is None else profile.accuracy
         self.last: Iteration | None = None

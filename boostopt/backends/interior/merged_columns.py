@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.rows.margin_matrix import SMALL_ENTRIES, Margins
+from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, Margins
 
 WORTHWHILE = 0.8
 """Folding pays if at most this share of the columns is left."""
@@ -70,7 +70,7 @@ def folded(U: Margins) -> Folded | Margins:
     Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer
     would be bad, and its certificate would show this.
     """
-    if U.N * U.t > SMALL_ENTRIES:
+    if U.N * U.t > MAX_FLOAT_COPY_ENTRIES:
         return U
     rng = np.random.default_rng(0)
     keys = [U.edges(rng.integers(1, 2**40, U.N).astype(np.float64)) for _ in range(2)]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
-from boostopt._utils.formatting import printable
+from boostopt._utils.formatting import escape_unprintable
 
 LONGEST_WORDS = 500
 
@@ -49,7 +49,7 @@ def called(code: Callable[[], T]) -> T:
 def words_of(failure: BaseException) -> str:
     """Return an exception in one line of printable characters."""
     message, unprintable = _outcome(lambda: str(failure))
-    words = "it cannot be printed" if unprintable else printable(" ".join(message.split()))
+    words = "it cannot be printed" if unprintable else escape_unprintable(" ".join(message.split()))
     return f"{type(failure).__name__}: {words}"[:LONGEST_WORDS]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from boostopt._utils.blas_threads import most_threads
+from boostopt._utils.blas_threads import max_threads
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart, Wrapper
 from boostopt.backends.isolation.external_calls import LONGEST_WORDS
 from boostopt.backends.isolation.guarded import Guarded, lost, sound
@@ -194,7 +194,7 @@ class Isolated(Wrapper):
         process.served.add(self.inner.name)
         process.printed()
         asked = task.profile, dict(task.options)
-        given = most_threads(), task.tol, task.deadline.left
+        given = max_threads(), task.tol, task.deadline.left
         request: tuple[Any, ...] = ("run", *given, *asked, *self._start(task.start, process))
         began = time.perf_counter()
         came = 0

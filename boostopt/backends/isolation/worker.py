@@ -28,14 +28,14 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt._utils.blas_threads import at_most, one_thread
+from boostopt._utils.blas_threads import limit_blas_threads, thread_limit
 from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.peak_memory import Memory
 from boostopt.backends.isolation.pickling import NotPortable, unpacked
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.backends.profiles import Profile
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.programs.program import Program
 
 KEPT_STATES = 4
@@ -98,7 +98,7 @@ class _Worker:
         if kind == "run":
             self._threads = arguments.pop(0)
         # At the end of it, all printed text is sent before the reply.
-        with at_most(self._threads), one_thread(), stdout_to_stderr():
+        with thread_limit(self._threads), limit_blas_threads(), stdout_to_stderr():
             try:
                 return getattr(self, kind)(*arguments)
             except NotPortable as why:
@@ -111,7 +111,7 @@ class _Worker:
 
     def open(self, data: bytes) -> tuple[Any, ...]:
         """Open a backend, and ask it whether it takes the program."""
-        program = needed(self._program, "a program before a backend")
+        program = require_not_none(self._program, "a program before a backend")
         self._backend = Guarded(unpacked(data))
         able = self._backend.takes(program)
         return "able", able.able, able.reason
@@ -121,7 +121,7 @@ class _Worker:
     ) -> tuple[Any, ...]:
         """Begin a run, and make its first attempt."""
         d, w, backend, key = start_parts
-        program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
+        program, backed_by = require_not_none(self._program, "a program"), require_not_none(self._backend, "a backend")
         start = None if d is None and w is None else WarmStart(d, w, backend, self._states.get(key or 0))
         self._attempts = backed_by.attempts(
             Task(program, tol, Deadline.after(seconds), start, profile=profile, options=options)

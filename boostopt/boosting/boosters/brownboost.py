@@ -43,7 +43,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import Move
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
@@ -89,7 +89,7 @@ class BrownBoost(Booster):
     def canonical(self, p: Any, examples: Examples) -> Any:
         if math.isnan(p.time) == math.isnan(p.kappa):
             values = {"c": p.time, "kappa": p.kappa}
-            words = ", ".join(f"{name}={shown(None if math.isnan(x) else x)}" for name, x in values.items())
+            words = ", ".join(f"{name}={short_repr(None if math.isnan(x) else x)}" for name, x in values.items())
             advice = "Pass one of them" if math.isnan(p.time) else "Leave one out"
             raise OptionError(f"exactly one of c and kappa must be given; got {words}. {advice}; boost calls c time=.")
         time = float(erfcinv(p.kappa)) ** 2 if math.isnan(p.time) else p.time

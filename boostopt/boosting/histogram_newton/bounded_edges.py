@@ -24,7 +24,7 @@ from boostopt.boosting.qp.simplex_qp import bounded_maximizer
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import USEFUL
 from boostopt.objectives.margin_histogram import Law
-from boostopt.rows.margin_grid import ONE
+from boostopt.rows.margin_grid import MARGIN_SCALE
 
 GROWTH = 4.0
 """How many times as large as it is the sum of the weights may become by one step."""
@@ -49,7 +49,7 @@ class BoundedLooking(Looking):
         before = self._value(look.seen, look.law)
         if rises and before < self._least and self.ends.W is not None:
             return looks.at((), none), math.inf  # no weights are better under this bound
-        w, slopes = look.seen.total * self._grown(look.seen.W) / ONE, self._slopes(look)
+        w, slopes = look.seen.total * self._grown(look.seen.W) / MARGIN_SCALE, self._slopes(look)
         target = self._target(looks, look, w, slopes)
         best, value = self._searched(looks, look, w, target - w, float(slopes @ (target - w)))
         q = int(slopes.argmax())

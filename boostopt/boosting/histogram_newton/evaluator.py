@@ -14,8 +14,8 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.objectives.exact import Aim, in_buckets, law_of
 from boostopt.objectives.margin_histogram import Buckets, Law
 from boostopt.programs.program import Examples
-from boostopt.rows.binned_rows import Kept, Rows
-from boostopt.rows.margin_grid import ONE, Window
+from boostopt.rows.binned_rows import BinnedRows, MarginHandle
+from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
 
 COARSE = 0.02
@@ -39,12 +39,12 @@ class Seen:
         These in buckets, from -1 to 1.
     lower
         A number not above their soft margin.
-    total
+    n_examples
         The sum of the weights of the program: they are w times this.
     """
 
     W: Int[Array, " t"]
-    kept: Kept
+    kept: MarginHandle
     buckets: Buckets
     lower: Fraction
     total: float = 1.0
@@ -65,16 +65,16 @@ class Looks:
     """
 
     problem: Problem
-    rows: Rows
+    rows: BinnedRows
     aim: Aim
 
-    def __init__(self, problem: Problem, rows: Rows, aim: Aim) -> None:
-        self.problem, self.rows, self.aim = problem, rows, aim.among(rows.total)
+    def __init__(self, problem: Problem, rows: BinnedRows, aim: Aim) -> None:
+        self.problem, self.rows, self.aim = problem, rows, aim.among(rows.n_examples)
 
     def at(self, splits: Sequence[Split], W: Int[Array, " t"], total: float = 1.0) -> Seen:
         """Return the margins of weights."""
-        kept = self.rows.scores(splits, W)
-        buckets = in_buckets(self.rows, kept, Window.whole())
+        kept = self.rows.margins(splits, W)
+        buckets = in_buckets(self.rows, kept, MarginGrid.full())
         return Seen(W, kept, buckets, self.aim.lower(buckets), total)
 
     def law(self, seen: Seen, level: int) -> Law:
@@ -82,8 +82,11 @@ class Looks:
         if level not in seen.laws:
             law = law_of(seen.buckets, self._made(level), self.aim, seen.total)
             for _ in range(CLOSER):
-                closer = Window.around(*law.between)
-                if seen.total * law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
+                closer = MarginGrid.covering(*law.between)
+                if (
+                    seen.total * law.window.bin_width <= COARSE * self.softness(level)
+                    or closer.log2_bin_width >= law.window.log2_bin_width
+                ):
                     break
                 buckets = in_buckets(self.rows, seen.kept, closer)
                 if self.aim.found_again:
@@ -94,7 +97,7 @@ class Looks:
 
     def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
         """Return the edges of the class under d, times Q: h being 1 above each threshold."""
-        return self.rows.edges(seen.kept, law.window, law.table)
+        return self.rows.class_edges(seen.kept, law.window, law.table)
 
     def curvature(self, seen: Seen, law: Law, splits: Sequence[Split], spread: float = 0.0) -> Float[Array, "t t"]:
         """Return minus the Hessian of D with respect to the weights of some hypotheses.
@@ -143,4 +146,4 @@ class Look:
     @property
     def w(self) -> Float[Array, " t"]:
         """The weights."""
-        return self.seen.W / ONE
+        return self.seen.W / MARGIN_SCALE

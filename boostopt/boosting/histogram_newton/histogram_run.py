@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.blas_threads import one_thread
-from boostopt._utils.formatting import parameters_in_words
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.formatting import format_parameters
 from boostopt._utils.user_files import text_digest
 from boostopt.backends.base import Deadline
 from boostopt.boosting.column_pool import Collected, Entered
@@ -35,14 +35,14 @@ from boostopt.boosting.run.run_file import LOOKS, sweep, warn_of_change
 from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
-from boostopt.errors import DataError, OptionError, ProblemError, needed, reason_of
+from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import Aim, SoftMarginAim
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import gone
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.margin_grid import ONE
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MARGIN_SCALE
 
 LARGEST = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""
@@ -86,10 +86,10 @@ class LookedRun(Run):
     loaded: bool
     stored_looks: StoredLooks
 
-    def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: Rows | None, keeps: bool = True) -> None:
+    def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: BinnedRows | None, keeps: bool = True) -> None:
         reached = stored.reached
-        W = needed(reached.ends.W, "weights")
-        self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
+        W = require_not_none(reached.ends.W, "weights")
+        self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / MARGIN_SCALE
         self.final_weights, self.loaded = stored.problem.page.final_weights, rows is None
         self.looks: Sequence[Glance] = tuple(reached.glances)
         self._trace = trace_of(reached.glances, stored.oracle.N)
@@ -98,7 +98,7 @@ class LookedRun(Run):
         self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
-    def of(cls, problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
+    def of(cls, problem: Problem, aim: Aim, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
 
         Raises
@@ -115,7 +115,7 @@ class LookedRun(Run):
             return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
 
         with (
-            one_thread(),
+            limit_blas_threads(),
             progress_line(options.progress, problem.page.name, measure=problem.measure) as show,
         ):
 
@@ -190,7 +190,7 @@ class LookedRun(Run):
     @property
     def _aim(self) -> Aim:
         """What the looks are after."""
-        return needed(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
+        return require_not_none(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
 
     @property
     def _counted(self) -> Problem:
@@ -257,7 +257,7 @@ class LookedRun(Run):
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         ends, scale = self.stored_looks.reached.ends, self._aim.scale
-        lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
+        lower, upper = scale * ends.lower, scale * require_not_none(ends.proof, "an upper end").upper
         what = self.problem.measure
         return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
 
@@ -285,20 +285,20 @@ class LookedRun(Run):
         aim = self._aim
         if not isinstance(aim, SoftMarginAim):  # nothing else smooths it
             return self.class_certificate.lower, self.class_certificate.upper
-        W, proof = needed(reached.ends.W, "weights"), needed(reached.ends.proof, "an upper end")
+        W, proof = require_not_none(reached.ends.W, "weights"), require_not_none(reached.ends.proof, "an upper end")
         return program_ends(problem, rows, aim, reached.splits[: len(W)], W, proof)
 
     def distribution(self) -> Float[Array, " N"]:
         """The weights of the examples that prove the upper end, rounded to float64."""
-        proof, rows = needed(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
+        proof, rows = require_not_none(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
         if rows is None:
             raise gone()
-        q = rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table)
+        q = rows.weights(rows.margins(proof.splits, proof.W), proof.window, proof.table)
         return q / (proof.total // self._aim.scale)
 
     @property
     def _headline(self) -> str:
-        page, parameters = self._counted.page.name, parameters_in_words(self._counted.first.parameters)
+        page, parameters = self._counted.page.name, format_parameters(self._counted.first.parameters)
         return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
     def _over_collected(self) -> list[tuple[str, Any]]:
@@ -315,7 +315,7 @@ class LookedRun(Run):
         problem, oracle = self.problem, self._oracle
         collected = Collected(oracle.N)
         for hypothesis in self.hypotheses:
-            margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
+            margins = require_not_none(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
             collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
         w = self.stored_looks.reached.ends.total * self.w
         m = collected.margins.margins(w)
@@ -335,7 +335,7 @@ class LookedRun(Run):
         )
 
 
-def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> Reached | None:
+def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions) -> Reached | None:
     """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
     checkpoint = options.checkpoint
     if checkpoint is None:

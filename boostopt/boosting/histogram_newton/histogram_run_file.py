@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int
-from boostopt._utils.files import Keys, replace_file, write_npz
-from boostopt._utils.validation import file_path
+from boostopt._utils.files import Keys, write_atomically, write_npz
+from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.solver_state import Ends, Glance, Reached, Stand
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, aim_of
@@ -44,8 +44,8 @@ from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import Left
 from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.margin_grid import BITS, BUCKETS, ONE, Window
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
 
 STAND = Keys(
@@ -152,7 +152,7 @@ class StoredLooks:
                     "cost": _written(proof.cost),
                     "W": proof.W,
                     "origin": proof.window.origin,
-                    "shift": proof.window.shift,
+                    "shift": proof.window.log2_bin_width,
                     "table": proof.table,
                     "total": proof.total,
                 },
@@ -163,7 +163,7 @@ class StoredLooks:
             }
         )
         writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-        replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
+        write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> StoredLooks:
@@ -177,7 +177,7 @@ class StoredLooks:
         source, about, arrays = opened(path, (LOOKS, FORMAT))
         return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
 
-    def told_anew(self, oracle: RowsOracle, rows: Rows, aim: Aim) -> tuple[Ends, Fraction]:
+    def told_anew(self, oracle: RowsOracle, rows: BinnedRows, aim: Aim) -> tuple[Ends, Fraction]:
         """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
 
         Raises
@@ -191,7 +191,7 @@ class StoredLooks:
             return Ends(), Ends().lower
         proof = ends.proof
         again = proof_of(rows, aim, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
-        kept = None if ends.W is None else rows.scores(reached.splits[: len(ends.W)], ends.W)
+        kept = None if ends.W is None else rows.margins(reached.splits[: len(ends.W)], ends.W)
         lower = ends.lower if kept is None else aim.sharp(rows, kept)
         same = again.edge == proof.edge and again.total == proof.total and abs(again.cost - proof.cost) <= aim.slack
         if not (same and ends.lower <= lower + aim.slack):
@@ -286,7 +286,7 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     require(isinstance(about["reason"], str), "the reason is not a text")
     require(about["proof"] is not None or W is None, "it has weights without a distribution")
     require(W is not None or _fraction(about["lower"]) == Ends().lower, "it has a soft margin without weights")
-    require(W is None or W.sum() == ONE, f"the weights do not sum to 2^{BITS}")
+    require(W is None or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS}")
     lower, upper, total = reached.ends.lower, reached.ends.upper, reached.ends.total
     require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
     require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
@@ -302,7 +302,7 @@ def _stand(about: Mapping[str, Any], most: int) -> Stand:
         [about[name] for name in ("total", "least", "gamma", "stage")] + [about.get("spread", 0.0)],
     )
     W = _weights(about["W"], most)
-    require(not W.any() or W.sum() == ONE, f"the weights do not sum to 2^{BITS} or 0")
+    require(not W.any() or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS} or 0")
     stand = replace(Stand(**STAND.from_file(about)), W=W)
     known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
     known = known and 0.0 <= stand.spread <= 1.0
@@ -325,9 +325,12 @@ def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
 def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
     """Return a proof as it was described; whether it proves anything the rows must say."""
     W, table = _weights(about["W"], len(splits)), about["table"]
-    require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
-    window = Window(int(about["origin"]), int(about["shift"]))
-    require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "the window lies outside the margins")
+    require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
+    window = MarginGrid(int(about["origin"]), int(about["shift"]))
+    require(
+        abs(window.origin) <= MARGIN_SCALE and 0 <= window.log2_bin_width <= MARGIN_BITS,
+        "the window lies outside the margins",
+    )
     edge, cost = _fraction(about["upper"]), _fraction(about.get("cost", ["0", "1"]))
     return Proof(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
 
@@ -335,7 +338,10 @@ def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
 def _weights(stated: Array, most: int) -> Int[Array, " t"]:
     """Return whole weights of some hypotheses."""
     whole = stated.ndim == 1 and len(stated) <= most and (stated.dtype.kind == "i" or len(stated) == 0)
-    require(whole and bool(((stated >= 0) & (stated <= ONE)).all()), "the weights are not whole numbers in their range")
+    require(
+        whole and bool(((stated >= 0) & (stated <= MARGIN_SCALE)).all()),
+        "the weights are not whole numbers in their range",
+    )
     W = stated.astype(np.int64)
-    require(W.sum() <= ONE, f"the sum of the weights is above 2^{BITS}")
+    require(W.sum() <= MARGIN_SCALE, f"the sum of the weights is above 2^{MARGIN_BITS}")
     return W

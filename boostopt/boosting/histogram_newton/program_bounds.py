@@ -21,12 +21,12 @@ from boostopt.objectives.exact import Aim, in_buckets, summation
 from boostopt.objectives.margin_histogram import Buckets
 from boostopt.objectives.upper_bound import Proof
 from boostopt.programs.program import Examples
-from boostopt.rows.binned_rows import Rows
+from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
 def program_ends(
-    problem: Problem, rows: Rows, aim: Aim, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
+    problem: Problem, rows: BinnedRows, aim: Aim, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
 ) -> tuple[float, float]:
     """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
 
@@ -44,7 +44,7 @@ def program_ends(
     looks = Looks(problem, rows, aim)
     seen = looks.at(splits, W)
     lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
-    buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
+    buckets = in_buckets(rows, rows.margins(proof.splits, proof.W), proof.window)
     F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
     unit, mass = summation(F)
     return lower, as_bound(F.value(d) + float(proof.upper) + mass + F.value_slack(d, unit), math.inf)

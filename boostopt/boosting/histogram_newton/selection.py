@@ -23,7 +23,7 @@ from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, made_by_page
-from boostopt.rows.binned_rows import Rows
+from boostopt.rows.binned_rows import BinnedRows
 
 FINEST = 1e-5
 """The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
@@ -92,7 +92,7 @@ def looked_at(
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[Problem, Aim, RowsOracle, Rows] | None:
+) -> tuple[Problem, Aim, RowsOracle, BinnedRows] | None:
     """Return the problem with counted examples, the aim, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these

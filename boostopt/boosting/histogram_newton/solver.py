@@ -34,13 +34,13 @@ from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import OVERSHOT, SOLVED, USEFUL, newton_target
-from boostopt.errors import needed, reason_of
+from boostopt.errors import reason_of, require_not_none
 from boostopt.objectives.exact import Aim
 from boostopt.objectives.margin_histogram import Law
 from boostopt.objectives.upper_bound import Proof, reach
 from boostopt.oracles.top_k import leading_of_each
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.margin_grid import ONE
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
 SAMPLES, TIMES = (5_000, 20_000, 200_000), 4
@@ -111,7 +111,7 @@ class Looking:
     """
 
     problem: Problem
-    rows: Rows
+    rows: BinnedRows
     aim: Aim
     reflexive: bool
     show: Callable[[Glance], None]
@@ -123,7 +123,7 @@ class Looking:
     def __init__(
         self,
         problem: Problem,
-        rows: Rows,
+        rows: BinnedRows,
         aim: Aim,
         reflexive: bool,
         options: BoostOptions,
@@ -145,7 +145,7 @@ class Looking:
         self.level, self._begun = problem.levels, reached
         self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
         self._gamma, self._stage, self._spread = self._stand.gamma, self._stand.stage, self._stand.spread
-        self._known, self._places = set(self.splits), [rows.place(split) for split in self.splits]
+        self._known, self._places = set(self.splits), [rows.threshold_of(split) for split in self.splits]
         self._began = time.perf_counter() - (self.glances[-1].seconds if self.glances else 0.0)
 
     def run(self) -> None:
@@ -165,12 +165,12 @@ class Looking:
     def _over_all(self, interrupts: Interrupts) -> None:
         """Look at samples, at all rows, and for the soft margin itself."""
         for size in SAMPLES if self._begun is None else ():
-            if self.rows.n >= TIMES * size:
-                self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.aim), interrupts)
+            if self.rows.n_rows >= TIMES * size:
+                self._over(Looks(self.problem, self.rows.stride(self.rows.n_rows // size), self.aim), interrupts)
         looks = Looks(self.problem, self.rows, self.aim)
-        last, W = self._over(looks, interrupts, self._begun), needed(self.ends.W, "weights")
+        last, W = self._over(looks, interrupts, self._begun), require_not_none(self.ends.W, "weights")
         # Margins of the best weights are as long as the rows: they are made again unless these were the last.
-        kept = last.kept if last.W is W else self.rows.scores(self.splits[: len(W)], W)
+        kept = last.kept if last.W is W else self.rows.margins(self.splits[: len(W)], W)
         best = looks.aim.sharp(self.rows, kept)
         self.ends = replace(self.ends, lower=max(self.ends.lower, best))
 
@@ -240,14 +240,14 @@ class Looking:
         proof = Proof(look.largest, law.cost, splits, seen.W, law.window, law.table, law.total)
         self.ends, scale = self.ends.lowered(proof), self.aim.scale
         glance = Glance(
-            looks.rows.n,
+            looks.rows.n_rows,
             len(seen.W),
             int(np.count_nonzero(seen.W)),
             level,
             scale * float(proof.edge),
             scale * self._value(seen, law),
             below(scale * self.ends.lower),
-            -below(-scale * needed(self.ends.proof, "a proof").upper),
+            -below(-scale * require_not_none(self.ends.proof, "a proof").upper),
             seconds,
             time.perf_counter() - self._began,
         )
@@ -290,7 +290,7 @@ class Looking:
         """
         mine, before, reach = self._edges(look), len(self.splits), look.reach
         least = float(mine.max(initial=-2.0)) - USEFUL * self.epsilon * 2.0**look.level
-        enough = self.rows.constants and reach[-1] >= reach.max() - self.epsilon * look.law.total
+        enough = self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.law.total
         first = [len(reach) - 1] if enough and not before else self._leading(reach)
         for i in first:
             if before and reach[i] / look.law.total < least:
@@ -314,7 +314,7 @@ class Looking:
 
     def _moved(self, looks: Looks, look: Look) -> tuple[Seen | None, float]:
         """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
-        w, edges = self._grown(look.seen.W) / ONE, self._edges(look)
+        w, edges = self._grown(look.seen.W) / MARGIN_SCALE, self._edges(look)
         q = int(edges.argmax())
         if not w.any():
             return looks.at(self.splits, whole(alone(len(w), q))), math.inf
@@ -386,14 +386,14 @@ class Looking:
 
 def _doubt(look: Look) -> float:
     """Return the difference of values of D below which they tell nothing."""
-    return DOUBT * look.law.window.width * look.seen.total
+    return DOUBT * look.law.window.bin_width * look.seen.total
 
 
 def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:
     """Return weights of sum 1 as whole numbers of sum 2^30: the largest remainders are rounded up."""
     x = np.maximum(w, 0.0)
-    x *= ONE / x.sum()
+    x *= MARGIN_SCALE / x.sum()
     W = np.floor(x).astype(np.int64)
-    short = ONE - int(W.sum())
+    short = MARGIN_SCALE - int(W.sum())
     W[np.argsort(W - x, kind="stable")[:short]] += 1
     return W

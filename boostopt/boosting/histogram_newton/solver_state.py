@@ -11,7 +11,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.boosting.histogram_newton.evaluator import Seen
 from boostopt.objectives.upper_bound import Proof
-from boostopt.rows.margin_grid import ONE
+from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
 
@@ -78,7 +78,7 @@ class Ends(ImmutableArrays):
 
     def risen(self, seen: Seen) -> Ends:
         """Return the ends with the soft margin of weights, if it is a better one."""
-        if seen.lower <= self.lower or seen.W.sum() != ONE:
+        if seen.lower <= self.lower or seen.W.sum() != MARGIN_SCALE:
             return self
         return replace(self, lower=seen.lower, W=seen.W, total=seen.total)
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.validation import choice
+from boostopt._utils.validation import check_choice
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.features import Features, evaluate
 
@@ -34,4 +34,4 @@ ZERO = 1e-10
 def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
     """Return the classes of values f, zeros as named."""
     zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
-    return np.where(np.abs(f) <= ZERO, zero[choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)
+    return np.where(np.abs(f) <= ZERO, zero[check_choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)

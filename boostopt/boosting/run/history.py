@@ -12,7 +12,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.validation import whole
+from boostopt._utils.validation import check_integer
 from boostopt.boosting.column_pool import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.combined_hypothesis import combined
@@ -169,7 +169,7 @@ class History:
                 "have many rounds. Pass history=True to boost."
             )
         last = len(self.rounds)
-        k = whole("k", k, None, f"the number of a round, 1 to {last}")
+        k = check_integer("k", k, None, f"the number of a round, 1 to {last}")
         if not 1 <= k <= last:
             raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
         kept = self.rounds[k - 1]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.blas_threads import one_thread
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.user_files import text_digest
-from boostopt._utils.validation import number, optional
+from boostopt._utils.validation import check_number, check_optional
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import Collected
 from boostopt.boosting.options import BoostOptions
@@ -32,7 +32,7 @@ LONG = 1000
 """Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
 
 
-@one_thread()
+@limit_blas_threads()
 def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, handed_over: bool = False) -> Record:
     """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected.
 
@@ -82,7 +82,7 @@ def _oracles(oracle: Oracle, options: BoostOptions) -> float | None:
     if options.guarantee is not None:
         return options.guarantee
     # An oracle's own is no option: it is looked at here.
-    return optional(number, "guarantee", oracle.guarantee, *AN_EDGE)
+    return check_optional(check_number, "guarantee", oracle.guarantee, *AN_EDGE)
 
 
 def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:

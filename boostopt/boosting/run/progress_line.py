@@ -7,8 +7,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from boostopt._utils.formatting import counted
-from boostopt._utils.progress_display import Paced, fitted, live_line
+from boostopt._utils.formatting import format_count
+from boostopt._utils.progress_display import ThrottledLines, fit_line, status_line
 from boostopt.boosting.run.trace import Row
 
 
@@ -27,7 +27,7 @@ def progress_line(
     if callable(progress):
         yield progress
         return
-    with live_line(title) as show:
+    with status_line(title) as show:
         if show is None:
             yield Lines(title, of_program, measure)
         else:
@@ -41,10 +41,10 @@ class Lines:
     title: str
     of_program: bool = False
     measure: str = "soft margin"
-    paced: Paced = field(default_factory=Paced)
+    paced: ThrottledLines = field(default_factory=ThrottledLines)
 
     def __call__(self, row: Row) -> None:
-        self.paced.say(lambda: words(self.title, row, None, self.of_program, self.measure), must=row.round == 1)
+        self.paced.write(lambda: words(self.title, row, None, self.of_program, self.measure), force=row.round == 1)
 
 
 def words(
@@ -56,9 +56,9 @@ def words(
     bounded = not of_program or math.isfinite(bound)
     parts = {
         "round": f"{title}: round {row.round}",
-        "hypotheses": counted(row.hypotheses, "hypothesis", "hypotheses"),
+        "hypotheses": format_count(row.hypotheses, "hypothesis", "hypotheses"),
         "reached": f"{measure} {reached:.6f}",
         **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - reached:.2e}"} if bounded else {}),
         "rate": f"{rate:.1f} rounds/s",
     }
-    return fitted(parts, ("rate", "hypotheses", "bound", "reached", "gap"), width)
+    return fit_line(parts, ("rate", "hypotheses", "bound", "reached", "gap"), width)

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.validation import refused
+from boostopt._utils.validation import invalid_value_error
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.combined_hypothesis import ZERO, AtZero, decided
 from boostopt.boosting.run.run_data import Record
 from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import Row
-from boostopt.errors import DataError, OptionError, ProblemError, shown
+from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.objectives.soft_margin import Goal
@@ -187,12 +187,12 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracl
         return None
     advice = "Pass features of shape (n, features) and a class for each row."
     if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused("test", "a pair (X, y) of features and classes", test, advice)
+        raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
     labels, rows = signs(y), Features(X).n
     if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
         raise OptionError(
-            f"test must hold features and one class for each of their rows; got {shown(X)} and classes of shape "
+            f"test must hold features and one class for each of their rows; got {short_repr(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
     examples = TestExamples(X, labels, at_zero)

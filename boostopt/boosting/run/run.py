@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt._utils.validation import choice
+from boostopt._utils.validation import check_choice
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run.combined_hypothesis import AtZero, combined, decided
@@ -348,7 +348,9 @@ class Run:
     def _over_collected(self) -> list[tuple[str, Any]]:
         """Return what is proved over the hypotheses collected, for a table."""
         its = self.certificate
-        return [("over the collected hypotheses", "infeasible" if its.infeasible else interval(its.lower, its.upper))]
+        return [
+            ("over the collected hypotheses", "infeasible" if its.infeasible else format_interval(its.lower, its.upper))
+        ]
 
 
 def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
@@ -375,7 +377,7 @@ def final_weights_of(problem: Problem, name: str | None) -> str:
         There is no such way, or the formulation has no soft margin whose weights were to be taken.
     """
     how = problem.page.final_weights if name is None else name
-    how = choice("final_weights", how, FINAL_WEIGHTS)
+    how = check_choice("final_weights", how, FINAL_WEIGHTS)
     if how == "lp" and problem.goal is None:
         raise OptionError(
             f"final_weights need a formulation with a soft margin; {problem.page.name} has none. Leave out "

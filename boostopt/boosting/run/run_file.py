@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.files import Keys, half_written, lack_of, read_npz, replace_file, save_arrays
+from boostopt._utils.files import Keys, lack_of, leftover_temporary_files, read_npz, write_atomically, write_plain_npz
 from boostopt._utils.user_files import text_digest
-from boostopt._utils.validation import file_path
+from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import Collected
@@ -98,7 +98,7 @@ def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " 
     end = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
     about |= {"kind": KIND, "format": FORMAT, "final": end}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    replace_file(file_path("path", path), lambda file: save_arrays(file, writer.arrays))
+    write_atomically(check_path("path", path), lambda file: write_plain_npz(file, writer.arrays))
 
 
 def sweep(path: str | PathLike[str]) -> None:
@@ -115,7 +115,7 @@ def sweep(path: str | PathLike[str]) -> None:
             f"expected the path of a file in a writable folder; got {str(target)!r}. "
             "Make the folder, or choose another place."
         )
-    for left in half_written(target):
+    for left in leftover_temporary_files(target):
         left.unlink(missing_ok=True)
 
 
@@ -153,7 +153,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
 def kind_of(path: str | PathLike[str]) -> str:
     """Return what kind of run a file holds; "" where that cannot be told."""
     try:
-        arrays = read_npz(file_path("path", path, DataError), (META,))
+        arrays = read_npz(check_path("path", path, DataError), (META,))
         return str(json.loads(arrays[META].tobytes().decode())["kind"])
     except (OSError, DataError, *MALFORMED):
         return ""
@@ -167,7 +167,7 @@ def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, 
     DataError
         The file is not there, or is none of the kind and the format that are expected.
     """
-    source = file_path("path", path, DataError)
+    source = check_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected the file of a run; {lack_of(source)}")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster
@@ -38,7 +38,7 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf, corre
     Of a totally corrective one idle hypotheses leave the program; `corrective` is the step of MLPBoost.
     """
     if problem.update == "reweighting":
-        page = instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
+        page = check_instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
         return page.reweighting(problem)
     if problem.update == "total":
         return Total(problem, backend, idle)

@@ -24,7 +24,7 @@ from boostopt.boosting.qp.simplex_qp import simplex_maximizer
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import Move
 from boostopt.boosting.updates.corrective import Mixing, corrective_weight
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import Margins
 
@@ -139,7 +139,7 @@ def corrected_weights(F: Regularizer, move: Move, at: ConjugatePoint) -> tuple[F
 
 def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
     """Return minus the Hessian of D at d = d(w), of the hypotheses of U."""
-    terms = needed(F.pointwise(), "a regularizer that is a sum over the examples")
+    terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
     r = terms.freedom(d)
     inside = np.flatnonzero(r)
     if len(inside) == 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import exactly
+from boostopt._utils.cvxpy_tools import with_exact_exponents
 from boostopt.checks.references.measurements import Measured, ask, best_of, held, optimum
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
@@ -19,8 +19,8 @@ def exact_problem(problem: Any) -> Any:
     """Return a problem with the exponents that were written; its constraints keep their labels."""
     import cvxpy as cp
 
-    objective = type(problem.objective)(exactly(problem.objective.expr))
-    return cp.Problem(objective, [*map(exactly, problem.constraints)])
+    objective = type(problem.objective)(with_exact_exponents(problem.objective.expr))
+    return cp.Problem(objective, [*map(with_exact_exponents, problem.constraints)])
 
 
 def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
@@ -39,7 +39,7 @@ def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
 def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the same with the exponents that were written."""
     expression, constraints = as_written(model, x)
-    return exactly(expression), [*map(exactly, constraints)]
+    return with_exact_exponents(expression), [*map(with_exact_exponents, constraints)]
 
 
 def minimum(model: Model, x: Float[Array, " n"]) -> float | None:

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.user_files import place_of_failure
+from boostopt._utils.user_files import locate_last_user_frame
 from boostopt.checks.check_report import Check
 
 ROUNDING = 1e-9
@@ -147,7 +147,7 @@ def made(name: str, measurements: Measurements) -> Check:
 
 def places_of(failure: PieceFailed) -> tuple[str, ...]:
     """Return the place where a piece raised, as the places of a check; none if it is not in a user's file."""
-    where = "" if failure.__cause__ is None else place_of_failure(failure.__cause__)
+    where = "" if failure.__cause__ is None else locate_last_user_frame(failure.__cause__)
     return (where,) if where else ()
 
 

@@ -13,8 +13,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from boostopt._utils.formatting import interval, printable
-from boostopt._utils.json_values import json_text
+from boostopt._utils.formatting import escape_unprintable, format_interval
+from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.api import boost
 from boostopt.boosting.registry import page_of
@@ -166,7 +166,7 @@ def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
         output().print(_table(run, names))
         return
     heaviest = [{"weight": weight, "hypothesis": words} for weight, words in weighted(run, names)]
-    typer.echo(json_text({**run_record(run), "weights": heaviest, "trace": run.trace.to_dict()}))
+    typer.echo(to_json_text({**run_record(run), "weights": heaviest, "trace": run.trace.to_dict()}))
 
 
 def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
@@ -179,11 +179,11 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("stopped", Text(record["reason"]))
     if run.problem.bounds_class:
         own = run.class_certificate
-        table.add_row(f"best {own.what} of the class", Text(interval(own.lower, own.upper)))
+        table.add_row(f"best {own.what} of the class", Text(format_interval(own.lower, own.upper)))
     table.add_row("gap", gap_in_words(run))
     if not on_cluster(run):
         certificate = run.certificate
-        words = "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper)
+        words = "infeasible" if certificate.infeasible else format_interval(certificate.lower, certificate.upper)
         table.add_row("optimum over them", Text(words))
     most = record["most_rounds"]
     table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
@@ -191,6 +191,6 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("seconds", f"{record['seconds']:.2f}")
     heaviest = weighted(run, names)
     total = sum(abs(weight) for weight, _ in heaviest) or 1.0
-    lines = [f"{weight / total:+.3f}  {printable(words)}" for weight, words in heaviest[:HEAVIEST]]
+    lines = [f"{weight / total:+.3f}  {escape_unprintable(words)}" for weight, words in heaviest[:HEAVIEST]]
     table.add_row("largest weights", Text("\n".join(lines)))
     return table

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from boostopt._utils.validation import tolerance
+from boostopt._utils.validation import check_tolerance
 from boostopt.certificates.file_writers import named_features
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
@@ -37,7 +37,7 @@ def certify_command(
 
     Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1 --save certificate.json
     """
-    tolerance("tol", tol)
+    check_tolerance("tol", tol)
     check_outputs(data, save, read=[answer])
     check_ending("--save", save, CERTIFICATE)
     page, dataset = read_formulation(formulation), files.read(data)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from boostopt._utils.user_files import classes_in, is_path, loaded
+from boostopt._utils.user_files import classes_in, is_python_file_path, load_user_module
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
@@ -46,7 +46,7 @@ def check_command(
 
 def _reports(which: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
     """Yield a report for each kind of piece that a file defines, or the report of a named page."""
-    module = loaded(which, "a formulation") if is_path(which) else None
+    module = load_user_module(which, "a formulation") if is_python_file_path(which) else None
     oracles = [] if module is None else classes_in(module, Oracle)
     backends = [] if module is None else classes_in(module, Backend)
     if module is None or states_formulation(module) or not (oracles or backends):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostopt._utils.json_values import json_text
+from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, folded
 from boostopt.cli.option_groups import ColumnOptions, ExportParameters, FileOptions
@@ -82,7 +82,7 @@ def export_command(
     command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
     if json:
         document = {"file": out, **facts(program), "program": program_digest(program), "certify": command}
-        typer.echo(json_text(document))
+        typer.echo(to_json_text(document))
     else:
         typer.echo(f"{out}: {program.headline}")
         typer.echo(f"to certify an answer:\n{folded(command or 'program.certify(d, w)')}")
@@ -100,7 +100,7 @@ def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> N
     with stdout_to_stderr():
         index = export_set(standard_programs(ida), folder, time_limit=time_limit, progress=True)
     if json:
-        typer.echo(json_text(index))
+        typer.echo(to_json_text(index))
         return
     entries: list[dict[str, Any]] = index["programs"]
     wide = [entry for entry in entries if not entry["interval"]["reached"]]

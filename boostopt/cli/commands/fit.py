@@ -15,9 +15,9 @@ import typer
 from rich.table import Table as Printed
 from rich.text import Text
 
-from boostopt._utils.formatting import counted, interval, printable
-from boostopt._utils.json_values import json_text
-from boostopt._utils.user_files import is_path
+from boostopt._utils.formatting import escape_unprintable, format_count, format_interval
+from boostopt._utils.json_values import to_json_text
+from boostopt._utils.user_files import is_python_file_path
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import EPSILON, set_anew
 from boostopt.boosting.registry import page_of
@@ -214,7 +214,7 @@ def fit_command(
     record = _record(model, fitted)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
     if json:
-        typer.echo(json_text(record))
+        typer.echo(to_json_text(record))
     else:
         output().print(_printed(record, list(map(gap_in_words, model.runs_))))
     return 0 if record["reached"] else 1
@@ -274,7 +274,7 @@ def _on_cluster(
 
 def _check_base(base: str) -> None:
     """Raise OptionError, before the fit, for a class of hypotheses that a model file cannot hold."""
-    if base in BASES_IN_FILES or is_path(base):
+    if base in BASES_IN_FILES or is_python_file_path(base):
         return
     if base in FITTED:
         raise OptionError(
@@ -326,7 +326,7 @@ class _Told:
 
     def __call__(self, label: Any, row: Row) -> None:
         if label not in self._lines:
-            self._lines[label] = Lines(f"class {printable(str(label))}", self._of_program, self._measure)
+            self._lines[label] = Lines(f"class {escape_unprintable(str(label))}", self._of_program, self._measure)
         self._lines[label](row)
 
 
@@ -401,28 +401,30 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
     table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row("classes", Text(printable(", ".join(f"{name} ({n})" for name, n in record["classes"].items()))))
+    table.add_row(
+        "classes", Text(escape_unprintable(", ".join(f"{name} ({n})" for name, n in record["classes"].items())))
+    )
     table.add_row("hypotheses", Text(record["oracle"]))
     if record["nu"] is not None:
         table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
     for run, gap in zip(record["runs"], gaps, strict=True):
-        whose = printable(f" of {run['class']}") if len(gaps) > 1 else ""
-        bounds = "no bound of it is known" if run["lower"] is None else interval(run["lower"], run["upper"])
+        whose = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
+        bounds = "no bound of it is known" if run["lower"] is None else format_interval(run["lower"], run["upper"])
         table.add_row(Text(f"best possible {run['what'] or 'value'}{whose}"), Text(bounds))
         table.add_row("gap", gap)
-        hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
-        table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
+        hypotheses = format_count(run["hypotheses"], "hypothesis", "hypotheses")
+        table.add_row("boosting", f"{format_count(run['rounds'], 'round')}, {hypotheses} with a weight")
     if record["held_out_accuracy"] is not None:
         table.add_row("accuracy, all examples", f"{record['training_accuracy']:.2%}")
         table.add_row("accuracy, held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
     else:
         table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
-    table.add_row("largest weights", Text("\n".join(map(printable, record["largest_weights"]))))
+    table.add_row("largest weights", Text("\n".join(map(escape_unprintable, record["largest_weights"]))))
     shares = list((record["feature_importances"] or {}).items())[:MOST_IMPORTANT]
     if shares:
-        table.add_row("features", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
+        table.add_row("features", Text("\n".join(f"{share:.3f}  {escape_unprintable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")
     table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
     if record["certificate"] is not None:
-        table.add_row("certificate", Text(printable(record["certificate"])))
+        table.add_row("certificate", Text(escape_unprintable(record["certificate"])))
     return table

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from boostopt._utils.json_values import json_text
+from boostopt._utils.json_values import to_json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.registry import PAGES
@@ -43,7 +43,7 @@ def list_command(
     programs = {page.name: page.smallest() for page in pages}
     support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
     if json:
-        typer.echo(json_text(_document(pages, support, named)))
+        typer.echo(to_json_text(_document(pages, support, named)))
     elif markdown:
         typer.echo(_markdown(support, named))
     else:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 from boostopt.backends import AUTO, list_backends
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.application import Commands, app, command, folded
@@ -113,7 +113,7 @@ def _write(kind: str, template: str, name: str, folder: str) -> None:
     _check_name(name, class_name, text)
     _check_place(path)
     _check_module(name)
-    replace_file(path, lambda file: file.write(text.replace(NAME, name).replace(CLASS, class_name).encode()))
+    write_atomically(path, lambda file: file.write(text.replace(NAME, name).replace(CLASS, class_name).encode()))
     typer.echo(f"written: {path}")
     for line in (f"boostopt check {path}", f"pytest {path}", *folded(TRY[kind].format(file=path)).split("\n")):
         typer.echo(f"  {line}")

@@ -12,9 +12,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from boostopt._utils.formatting import counted, interval
-from boostopt._utils.json_values import json_text
-from boostopt._utils.progress_display import Words, live_line
+from boostopt._utils.formatting import format_count, format_interval
+from boostopt._utils.json_values import to_json_text
+from boostopt._utils.progress_display import LineRenderer, status_line
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
@@ -89,7 +89,7 @@ def path_command(
         asked = len(values[along])
         first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
         problem = how.problem(page, oracle, d0, first)
-        with live_line(page.name) as show:
+        with status_line(page.name) as show:
             line = None if show is None else _Line(along, asked, problem, show)
             result = path(
                 page,
@@ -146,7 +146,7 @@ class _Line:
     parameter: str
     total: int
     problem: Problem
-    show: Callable[[Words], None]
+    show: Callable[[LineRenderer], None]
     done: int = 0
 
     def __call__(self, row: Row) -> None:
@@ -161,15 +161,17 @@ class _Line:
 
 def _said(name: str, value: float, run: Run) -> None:
     """Report the result of a value."""
-    rounds, weighted = counted(run.rounds, "round"), int(np.count_nonzero(run.w))
-    typer.echo(f"{name} = {value:g}: {rounds}, {counted(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True)
+    rounds, weighted = format_count(run.rounds, "round"), int(np.count_nonzero(run.w))
+    typer.echo(
+        f"{name} = {value:g}: {rounds}, {format_count(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True
+    )
 
 
 def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
     """Print the path."""
     if json:
         runs = [{result.parameter: value, **run_record(run)} for value, run in result]
-        typer.echo(json_text({"parameter": result.parameter, "runs": runs}))
+        typer.echo(to_json_text({"parameter": result.parameter, "runs": runs}))
     elif csv:
         typer.echo(_csv(result), nl=False)
     else:
@@ -214,7 +216,7 @@ def _table(result: RegularizationPath, total: float, dropped: int, halves: bool 
         proved = _proved(run)
         done = Text("yes", "green") if proved["reached"] else Text("no", "red")
         shares = [f"{value / total:.4g}"] if nu else []
-        words = interval(proved["lower"], proved["upper"])
+        words = format_interval(proved["lower"], proved["upper"])
         rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - dropped]
         table.add_row(
             f"{value:g}", *shares, Text(halved(words) if halves else words), f"{proved['gap']:.1e}", done, *rest

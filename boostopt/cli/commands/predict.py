@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from boostopt._utils.files import replace_file
-from boostopt._utils.user_files import one_class
+from boostopt._utils.files import write_atomically
+from boostopt._utils.user_files import load_single_class
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, say
 from boostopt.cli.cluster_data import check_memory_alone, connected, predict_on_cluster
@@ -23,7 +23,7 @@ from boostopt.cli.run_output import check_ending, check_outputs
 from boostopt.data.class_labels import match_classes
 from boostopt.data.csv_tables import written_table
 from boostopt.data.datasets import Table, has_indices, load_features
-from boostopt.errors import DataError, OptionError, listed
+from boostopt.errors import DataError, OptionError, format_names
 from boostopt.oracles import Oracle
 
 NAMED = 6
@@ -75,7 +75,7 @@ def predict_command(
                 "Pass that file, or fit the model anew."
             )
         if base is not None:  # loading the file makes its hypotheses known
-            one_class(base, Oracle, "an oracle")
+            load_single_class(base, Oracle, "an oracle")
         from boostopt.estimators import MarginBoostClassifier
 
         fitted = MarginBoostClassifier.load(model)
@@ -105,7 +105,7 @@ def predict_command(
     if out is None:
         typer.echo(text, nl=False)
     else:
-        replace_file(Path(out), lambda file: file.write(text.encode()))
+        write_atomically(Path(out), lambda file: file.write(text.encode()))
         typer.echo(f"saved: {out}", err=True)
     _say_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
 
@@ -171,7 +171,7 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
     """Warn about the columns that are left out."""
     if unread:
         more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
-        named = listed(unread[:NAMED]) + more
+        named = format_names(unread[:NAMED]) + more
         say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
 
 

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.files import Keys, lack_of
-from boostopt._utils.formatting import interval
-from boostopt._utils.json_values import json_text
+from boostopt._utils.formatting import format_interval
+from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, output
 from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
@@ -22,7 +22,7 @@ from boostopt.cli.option_parsing import read_class_weight
 from boostopt.cli.option_types import DEFAULT_HYPOTHESES, ClassWeight, Data
 from boostopt.cli.oracle_options import TREE
 from boostopt.data.datasets import Dataset
-from boostopt.errors import DataError, OptionError, listed_briefly
+from boostopt.errors import DataError, OptionError, format_names_truncated
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import default_formulation, get_formulation
 from boostopt.programs.formulation import Formulation
@@ -118,7 +118,7 @@ def verify_command(
         if not verification:
             verification = replace(verification, reason=verification.reason + _other_names(file.features, dataset))
     if json:
-        typer.echo(json_text(VERIFICATION.to_file(verification)))
+        typer.echo(to_json_text(VERIFICATION.to_file(verification)))
     else:
         output().print(_table(certificate, verification, total))
     return 0 if verification else 1
@@ -159,9 +159,9 @@ def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
     if not missing or not dataset.features:
         return ""
     others = [name for name in dataset.features if name not in names]
-    has = f", and has {listed_briefly(others)}" if others else ""
+    has = f", and has {format_names_truncated(others)}" if others else ""
     return (
-        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {listed_briefly(missing)}{has}. Pass "
+        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {format_names_truncated(missing)}{has}. Pass "
         "a table with the columns of the certificate, in any order"
     )
 
@@ -208,9 +208,9 @@ def _table(path: str, verification: Verification, total: float) -> Table:
         share = f", nu is {parameters['nu'] / total:.4g} of all weight" if v and "nu" in parameters else ""
         table.add_row("formulation", Text(f"{v.formulation}({settings}){share}"))
     if v.outcome == "solved":
-        table.add_row("claimed", Text(interval(*v.claimed)))
+        table.add_row("claimed", Text(format_interval(*v.claimed)))
     if v and v.outcome == "solved":
-        table.add_row("recomputed", Text(interval(v.lower, v.upper)))
+        table.add_row("recomputed", Text(format_interval(v.lower, v.upper)))
     if v.outcome == "infeasible":
         table.add_row("claimed", Text("there is no optimum: no d keeps the edges within their limits"))
     return table

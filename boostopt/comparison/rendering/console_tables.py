@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from boostopt._utils.formatting import counted
+from boostopt._utils.formatting import format_count
 from boostopt.backends.profiles import asked_by_name
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
@@ -181,8 +181,8 @@ def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
         *filter(None, [answered(row)]),
         form(row),
         *filter(None, [row.error]),
-        *([f'{counted(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if row.iterations is None else [f"{counted(row.iterations, 'iteration')}{together}"]),
+        *([f'{format_count(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
+        *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{together}"]),
         phases(row),
         *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]

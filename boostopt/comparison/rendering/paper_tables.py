@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from boostopt._utils.data_frames import tabular
+from boostopt._utils.data_frames import latex_table
 from boostopt.comparison.rendering.console_tables import asked
 from boostopt.comparison.rendering.phrases import BUG, clashes, iterations, proved, relative_width, seconds_once, width
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
@@ -104,7 +104,7 @@ class Printed:
         rows = [[row[j] for j in columns] for row in self.rows]
         bold = {(i, columns.index(j)) for i, j in self.best if j in columns}
         form = "".join("l" if j in self.left else "r" for j in columns)
-        lines = tabular(heads, rows, bold, tex, f"@{{}}{form}@{{}}").splitlines()
+        lines = latex_table(heads, rows, bold, tex, f"@{{}}{form}@{{}}").splitlines()
         if grouped:
             ends = _spans([head[0] for head in heads])
             rules = " ".join(rf"\cmidrule(lr){{{first + 1}-{last + 1}}}" for first, last in ends)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.scores import Mean, Score
 from boostopt.comparison.solve_record import AUTO, Result, Row
@@ -71,7 +71,7 @@ def verdict(runs: Sequence[Row]) -> Conclusion:
         return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(UNANSWERED, "warning")
-    where = f"The optimum lies in {interval(lower, upper)}"
+    where = f"The optimum lies in {format_interval(lower, upper)}"
     agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
     reached = [run for run in ran if run.reached]
     if not reached:
@@ -97,7 +97,9 @@ def conclusions(runs: Sequence[Row], equal_weights: Sequence[float | None] = ())
         return [verdict(runs)]
     if not any(run.answered for run in ran):
         return [Conclusion(UNANSWERED, "warning")]
-    optimum = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
+    optimum = (
+        "the program is infeasible" if lower == math.inf else f"the optimum lies in {format_interval(lower, upper)}"
+    )
     sentences = [Conclusion(f"All together: {optimum}.", "known")]
     reached = [run for run in ran if run.reached]
     if reached:
@@ -165,7 +167,7 @@ def proved(run: Row) -> str:
     """Return the interval that a run proves for the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
-    return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else interval(*run.interval)
+    return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else format_interval(*run.interval)
 
 
 def width(run: Row) -> str:

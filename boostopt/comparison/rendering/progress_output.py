@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostopt._utils.formatting import counted
-from boostopt._utils.progress_display import Paced, Words, fitted, live_line, say
-from boostopt._utils.validation import flag_or_function
+from boostopt._utils.formatting import format_count
+from boostopt._utils.progress_display import LineRenderer, ThrottledLines, fit_line, status_line, write_stderr_line
+from boostopt._utils.validation import check_flag_or_function
 from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.rendering.phrases import width
 from boostopt.comparison.solve_record import Row
@@ -18,7 +18,7 @@ from boostopt.comparison.solve_record import Row
 
 def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
     """Return the function to call: the user's own, one that writes to the standard error, or one that does nothing."""
-    read = flag_or_function("progress", progress)
+    read = check_flag_or_function("progress", progress)
     if isinstance(read, bool):
         return otherwise if read else _silent
     return read
@@ -26,7 +26,7 @@ def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., An
 
 def of_backend(backend: str, row: Row | None) -> None:
     """Write which backend is running, and its result; the reasons are in the returned comparison."""
-    say(f"{backend} ..." if row is None else came_of(backend, row))
+    write_stderr_line(f"{backend} ..." if row is None else came_of(backend, row))
 
 
 def came_of(backend: str, row: Row) -> str:
@@ -41,7 +41,7 @@ class Solvers:
     """Progress of a comparison in one line of a terminal: the running solver, and the result of the previous one."""
 
     total: int
-    show: Callable[[Words], None]
+    show: Callable[[LineRenderer], None]
     done: int = 0
     last: str = ""
 
@@ -56,7 +56,7 @@ class Solvers:
         parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
         if self.last:
             parts["last"] = self.last
-        return fitted(parts, ("last", "solver"), width)
+        return fit_line(parts, ("last", "solver"), width)
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[...,
         yield tell
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
-    with live_line(counted(total, "solver"), still=True) as show:
+    with status_line(format_count(total, "solver"), still=True) as show:
         yield of_backend if show is None else Solvers(total, show)
 
 
@@ -92,10 +92,10 @@ class Solves:
     total: int
     budget: float | None = None
     tell: Callable[[int, int, Row], object] | None = None
-    show: Callable[[Words], None] | None = None
+    show: Callable[[LineRenderer], None] | None = None
     done: int = 0
     since: float = field(default_factory=time.monotonic)
-    paced: Paced = field(default_factory=Paced)
+    paced: ThrottledLines = field(default_factory=ThrottledLines)
 
     def begins(self, program: str, backend: str, what: str) -> None:
         """Show the next solve."""
@@ -111,7 +111,7 @@ class Solves:
             came = f"reached in {run.seconds:.2f} s" if run.reached else run.result
             what = asked_in_words(run.profile, run.tol)
             line = f"[{self.done}/{self.total}] {run.backend} {what}: {came}"
-            self.paced.say(lambda: line, must=self.done == self.total)
+            self.paced.write(lambda: line, force=self.done == self.total)
 
     def words(self, program: str, solver: str, width: int | None = None) -> str:
         """Return the current solve as a line; a narrow terminal loses the least important parts."""
@@ -122,7 +122,7 @@ class Solves:
         }
         if self.done:
             parts["left"] = f"about {lasting(self.left())} left"
-        return fitted(parts, ("program", "solver", "left"), width)
+        return fit_line(parts, ("program", "solver", "left"), width)
 
     def left(self) -> float:
         """Estimate the seconds of the remaining solves: in shuffled order they resemble the finished ones."""
@@ -140,7 +140,7 @@ def of_solves(
         yield Solves(labels, total, budget, _silent if progress is False else progress)
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
-    with live_line(f"{total} solves", still=True) as show:
+    with status_line(f"{total} solves", still=True) as show:
         yield Solves(labels, total, budget, show=show)
 
 

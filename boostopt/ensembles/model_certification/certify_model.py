@@ -13,14 +13,14 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.immutable_arrays import immutable_copy
-from boostopt._utils.validation import as_array, number
+from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
 from boostopt.ensembles.member_extraction import KNOWN, is_ensemble, members_of
 from boostopt.ensembles.model_certification import linear_models as linear
 from boostopt.ensembles.model_certification import svm_kernels as kernels
 from boostopt.ensembles.model_certification.lightgbm_members import is_colboost, is_lightgbm, of_lightgbm
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.training_data import class_factors
 from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
 from boostopt.functions.regularizers.standard_losses import Loss
@@ -270,7 +270,7 @@ def _check_kind(model: Any) -> None:
         )
     raise ProblemError(
         "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
-        f"or an ensemble: {KNOWN}; got {shown(model)}. Write what it minimizes with boostopt.combine and certify that."
+        f"or an ensemble: {KNOWN}; got {short_repr(model)}. Write what it minimizes with boostopt.combine and certify that."
     )
 
 
@@ -296,7 +296,7 @@ def _of_ensemble(
         margins, w = members.margins(X, signs, rows), members.weights
         c = c * _of_class(model, y, rows, c)
     total = float(c.sum())
-    count = _own_nu(model, total) if nu is None else number("nu", nu)
+    count = _own_nu(model, total) if nu is None else check_number("nu", nu)
     program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
     return _certified(program, w, words, asked, least=-1.0)
@@ -307,7 +307,7 @@ def _of_class(model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"])
     class_weight = getattr(model, "class_weight", None)
     if class_weight is None or not hasattr(model, "nu_"):
         return 1.0
-    classes, codes = np.unique(as_array("y", y)[rows], return_inverse=True)
+    classes, codes = np.unique(check_array("y", y)[rows], return_inverse=True)
     return class_factors(class_weight, classes, codes, c)[codes]
 
 
@@ -321,7 +321,7 @@ def _own_nu(model: Any, total: float) -> float:
 
 def _no_nu(nu: float | None, model: Any) -> None:
     if nu is not None:
-        raise OptionError(f"nu must belong to an ensemble; got {shown(nu)} for {name_of(model)}. Leave it out.")
+        raise OptionError(f"nu must belong to an ensemble; got {short_repr(nu)} for {name_of(model)}. Leave it out.")
 
 
 def _check_both(signs: Int8[Array, " N"]) -> None:
@@ -338,8 +338,8 @@ def _check_names(model: Any, X: Any) -> None:
     fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
     if fitted is not None and given is not None and list(fitted) != list(given):
         raise ProblemError(
-            f"X must have the columns that {name_of(model)} was fitted to, {shown(list(fitted))}, in that order; got "
-            f"{shown(list(given))}. Pass X[model.feature_names_in_]."
+            f"X must have the columns that {name_of(model)} was fitted to, {short_repr(list(fitted))}, in that order; got "
+            f"{short_repr(list(given))}. Pass X[model.feature_names_in_]."
         )
 
 
@@ -356,7 +356,7 @@ def _examples(
             f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one "
             "for each class against the rest."
         )
-    labels = as_array("y", y)
+    labels = check_array("y", y)
     if labels.ndim != 1 or not np.isin(labels, classes).all():
         raise ProblemError(
             f"y must hold the labels that {name_of(model)} was fitted to, {classes.tolist()}; got others. Pass its "

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from boostopt._utils.formatting import html_table, interval
+from boostopt._utils.formatting import format_interval, html_table
 from boostopt.certificates.bound_checks import check_bounds
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
@@ -74,13 +74,13 @@ class ModelCertificate:
         share = f", {self.relative_gap:.2e} of it" if math.isfinite(self.relative_gap) else ""
         return (
             f"ModelCertificate({self.objective}: attained {self.attained:.10g}, the optimum lies in "
-            f"{interval(self.lower, self.upper)}; at most {self.gap:.2e} above it{share})"
+            f"{format_interval(self.lower, self.upper)}; at most {self.gap:.2e} above it{share})"
         )
 
     def _repr_html_(self) -> str:
         rows = [
             ("attained", self.attained),
-            ("the optimum lies in", interval(self.lower, self.upper)),
+            ("the optimum lies in", format_interval(self.lower, self.upper)),
             ("at most above it", f"{self.gap:.2e}"),
             ("as a share of it", f"{self.relative_gap:.2e}"),
         ]

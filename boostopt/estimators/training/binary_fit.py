@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import LARGEST, is_number
+from boostopt._utils.validation import MAX_INT, is_real_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
 from boostopt.boosting.column_count import AUTO
@@ -24,7 +24,7 @@ from boostopt.boosting.registry import run_by_name
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
-from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.estimators.training.constant_hypotheses import WithConstants
 from boostopt.estimators.training.hypothesis_classes import check_stored, oracle_of
 from boostopt.estimators.training.margin_warnings import LITTLE, Advice, Judged, warn_of_margins
@@ -128,7 +128,7 @@ class Plan:
         )
         for name, holds, words in expected:
             if not holds:
-                raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
+                raise OptionError(f"{name} must be {words}; got {short_repr(getattr(self, name))}. Pass such a value.")
         if self.chooses and "nu" not in self.page.parameters:
             raise OptionError(
                 f"nu='{AUTO}' needs a formulation with the parameter nu; {self.page.name} does not have it. Search "
@@ -425,7 +425,7 @@ def _same(before: Run, oracle: Oracle) -> Run:
 
 def _real(value: Any) -> bool:
     """Whether it is a number and no flag."""
-    return is_number(value) and bool(abs(value) <= LARGEST)
+    return is_real_number(value) and bool(abs(value) <= MAX_INT)
 
 
 def _whole(value: Any) -> bool:

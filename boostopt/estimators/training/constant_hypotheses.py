@@ -9,12 +9,12 @@ from operator import index
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int8, Num
-from boostopt.errors import needed
+from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import State
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.weight_scaling import EPSILON
-from boostopt.rows.binned_rows import Rows
+from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
@@ -55,7 +55,7 @@ class WithConstants(RowsOracle):
 
     @property
     def y(self) -> Num[Array, " N"]:
-        return needed(self._oracle.y, "the classes of an oracle that was made of examples")
+        return require_not_none(self._oracle.y, "the classes of an oracle that was made of examples")
 
     @property
     def n_rows(self) -> int:
@@ -100,9 +100,9 @@ class WithConstants(RowsOracle):
         return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> BinnedRows | None:
         rows = self._oracle.rows if isinstance(self._oracle, RowsOracle) else None
-        return rows and rows.with_constants(self._features)
+        return rows and rows.with_constant_feature(self._features)
 
     def hypothesis(self, split: Split) -> Hypothesis:
         if split.feature == self._features:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.estimators.training.binary_fit import ENDS, Plan
@@ -58,7 +58,7 @@ def _proved(run: Run) -> tuple[float, str]:
     """Return the gap of a run, and in words what it proves."""
     if run.problem.goal is None:
         lower, upper = run.certificate.lower, run.certificate.upper
-        return 0.0, f"the optimum over the collected hypotheses lies in {interval(lower, upper)}"
+        return 0.0, f"the optimum over the collected hypotheses lies in {format_interval(lower, upper)}"
     certificate = run.class_certificate
     return certificate.gap, str(certificate)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
 from boostopt.boosting.run.run import Run
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.binary_fit import Plan
 from boostopt.estimators.training.one_vs_rest import files_of
 
@@ -67,20 +67,20 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
     ProblemError
         X, y or c are no examples on a cluster.
     """
-    from boostopt.rows.dask_rows import classes_of, labelled, signs_of
+    from boostopt.rows.dask_rows import indicator, split_label_columns, unique_labels
 
     for name, default in LEFT_OUT.items():
         if not (given[name] is default or given[name] == default):
             raise OptionError(
-                f"{name} must keep its default for rows on a cluster; got {shown(given[name])}. Leave it out."
+                f"{name} must keep its default for rows on a cluster; got {short_repr(given[name])}. Leave it out."
             )
     if not (isinstance(plan.base, str) and plan.base == "binned"):
         raise OptionError(
-            f'on a cluster, base must be "binned" (stumps at few thresholds); got {shown(plan.base)}. Set '
+            f'on a cluster, base must be "binned" (stumps at few thresholds); got {short_repr(plan.base)}. Set '
             'base="binned".'
         )
-    features, y, c, names = labelled(X, y, c)
-    classes: npt.NDArray[Any] = classes_of(y)
+    features, y, c, names = split_label_columns(X, y, c)
+    classes: npt.NDArray[Any] = unique_labels(y)
     check_classification_targets(classes)
     if len(classes) < 2:
         raise ProblemError(
@@ -88,7 +88,7 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
         )
     told = classes[1:] if len(classes) == 2 else classes
     made: Sequence[tuple[Run, float]] = [
-        plan.run_on_cluster(features, signs_of(y, label), c, file, label)
+        plan.run_on_cluster(features, indicator(y, label), c, file, label)
         for label, file in zip(told, files_of(plan.checkpoint, len(told)), strict=True)
     ]
     shares = tuple(share for _, share in made)
@@ -112,14 +112,14 @@ def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None,
     like
         Some such values.
     """
-    from boostopt.rows.dask_rows import mapped
+    from boostopt.rows.dask_rows import map_rows
 
     if X.shape[1] != model.n_features_in_:
         raise ProblemError(
             f"X must have the {model.n_features_in_} features that the classifier was fitted to; got {X.shape[1]}. "
             "Select these columns of X."
         )
-    return mapped(X, getattr(portable(model), method), columns, like)
+    return map_rows(X, getattr(portable(model), method), columns, like)
 
 
 def portable(model: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any
 
 from boostopt import oracles
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.user_files import is_path, one_class
-from boostopt.errors import OptionError, shown, unknown_name
+from boostopt._utils.user_files import is_python_file_path, load_single_class
+from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_maker
 from boostopt.oracles.learners.estimator_oracles import FittingOracle
@@ -67,8 +67,8 @@ def oracle_of(
         There is no such base or option, or the function returns something else.
     """
     arguments = dict(options or {})
-    if is_path(base):
-        own = one_class(base, Oracle, "an oracle")
+    if is_python_file_path(base):
+        own = load_single_class(base, Oracle, "an oracle")
         taken = inspect.signature(own).parameters
         if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
             for name in arguments:
@@ -112,7 +112,7 @@ def _kind(base: Any) -> type[Any]:
         raise OptionError(
             f"base must be one of {', '.join(BASES)}, an unfitted classifier, such as "
             "DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got "
-            f"{shown(base)}. Pass one of them."
+            f"{short_repr(base)}. Pass one of them."
         )
     from sklearn.utils.validation import has_fit_parameter
 
@@ -136,7 +136,7 @@ def _own(
     oracle = made(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(
-            f"base must return an oracle over the {len(y)} examples that it is given; got {shown(oracle)}. "
+            f"base must return an oracle over the {len(y)} examples that it is given; got {short_repr(oracle)}. "
             "Make one from X, y and c: boostopt.oracles has several."
         )
     return oracle

@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from boostopt._utils.formatting import interval
+from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.errors import MarginWarning
 from boostopt.objectives.soft_margin import SOFT_MARGIN
@@ -195,7 +195,7 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
     return [
         f"{at}{what} a {worst.measure} above {abs(worst.chance):.3g}, that of f(x) = 0, which predicts nothing{over_it}"
         f"{where}: "
-        f"the best one{whose} over {over} lies in {interval(lower, upper)}. {_either(steps)}."
+        f"the best one{whose} over {over} lies in {format_interval(lower, upper)}. {_either(steps)}."
     ]
 
 

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from boostopt.boosting.run.run import Run
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.training.binary_fit import Plan
 from boostopt.estimators.training.training_data import Counted
 from boostopt.estimators.training.validation_set import HeldOut
@@ -53,5 +53,5 @@ def told_apart(classes: npt.NDArray[Any], label: Any) -> int:
         return 1
     if label not in labels or (len(labels) == 2 and label != labels[1]):
         told = labels if len(labels) > 2 else labels[1:]
-        raise OptionError(f"label must be one of the classes {told}; got {shown(label)}. Pass label=.")
+        raise OptionError(f"label must be one of the classes {told}; got {short_repr(label)}. Pass label=.")
     return labels.index(label)

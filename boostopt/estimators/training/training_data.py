@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
 FURTHEST = 1e99
@@ -222,7 +222,7 @@ def class_factors(
         return _of_mapping(cast(Mapping[Any, Any], class_weight), classes)
     if not (isinstance(class_weight, str) and class_weight == BALANCED):
         raise OptionError(
-            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {shown(class_weight)}. '
+            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {short_repr(class_weight)}. '
             "Pass one of them."
         )
     factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
@@ -238,7 +238,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
             got = repr(value) if math.isnan(number) else f"{number:.6g}"
             raise ProblemError(
                 f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
-                f"{shown(label)}. To leave out a class, remove its examples from X and y."
+                f"{short_repr(label)}. To leave out a class, remove its examples from X and y."
             )
     left_out, strange = (
         [label for label in labels if label not in factors],
@@ -247,7 +247,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
     if left_out and strange:
         raise ProblemError(
             f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got the key "
-            f"{shown(strange[0])}, and no key {shown(left_out[0])}. Write the labels as in y."
+            f"{short_repr(strange[0])}, and no key {short_repr(left_out[0])}. Write the labels as in y."
         )
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 

@@ -19,8 +19,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cones_of, cp, exactly, made_of, solve_roughly, substituted
-from boostopt._utils.validation import maker
+from boostopt._utils.cvxpy_tools import (
+    build_expression,
+    cp,
+    required_cones,
+    solve_approximately,
+    substituted,
+    with_exact_exponents,
+)
+from boostopt._utils.validation import check_callable
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction, finite, violations
 from boostopt.functions.formulas.intervals import Interval, allowance, point
@@ -65,14 +72,14 @@ class DescribedEdges(EdgeFunction):
     exact: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        maker("G", self.G, "a function of the edges", ProblemError)
+        check_callable("G", self.G, "a function of the edges", ProblemError)
 
     _models: dict[int, _Model] = field(default_factory=dict[int, "_Model"], init=False, repr=False)
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         model = self._model(2)
-        return cones_of(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
+        return required_cones(cp.Problem(cp.Minimize(model.G), [model.e <= 1, model.e >= -1]))
 
     def settle(self, t: int) -> None:
         self._model(t)
@@ -130,7 +137,7 @@ class DescribedEdges(EdgeFunction):
     def _model(self, t: int) -> _Model:
         if t not in self._models:
             e = cp.Variable(t, name="e")
-            G = exactly(made_of("the edge function", self.G, e))
+            G = with_exact_exponents(build_expression("the edge function", self.G, e))
             if G.size != 1 or not G.is_convex():
                 raise ProblemError(
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
@@ -177,5 +184,5 @@ class DescribedEdges(EdgeFunction):
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
         model = self._model(len(w))
         e = model.e
-        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
+        found = solve_approximately(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
         return np.clip(e.value, -1.0, 1.0) if found else np.zeros(len(w))

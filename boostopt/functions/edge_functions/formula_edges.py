@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cones_of, cp
+from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, finite, violations
 from boostopt.functions.formulas.compilation import Compiler, Function
@@ -88,7 +88,7 @@ class FormulaEdges(EdgeFunction):
         value = modelled(self._formula.value, e, "e", {})
         if value is None:
             return frozenset({"linear", INTERIOR_ONLY})
-        return cones_of(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
+        return required_cones(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
 
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "parameters": dict(self.parameters)}

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 
@@ -33,7 +33,9 @@ class InterceptEdges(EdgeFunction):
     rest: EdgeFunction
 
     def __post_init__(self) -> None:
-        instance("rest", self.rest, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError)
+        check_instance(
+            "rest", self.rest, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
+        )
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

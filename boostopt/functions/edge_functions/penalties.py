@@ -23,7 +23,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import flag_parameter, number, positive_parameter, read_fields
+from boostopt._utils.validation import check_number, flag_parameter, positive_parameter, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 
@@ -372,12 +372,12 @@ class OneNormEdges(AbsolutePenalty):
 
 def _exponent(name: str, value: object) -> float:
     """Return the exponent of a norm of hypothesis weights."""
-    return number(name, value, "1, 2 or inf", lambda p: p in (1.0, 2.0, np.inf), error=ProblemError)
+    return check_number(name, value, "1, 2 or inf", lambda p: p in (1.0, 2.0, np.inf), error=ProblemError)
 
 
 def _price(name: str, value: object) -> float:
     """Return a finite number of at least 0."""
-    return number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
+    return check_number(name, value, "a number of at least 0", lambda x: 0.0 <= x < np.inf, error=ProblemError)
 
 
 def _norm(a: Float[Array, " t"], p: float) -> float:

@@ -15,8 +15,14 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import instance, is_number, non_negative_weights, number, real_numbers
-from boostopt.errors import OptionError, ProblemError, reason_of, shown
+from boostopt._utils.validation import (
+    check_instance,
+    check_number,
+    check_real_array,
+    is_real_number,
+    non_negative_weights,
+)
+from boostopt.errors import OptionError, ProblemError, reason_of, short_repr
 from boostopt.functions.formulas.compilation import Compiler
 from boostopt.functions.formulas.differentiation import replaced
 from boostopt.functions.formulas.expressions import FormulaFault, Sum
@@ -48,7 +54,7 @@ def text_of(formula: object) -> str:
         return formula
     if not hasattr(formula, "free_symbols"):
         raise ProblemError(
-            f"a formula must be a text or an expression of SymPy; got {shown(formula)}. Pass one such as "
+            f"a formula must be a text or an expression of SymPy; got {short_repr(formula)}. Pass one such as "
             '"d*log(d/d0)/eta".'
         )
     sympy = import_module("sympy")
@@ -60,7 +66,7 @@ def text_of(formula: object) -> str:
 def read_text(text: object) -> str:
     """Return the text of a formula; ProblemError for anything else."""
     if not isinstance(text, str):
-        raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
+        raise ProblemError(f"a formula must be a text; got {short_repr(text)}. Pass it in quotes.")
     return text
 
 
@@ -88,20 +94,20 @@ def no_parameters() -> Mapping[str, Any]:
 def check_parameters(parameters: object) -> None:
     """Raise ProblemError unless they are values by names that are free for parameters."""
     expected, advice = "values of parameters by their names", 'Pass a mapping such as {"eta": 2.0}.'
-    for name in instance("parameters", parameters, Mapping, expected, advice, ProblemError):
+    for name in check_instance("parameters", parameters, Mapping, expected, advice, ProblemError):
         check_name(name)
 
 
 def check_name(name: object) -> None:
     """Refuse a parameter that has the name of something else."""
     if not isinstance(name, str) or name in RESERVED or not name.isidentifier() or keyword.iskeyword(name):
-        raise ProblemError(f"a parameter must have a name of its own; got {shown(name)}. Call it otherwise.")
+        raise ProblemError(f"a parameter must have a name of its own; got {short_repr(name)}. Call it otherwise.")
 
 
 def as_numbers(parameters: Mapping[str, object]) -> dict[str, float]:
     """Return parameters that are numbers."""
     check_parameters(parameters)
-    return {name: number(name, value, error=ProblemError) for name, value in parameters.items()}
+    return {name: check_number(name, value, error=ProblemError) for name, value in parameters.items()}
 
 
 def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
@@ -109,11 +115,11 @@ def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float
     check_parameters(parameters)
     read = dict[str, float | Array]()
     for name, value in parameters.items():
-        if is_number(value):
-            read[name] = number(name, value, error=ProblemError)
+        if is_real_number(value):
+            read[name] = check_number(name, value, error=ProblemError)
             continue
         expected = f"a finite number, or {N} of them, shape (N,)"
-        array = real_numbers(name, value, expected, "Pass such a parameter.", lambda shape: shape == (N,))
+        array = check_real_array(name, value, expected, "Pass such a parameter.", lambda shape: shape == (N,))
         if not np.isfinite(array).all():
             raise ProblemError(f"{name} must be {expected}; it is not finite. Pass such a parameter.")
         read[name] = array
@@ -144,7 +150,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
     try:
         return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
     except FormulaFault as fault:
-        raise ProblemError(f"the formula {shown(text)} cannot be read: {reason_of(fault)}.") from fault
+        raise ProblemError(f"the formula {short_repr(text)} cannot be read: {reason_of(fault)}.") from fault
 
 
 def copies_fault(

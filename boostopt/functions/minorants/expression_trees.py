@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cp, slopes
+from boostopt._utils.cvxpy_tools import cp, subgradients
 from boostopt.errors import ProblemError
 from boostopt.functions.minorants.linearization import Choice, Linearized, Step, Tangent
 from boostopt.functions.minorants.multiplier_sets import Ball, Kink, Largest, Sums
@@ -55,7 +55,7 @@ class _Leaf(Tree):
         return self._affine or self._tangent()
 
     def _tangent(self) -> Linearized | None:
-        A = slopes(self.expression, [self.variable])
+        A = subgradients(self.expression, [self.variable])
         value = _numbers(self.expression)
         if A is None or not np.isfinite(value).all():
             return None
@@ -75,7 +75,7 @@ class _Step(Tree):
         parts = [tree.at_values() for _, tree in self.arguments]
         for (argument, _), stand_in in zip(self.arguments, self.stand_ins, strict=True):
             stand_in.value = argument.value
-        found, value = slopes(self.alone, self.stand_ins), _numbers(self.expression)
+        found, value = subgradients(self.alone, self.stand_ins), _numbers(self.expression)
         if found is None or not np.isfinite(value).all() or None in parts:
             return None
         values = [np.ravel(stand_in.value, order="F") for stand_in in self.stand_ins]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.cvxpy_tools import cp, solve_roughly
+from boostopt._utils.cvxpy_tools import cp, solve_approximately
 from boostopt.functions.minorants.linearization import Choice, Linearized
 from boostopt.functions.minorants.multiplier_sets import Kink
 
@@ -67,7 +67,7 @@ class Minorants:
         objective, further = bound(g, alpha)
         problem = cp.Problem(cp.Minimize(objective), [*constraints, *further])
         variables = [*(delta for _, delta in deltas), *weights]
-        if not solve_roughly(problem) or any(part.value is None for part in variables):
+        if not solve_approximately(problem) or any(part.value is None for part in variables):
             return None
         sums = dict[int, Any]()
         for key, delta in deltas:

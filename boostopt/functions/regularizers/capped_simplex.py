@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.validation import choice, instance, non_negative_weights, number, positive
+from boostopt._utils.validation import check_choice, check_instance, check_number, check_positive, non_negative_weights
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import UNIT, Interval, point
 from boostopt.functions.minorants.interval_sums import total
@@ -57,7 +57,7 @@ class CappedSimplex(ImmutableArrays):
         c = non_negative_weights("c", self.c)
         object.__setattr__(self, "c", c)
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
-        object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
+        object.__setattr__(self, "nu", check_positive("nu", self.nu, expected, advice, ProblemError))
         counted = float(c.sum())
         if counted < self.nu * (1 - FULL_SUPPORT):
             raise ProblemError(
@@ -186,7 +186,7 @@ def project_capped_simplex(
     Glocer 2009, algorithm 4.2 (printed with nu where the cap 1 / nu belongs); Shalev-Shwartz and Singer 2008,
     figure 2 (where nu stands for the cap itself).
     """
-    method = choice("method", method, ("auto", "select", "sort"))
+    method = check_choice("method", method, ("auto", "select", "sort"))
     q = non_negative_weights("q", q)
     c = np.ones(len(q)) if c is None else non_negative_weights("c", c)
     if len(q) == 0 or c.shape != q.shape:
@@ -201,14 +201,16 @@ def project_capped_simplex(
     expected = f"lie in [1, sum of c] = [1, {c.sum():.6g}]"
     advice = "Pass the least number of examples that share the weight."
     most = float(c.sum()) * (1 + FULL_SUPPORT)
-    nu = number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
+    nu = check_number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
     return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
 
 
 def read_domain(name: str, value: object) -> CappedSimplex:
     """Return a capped simplex; ProblemError for anything else."""
-    return instance(name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError)
+    return check_instance(
+        name, value, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
+    )
 
 
 def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import instance
+from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
 
@@ -23,7 +23,7 @@ class Composite(Regularizer):
     base: Regularizer
 
     def __post_init__(self) -> None:
-        instance("base", self.base, Regularizer, "a regularizer", "Make one, such as Cap(domain).", ProblemError)
+        check_instance("base", self.base, Regularizer, "a regularizer", "Make one, such as Cap(domain).", ProblemError)
 
     @property
     def N(self) -> int:

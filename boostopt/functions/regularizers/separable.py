@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import instance, listed
+from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval, allowance, point
 from boostopt.functions.formulas.maximizers import TINY
@@ -245,9 +245,9 @@ class SeparableSum(Separable):
     def __post_init__(self) -> None:
         expected = "sums over the examples in closed form (Separable)"
         advice = "Pass pieces such as Cap(domain) and Squares(c, mu)."
-        pieces = listed("pieces", self.pieces, expected, advice)
+        pieces = check_list("pieces", self.pieces, expected, advice)
         for piece in pieces:
-            instance("pieces", piece, Separable, expected, advice, ProblemError)
+            check_instance("pieces", piece, Separable, expected, advice, ProblemError)
         object.__setattr__(self, "pieces", tuple(pieces))
         sizes = {piece.N for piece in self.pieces}
         if len(sizes) != 1:

@@ -34,7 +34,7 @@ from scipy.special import entr, log_expit, rel_entr
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import optional, positive_parameter, positive_weights, read_fields
+from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
@@ -164,7 +164,7 @@ class QuadraticHinge(Loss):
     kind: ClassVar[str] = "quadratic hinge"
 
     def __post_init__(self) -> None:
-        read_fields(self, mu=positive_parameter, B=partial(optional, positive_parameter))
+        read_fields(self, mu=positive_parameter, B=partial(check_optional, positive_parameter))
         if self.B is None and self.mu != 0.5:
             raise ProblemError(f"mu must be 1/2 where B is None; got {self.mu:g}. Pass mu=0.5, or a steepest slope B.")
         super().__post_init__()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from boostopt._utils.array_types import is_collection
+from boostopt._utils.array_types import is_dask_collection
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis, Oracle, Query
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.stumps.binning import Census, census, check_censuses
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.encoding import BinnedFeatures
 
 
 class Placeable(Oracle):
@@ -25,7 +25,7 @@ class Placeable(Oracle):
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         rows = arguments[0] if arguments else options.get("X", options.get("U"))
-        own: Any = vars(cls).get("distributed") if is_collection(rows) else None
+        own: Any = vars(cls).get("distributed") if is_dask_collection(rows) else None
         return object.__new__(own or cls)
 
 
@@ -40,27 +40,27 @@ class Elsewhere(RowsOracle):
             if issubclass(base, Placeable):
                 base.distributed = cls  # pyright: ignore[reportAttributeAccessIssue]
 
-    _rows: Rows
+    _rows: BinnedRows
     _balance: int
 
-    def _placed(self, rows: Rows, balance: int) -> None:
+    def _placed(self, rows: BinnedRows, balance: int) -> None:
         """Set the encoded rows, and the number of examples of class 1 minus those of class -1, with multiplicity."""
         self._rows, self._balance = rows, balance
 
     @property
     def N(self) -> int:
-        return self._rows.n
+        return self._rows.n_rows
 
     @property
     def total(self) -> float:
-        return float(self._rows.total)
+        return float(self._rows.n_examples)
 
     @property
     def balance(self) -> float:
         return float(self._balance)
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> BinnedRows:
         """The encoded rows, on the cluster."""
         return self._rows
 
@@ -115,7 +115,7 @@ class Placing:
     X, y, c
         Features, labels and multiplicities.
     **how
-        The division of the collection into blocks: see `Blocks`.
+        The division of the collection into blocks: see `DaskBlocks`.
 
     Attributes
     ----------
@@ -137,12 +137,12 @@ class Placing:
 
     def __init__(self, X: Any, y: Any, c: Any, **how: Any) -> None:
         try:
-            from boostopt.rows.dask_blocks import Blocks
+            from boostopt.rows.dask_blocks import DaskBlocks
         except ModuleNotFoundError as missing:
             raise OptionError(
                 f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
             ) from missing
-        self.blocks, self.counted = Blocks(X, y, c, **how), list[Census]()
+        self.blocks, self.counted = DaskBlocks(X, y, c, **how), list[Census]()
 
     def count(self, task: Callable[..., Census] = census, classes: bool = True) -> list[Census]:
         """Count labels and multiplicities by a task, and leave out the blocks without rows that count.
@@ -163,7 +163,7 @@ class Placing:
         """Number of examples of class 1 minus those of class -1, with multiplicity."""
         return sum(each.balance for each in self.counted)
 
-    def rows(self, task: Callable[..., Any], large: Any, coded: Coded) -> Rows:
+    def rows(self, task: Callable[..., Any], large: Any, coded: BinnedFeatures) -> BinnedRows:
         """Return the rows.
 
         Parameters
@@ -175,7 +175,7 @@ class Placing:
         coded
             The thresholds, with the codes of no rows.
         """
-        from boostopt.rows.dask_rows import RowsOnDask
+        from boostopt.rows.dask_rows import DaskRows
 
         parts, sizes = self.blocks.parts(task, large), [each.n for each in self.counted if each.n]
-        return RowsOnDask(self.blocks.client, parts, sizes, sum(each.total for each in self.counted), coded)
+        return DaskRows(self.blocks.client, parts, sizes, sum(each.total for each in self.counted), coded)

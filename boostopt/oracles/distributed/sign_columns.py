@@ -9,12 +9,12 @@ import numpy as np
 from boostopt.errors import ProblemError
 from boostopt.oracles.distributed.placement import Placing
 from boostopt.oracles.stumps.binning import Given, part_of
-from boostopt.rows.binned_rows import Rows
-from boostopt.rows.encoding import Coded
-from boostopt.rows.row_block import Part
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.encoding import BinnedFeatures
+from boostopt.rows.row_block import RowBlock
 
 
-def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Rows:
+def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> BinnedRows:
     """Return the rows of columns of signs.
 
     Parameters
@@ -31,10 +31,12 @@ def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Rows:
     ProblemError
         A task refuses its block.
     """
-    return placing.rows(task, large, Coded.of(np.empty((columns, 0), np.uint8), [np.zeros(1)] * columns))
+    return placing.rows(
+        task, large, BinnedFeatures.from_codes(np.empty((columns, 0), np.uint8), [np.zeros(1)] * columns)
+    )
 
 
-def signs_part(name: str, X: Any, y: Any, c: Any) -> Part:
+def signs_part(name: str, X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows, whose features are -1 and 1, as codes 0 and 1.
 
     Parameters

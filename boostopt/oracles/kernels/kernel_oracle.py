@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.validation import choice, flag, number, positive, whole
+from boostopt._utils.validation import check_choice, check_flag, check_integer, check_number, check_positive
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
 from boostopt.oracles.kernels.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squares
@@ -88,7 +88,7 @@ class KernelColumns(OracleOfExamples):
     ) -> None:
         # Not str and float: classifiers pass on their arguments unchecked, and they are checked here.
         gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
-        self.reflexive: bool = flag("reflexive", reflexive)
+        self.reflexive: bool = check_flag("reflexive", reflexive)
         self._examples = examples = labelled(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
@@ -257,11 +257,11 @@ class KernelColumns(OracleOfExamples):
 
 def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
     """Return gamma, degree and coef0, checked for type and range, even if the kernel does not have them."""
-    choice("kernel", kernel, KERNELS)
+    check_choice("kernel", kernel, KERNELS)
     if gamma is not None:
-        gamma = positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
-    degree = whole("degree", degree, None, f"a whole number from 1 to {LARGEST_DEGREE}")
-    read = Kernel("polynomial", gamma or 1.0, degree, number("coef0", coef0))
+        gamma = check_positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
+    degree = check_integer("degree", degree, None, f"a whole number from 1 to {LARGEST_DEGREE}")
+    read = Kernel("polynomial", gamma or 1.0, degree, check_number("coef0", coef0))
     return gamma, read.degree, read.coef0
 
 

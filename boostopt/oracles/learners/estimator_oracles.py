@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.immutable_arrays import writes_named
-from boostopt._utils.validation import choice, flag, optional, whole
-from boostopt._utils.validation import seed as read_seed
-from boostopt.errors import ProblemError, shown
+from boostopt._utils.validation import check_choice, check_flag, check_integer, check_optional
+from boostopt._utils.validation import check_seed as read_seed
+from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
 from boostopt.oracles.learners.fitted import VALUES, Fitted, hypothesis_values, name_of
@@ -33,14 +33,14 @@ class FittingOracle(OracleOfExamples):
     ) -> None:
         from sklearn.base import clone
 
-        values, reflexive = choice("kind of values", values, VALUES), flag("reflexive", reflexive)
+        values, reflexive = check_choice("kind of values", values, VALUES), check_flag("reflexive", reflexive)
         seed = read_seed("random_state", seed)
         self._examples = labelled(X, y, c)
         try:
             self._estimator: Any = clone(estimator)
         except TypeError as failure:
             raise ProblemError(
-                f"the estimator must be an object of scikit-learn's kind; got {shown(estimator)}. "
+                f"the estimator must be an object of scikit-learn's kind; got {short_repr(estimator)}. "
                 "Pass an instance, such as DecisionTreeClassifier(max_depth=1)."
             ) from failure
         if not hasattr(self._estimator, values):
@@ -206,7 +206,7 @@ class Resampled(FittingOracle):
     ) -> None:
         super().__init__(estimator, X, y, c, values, reflexive, random_state)
         words = 2, "a whole number of examples, one of each class,", "Pass two or more."
-        self._size = optional(whole, "size", size, *words) or self.N
+        self._size = check_optional(check_integer, "size", size, *words) or self.N
 
     def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         for _ in range(DRAWS):

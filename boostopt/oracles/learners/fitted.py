@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.errors import ProblemError, shown, unknown_name
+from boostopt.errors import ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import State
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 
@@ -140,7 +140,9 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
         )
     if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
         strange = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
-        raise ProblemError(f"{name} must return finite numbers; got {shown(strange)}. Look at what it was fitted to.")
+        raise ProblemError(
+            f"{name} must return finite numbers; got {short_repr(strange)}. Look at what it was fitted to."
+        )
     raw = raw.astype(np.float64)
     if values == "decision_function":
         return np.clip(raw, -1, 1)
@@ -154,7 +156,7 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
     classes = np.asarray(getattr(model, "classes_", ()))
     if not np.array_equal(classes, (-1, 1)):
         raise ProblemError(
-            f"{called} must know the classes [-1, 1] that it was fitted to; got {shown(classes.tolist())}. Pass a "
+            f"{called} must know the classes [-1, 1] that it was fitted to; got {short_repr(classes.tolist())}. Pass a "
             "classifier that keeps its labels in classes_."
         )
     p = raw[:, 1]

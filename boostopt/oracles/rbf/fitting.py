@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
-from boostopt._utils.blas_threads import one_thread
-from boostopt._utils.validation import positive, whole
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.validation import check_integer, check_positive
 from boostopt.errors import ProblemError
 from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
 from boostopt.oracles.rbf.kmeans import kmeans
@@ -61,14 +61,16 @@ class RBFSettings:
 
     def __post_init__(self) -> None:
         """Read each setting as what it should be."""
-        centres = whole("K", self.K, 1, "a whole number of centres", "Ask for one or more.")
-        steps = whole("iterations", self.iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
+        centres = check_integer("K", self.K, 1, "a whole number of centres", "Ask for one or more.")
+        steps = check_integer(
+            "iterations", self.iterations, 0, "a whole number of steps", "Pass how many steps may be taken."
+        )
         object.__setattr__(self, "K", centres)
         object.__setattr__(self, "iterations", steps)
-        object.__setattr__(self, "lambda_", positive("lambda_", self.lambda_, advice=PAPERS))
+        object.__setattr__(self, "lambda_", check_positive("lambda_", self.lambda_, advice=PAPERS))
 
 
-@one_thread()
+@limit_blas_threads()
 def fit_rbf(
     X: Float[Array, "N features"],
     y: Num[Array, " targets *outputs"],

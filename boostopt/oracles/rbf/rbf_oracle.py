@@ -14,7 +14,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import Keys
-from boostopt._utils.validation import choice, flag, instance, optional, seed
+from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.features import Features, HypothesisOfFeatures
@@ -154,12 +154,12 @@ class RBFNetworks(OracleOfExamples):
         settings: RBFSettings | None = None,
         **keywords: Any,
     ) -> None:
-        self._values: str = choice("kind of values", values, VALUES)
+        self._values: str = check_choice("kind of values", values, VALUES)
         expected = "an RBFSettings", "Make one with boostopt.oracles.RBFSettings(...), or leave it out."
-        record = optional(instance, "settings", settings, RBFSettings, *expected)
+        record = check_optional(check_instance, "settings", settings, RBFSettings, *expected)
         self._settings = replace(record or RBFSettings(), **keywords)
-        self._seed, self._calls = seed("random_state", random_state), 0
-        self.reflexive: bool = flag("reflexive", reflexive)
+        self._seed, self._calls = check_seed("random_state", random_state), 0
+        self.reflexive: bool = check_flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._X = dense(self._examples.X)
 

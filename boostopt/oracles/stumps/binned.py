@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_collection
-from boostopt._utils.validation import file_path, flag, whole
+from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_dask_collection
+from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.binned_oracle import RowsOracle
@@ -32,8 +32,8 @@ from boostopt.oracles.stumps.binning import (
 )
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.rows.binned_rows import Rows, countable
-from boostopt.rows.encoding import Coded
+from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
+from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.row_block import Split
 
 BYTE, MOST = 256, 65_536
@@ -91,7 +91,7 @@ class BinnedStumps(RowsOracle, Placeable):
     """
 
     complete: bool
-    coded: Coded
+    coded: BinnedFeatures
     reflexive: bool
 
     _selection: tuple[Int[Array, " N"], int] | None = None
@@ -107,7 +107,7 @@ class BinnedStumps(RowsOracle, Placeable):
         codes: str | os.PathLike[str] | None = None,
     ) -> None:
         path = self._checked(bins, reflexive, codes)
-        if is_collection(X):
+        if is_dask_collection(X):
             check_elsewhere(self, "BinnedStumps")
         self._take(X, y, c, path)
 
@@ -118,16 +118,16 @@ class BinnedStumps(RowsOracle, Placeable):
         self._y, self._c, self._features, self._selection = rows.y, rows.c, rows.features, rows.selection
         self._cuts, self.complete = cuts_of(rows, self._bins)
         made = codes_in_memory if path is None else partial(codes_in_file, path)
-        self.coded = Coded.of(made(rows, self._cuts, self._dtype), self._cuts)
+        self.coded = BinnedFeatures.from_codes(made(rows, self._cuts, self._dtype), self._cuts)
 
     def _checked(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
         """Check the options, and return the file of the codes."""
-        self.reflexive = flag("reflexive", reflexive)
-        self._bins = whole("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
+        self.reflexive = check_flag("reflexive", reflexive)
+        self._bins = check_integer("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
         if self._bins > MOST:
             raise OptionError(f"bins must be at most {MOST}; got {bins}. DecisionStumps has all thresholds.")
         self._dtype = np.dtype(np.uint8 if self._bins <= BYTE else np.uint16)
-        path = None if codes is None else file_path("codes", codes)
+        path = None if codes is None else check_path("codes", codes)
         if path is not None and path.suffix != ".npy":
             raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
         return path
@@ -169,15 +169,15 @@ class BinnedStumps(RowsOracle, Placeable):
         return best_stumps(self.coded, query, self.y, self._features, self.reflexive)
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> BinnedRows | None:
         """The coded rows.
 
         None if no feature varies, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A
         subclass has none either, because it may be another class of hypotheses.
         """
-        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable(self.c):
+        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not has_exact_sums(self.c):
             return None
-        return Rows.of(self.coded, self.y, self.c)
+        return BinnedRows.from_binned(self.coded, self.y, self.c)
 
     def hypothesis(self, split: Split) -> Stump:
         return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
@@ -203,7 +203,7 @@ class BinnedStumps(RowsOracle, Placeable):
     def digest(self) -> str:
         """SHA-256 of the class and of the examples, as far as the class distinguishes them."""
         digest = hashlib.sha256(f"{type(self).__name__} reflexive={self.reflexive} {self._features}".encode())
-        for part in (*self.coded.cuts, *self.coded.codes, self._y, self._c):
+        for part in (*self.coded.thresholds_by_feature, *self.coded.codes, self._y, self._c):
             digest.update(f"{len(part)}".encode())
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
@@ -214,7 +214,7 @@ class BinnedStumps(RowsOracle, Placeable):
             return None
         if len(self.coded.thresholds) == 0:
             return np.full(self.N, stump.sign, np.int8) if stump.threshold == -np.inf else None
-        cut = self.coded.cuts[stump.feature]
+        cut = self.coded.thresholds_by_feature[stump.feature]
         k = int(np.searchsorted(cut, stump.threshold))
         if k == len(cut) or cut[k] != stump.threshold:
             return None
@@ -252,11 +252,11 @@ class DistributedStumps(Elsewhere, BinnedStumps):
         small = [(b, -k % step, step, self._bins) for b, k, each in zip(before, counted, found, strict=False) if each.n]
         told: Sketch = blocks.folded(sketch, small, partial(merged, self._bins))
         self._cuts, self.complete = told.cuts(self._bins)
-        coded = Coded.of(np.empty((self._features, 0), self._dtype), self._cuts)
+        coded = BinnedFeatures.from_codes(np.empty((self._features, 0), self._dtype), self._cuts)
         if len(coded.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
         self._placed(placing.rows(partial(coded_part, self._dtype), self._cuts, coded), placing.balance)
 
     @property
-    def coded(self) -> Coded:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def coded(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise self._refused("all codes")

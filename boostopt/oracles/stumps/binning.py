@@ -12,15 +12,15 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int, UInt
-from boostopt._utils.files import replace_file
+from boostopt._utils.files import write_atomically
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
-from boostopt._utils.validation import as_array, compressed_rows
-from boostopt.errors import ProblemError, shown
+from boostopt._utils.validation import check_array, check_csr
+from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import check_labels, multiplicities, signs
-from boostopt.rows.encoding import ROWS, fill
-from boostopt.rows.row_block import MOST_COPIES, MOST_EXAMPLES, Part
-from boostopt.rows.thresholds import at_quantiles, between_all, few_values
+from boostopt.rows.encoding import BLOCK_ROWS, encode_block
+from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock
+from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
 SAMPLE = 200_000
 """Size of the sample of evenly spaced rows whose quantiles are the thresholds of features with many values."""
@@ -69,9 +69,9 @@ class Given:
         """
         counts = np.zeros(self._X.shape[0], dtype=bool)
         counts[self._rows] = True
-        for i in range(0, len(counts), ROWS):
-            block = _dense(checked_features(self._X[i : i + ROWS], before=self.before + i))
-            yield block if counts[i : i + ROWS].all() else block[counts[i : i + ROWS]]
+        for i in range(0, len(counts), BLOCK_ROWS):
+            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], before=self.before + i))
+            yield block if counts[i : i + BLOCK_ROWS].all() else block[counts[i : i + BLOCK_ROWS]]
 
     def every(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
         """Return the features and multiplicities of every step-th row, starting at a given one."""
@@ -83,7 +83,7 @@ class Given:
 def _matrix(X: Any) -> Any:
     """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
     if scipy.sparse.issparse(X):
-        X = compressed_rows("X", X)  # pyright: ignore[reportConstantRedefinition]
+        X = check_csr("X", X)  # pyright: ignore[reportConstantRedefinition]
     if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
         return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which raises with the reason
     return checked_features(X)
@@ -101,8 +101,8 @@ def step_of(n: int) -> int:
 def cuts_of(rows: Given, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
     """Return the thresholds of each feature, and whether these are all that there are."""
     X, c = rows.every(step_of(len(rows.y)))
-    sampled = few_values([X], range(rows.features), bins)
-    values = sampled if len(X) == len(rows.y) else few_values(rows.blocks(), list(sampled), bins)
+    sampled = distinct_values([X], range(rows.features), bins)
+    values = sampled if len(X) == len(rows.y) else distinct_values(rows.blocks(), list(sampled), bins)
     return Sketch(X, c, values).cuts(bins)
 
 
@@ -125,7 +125,7 @@ class Sketch:
     def cuts(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
         """Return the thresholds of each feature, and whether these are all that there are."""
         X, c, few, features = self.X, self.c, self.values, range(self.X.shape[1])
-        cuts = [between_all(few[j]) if j in few else at_quantiles(X[:, j], c, bins) for j in features]
+        cuts = [all_thresholds(few[j]) if j in few else quantile_thresholds(X[:, j], c, bins) for j in features]
         return cuts, len(few) == len(features)
 
 
@@ -159,7 +159,7 @@ def census(y: Any, c: Any) -> Census:
     ProblemError
         Labels are invalid, or multiplicities are not whole numbers from 0 to 2^20.
     """
-    labels, array = signs(y), as_array("y", y)
+    labels, array = signs(y), check_array("y", y)
     copies = np.ones(labels.shape, np.int64) if c is None else _whole_copies(c, labels.shape)
     counting = labels[copies > 0]
     return Census(
@@ -191,21 +191,21 @@ def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
         )
     if not total:
         raise ProblemError("at least one example must count; got none. Pass rows whose multiplicities are not all 0.")
-    if total > MOST_EXAMPLES:
+    if total > MAX_EXAMPLES:
         raise ProblemError(
-            f"expected at most {MOST_EXAMPLES} examples, with multiplicity; got {total}. Take a part of them."
+            f"expected at most {MAX_EXAMPLES} examples, with multiplicity; got {total}. Take a part of them."
         )
 
 
 def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
-    array = as_array("c", c)
+    array = check_array("c", c)
     fits = np.zeros(array.shape, dtype=bool)
     if array.dtype.kind in "biuf":
-        fits = (array == np.rint(array)) & (array >= 0) & (array <= MOST_COPIES)
+        fits = (array == np.rint(array)) & (array >= 0) & (array <= MAX_MULTIPLICITY)
     if array.shape != shape or not fits.all():
-        got = f"shape {array.shape}" if fits.all() else shown(array[~fits][0].item())
+        got = f"shape {array.shape}" if fits.all() else short_repr(array[~fits][0].item())
         raise ProblemError(
-            f"on a cluster the multiplicities c must be whole numbers from 0 to {MOST_COPIES}, one for each row; got "
+            f"on a cluster the multiplicities c must be whole numbers from 0 to {MAX_MULTIPLICITY}, one for each row; got "
             f"{got}. Round them, or take the rows into memory."
         )
     return array.astype(np.int64)
@@ -229,7 +229,7 @@ def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int
         An entry is not a finite number.
     """
     rows = Given(X, y, c, before)
-    values = few_values(rows.blocks(), range(rows.features), bins)
+    values = distinct_values(rows.blocks(), range(rows.features), bins)
     return Sketch(*rows.every(step, first), values)
 
 
@@ -241,16 +241,16 @@ def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
     return Sketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
 
 
-def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> Part:
+def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows as codes."""
     rows = Given(X, y, c)
     return part_of(codes_in_memory(rows, cuts, dtype), rows)
 
 
-def part_of(codes: UInt[Array, "features n"], rows: Given) -> Part:
+def part_of(codes: UInt[Array, "features n"], rows: Given) -> RowBlock:
     """Return codes of examples with their labels and multiplicities."""
     alone = bool((rows.c == 1.0).all())
-    return Part(codes, rows.y, None if alone else rows.c.astype(np.int64))
+    return RowBlock(codes, rows.y, None if alone else rows.c.astype(np.int64))
 
 
 def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
@@ -276,12 +276,12 @@ def codes_in_file(
         _write(codes, rows, cuts)
         codes.flush()
 
-    replace_file(path, write)
+    write_atomically(path, write)
     return np.load(path, mmap_mode="r")
 
 
 def _write(codes: UInt[Array, "features N"], rows: Given, cuts: Sequence[Float[Array, " _"]]) -> None:
     begin = 0
     for block in rows.blocks():
-        fill(codes[:, begin : begin + len(block)], block, cuts)
+        encode_block(codes[:, begin : begin + len(block)], block, cuts)
         begin += len(block)

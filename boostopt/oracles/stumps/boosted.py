@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.validation import generator, whole
+from boostopt._utils.validation import check_integer, generator
 from boostopt.oracles.base import Query
 from boostopt.oracles.labelled_examples import Labelled, features_and_signs, labelled
 from boostopt.oracles.stumps.exhaustive import DecisionStumps
@@ -74,7 +74,7 @@ def boosted_stump_matrix(
     OptionError
         t is smaller than 1, or the seed is negative.
     """
-    t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
+    t = check_integer("t", t, 1, "a whole number of columns", "Ask for one or more.")
     rng = generator("random_state", random_state)
     features, labels = features_and_signs(X, y)
     examples = labelled(features, labels, c)

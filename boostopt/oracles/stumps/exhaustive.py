@@ -11,16 +11,16 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.validation import flag
-from boostopt.errors import needed
+from boostopt._utils.validation import check_flag
+from boostopt.errors import require_not_none
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
 from boostopt.oracles.stumps.presorted import presorted
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.rows.binned_rows import Rows, countable
-from boostopt.rows.encoding import ROWS, Coded, fill
+from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
+from boostopt.rows.encoding import BLOCK_ROWS, BinnedFeatures, encode_block
 from boostopt.rows.row_block import Split
 
 MOST = 65_535
@@ -61,7 +61,7 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
-        self.reflexive: bool = flag("reflexive", reflexive)
+        self.reflexive: bool = check_flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._features: int = self._examples.X.shape[1]
         self._sorted = presorted(self._examples.X)
@@ -84,23 +84,23 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
         return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> BinnedRows | None:
         """The encoded examples.
 
         None if no feature varies, if a feature has more than 65,536 values, if a sparse matrix would take more memory
         as codes, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A subclass has none
         either, because it may be another class of hypotheses.
         """
-        if type(self) is not DecisionStumps or not countable(self.c) or self._coded is None:
+        if type(self) is not DecisionStumps or not has_exact_sums(self.c) or self._coded is None:
             return None
-        return Rows.of(self._coded, self.y, self.c)
+        return BinnedRows.from_binned(self._coded, self.y, self.c)
 
     def hypothesis(self, split: Split) -> Stump:
-        cuts = needed(self._coded, "codes").cuts
+        cuts = require_not_none(self._coded, "codes").thresholds_by_feature
         return Stump(split.feature, float(cuts[split.feature][split.code]), split.sign, self._features)
 
     @cached_property
-    def _coded(self) -> Coded | None:
+    def _coded(self) -> BinnedFeatures | None:
         """The codes, None if there are none."""
         X, table = self._examples.X, self._sorted
         ends = np.append(table.starts[1:], len(table.thresholds))
@@ -113,10 +113,10 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
         for j, start, end in zip(table.features, table.starts, ends, strict=True):
             cuts[j] = table.thresholds[start:end]
         codes = np.empty((self._features, self.N), dtype)
-        for i in range(0, self.N, ROWS):
-            block = X[i : i + ROWS]
-            fill(codes[:, i : i + ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
-        return Coded.of(codes, cuts)
+        for i in range(0, self.N, BLOCK_ROWS):
+            block = X[i : i + BLOCK_ROWS]
+            encode_block(codes[:, i : i + BLOCK_ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
+        return BinnedFeatures.from_codes(codes, cuts)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Whether the class contains h: every threshold that splits the examples is equivalent to one of the class.

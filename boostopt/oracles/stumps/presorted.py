@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
-from boostopt.rows.thresholds import threshold_between
+from boostopt.rows.thresholds import midpoints
 
 CHUNK = 500_000
 """Number of entries that are sorted at a time: sorting takes about 60 bytes an entry of additional memory."""
@@ -174,7 +174,7 @@ def _parted(entries: _Entries, N: int) -> Presorted:
         first=np.where(below, first[starts][here], first),
         last=np.where(below, last, end_of_feature[here]),
         below=below,
-        thresholds=threshold_between(np.minimum(value, neighbour), np.maximum(value, neighbour)),
+        thresholds=midpoints(np.minimum(value, neighbour), np.maximum(value, neighbour)),
         features=feature[kept][starts],
         starts=starts,
     )

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.validation import generator, whole
+from boostopt._utils.validation import check_integer, generator
 from boostopt.oracles.labelled_examples import features_and_signs
-from boostopt.rows.thresholds import between_all
+from boostopt.rows.thresholds import all_thresholds
 
 
 def stump_matrix(
@@ -47,7 +47,7 @@ def stump_matrix(
     features, labels = features_and_signs(X, y)
     if scipy.sparse.issparse(features):
         features = features.toarray()
-    t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
+    t = check_integer("t", t, 1, "a whole number of columns", "Ask for one or more.")
     rng = generator("random_state", random_state)
     stumps = [features[:, j] > threshold for j, threshold in draw_stumps(features, -(-t // 2), rng)]
     if not stumps:
@@ -66,7 +66,7 @@ def draw_stumps(X: Float[Array, "N features"], count: int, rng: np.random.Genera
         j = int(rng.choice(varying))
         if j not in left:
             values = np.unique(X[:, j])
-            left[j] = rng.permutation(between_all(values))
+            left[j] = rng.permutation(all_thresholds(values))
         drawn.append((j, float(left[j][-1])))
         left[j] = left[j][:-1]
         if len(left[j]) == 0:

@@ -12,7 +12,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt._utils.cvxpy_tools import exactly
+from boostopt._utils.cvxpy_tools import with_exact_exponents
 from boostopt.authoring import CappedSimplex, DescribedEdges, DescribedRegularizer
 
 P = 1.374975
@@ -71,6 +71,6 @@ def powers_at(x: np.ndarray) -> float:
 def test_labels_are_kept_and_what_has_its_exponents_is_left_alone() -> None:
     x = cp.Variable(3)
     labelled: Any = powers(x) <= 1.0
-    assert exactly(labelled.set_label("cap")).label == "cap"
+    assert with_exact_exponents(labelled.set_label("cap")).label == "cap"
     whole = cp.sum(cp.power(x, 1.5))
-    assert exactly(whole) is whole
+    assert with_exact_exponents(whole) is whole

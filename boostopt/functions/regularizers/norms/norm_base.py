@@ -22,7 +22,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import instance, number, positive_parameter, positive_weights, read_fields
+from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
 from boostopt.functions.numerics.root_finding import bracket, root
@@ -61,7 +61,7 @@ class Normed(Composite):
 
     def __post_init__(self) -> None:
         kinds, advice = (Cap, RelativeEntropy), "Pass simplex(c)."
-        instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
+        check_instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
         read_fields(self, c=lambda name, c: positive_weights(name, c, self.N), p=self._exponent, r=positive_parameter)
         if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - FULL_SUPPORT:
             raise ProblemError(f"base must have no caps below 1; got {self.base.upper.min():.6g}. {advice}")
@@ -69,7 +69,7 @@ class Normed(Composite):
     @staticmethod
     def _exponent(name: str, value: object) -> float:
         """Return the exponent of a norm."""
-        return number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
+        return check_number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.validation import number, positive_weights
+from boostopt._utils.validation import check_number, positive_weights
 from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT, bracket, root
 from boostopt.functions.regularizers.base import ConjugatePoint, Stationarity
@@ -216,7 +216,7 @@ class NormPenalty(Normed):
 
     @staticmethod
     def _exponent(name: str, value: object) -> float:
-        return number(name, value, "a number above 1, or inf", lambda p: p > 1.0, error=ProblemError)
+        return check_number(name, value, "a number above 1, or inf", lambda p: p > 1.0, error=ProblemError)
 
     @property
     def value_bound(self) -> float:

@@ -26,17 +26,17 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import (
-    called_with,
+    build_expression,
+    call_user_function,
     check_variables,
-    cones_of,
     cp,
-    exactly,
-    made_of,
-    solve_roughly,
+    required_cones,
+    solve_approximately,
     substituted,
+    with_exact_exponents,
 )
-from boostopt._utils.validation import as_array, maker, positive_parameter, read_fields
-from boostopt.errors import ProblemError, about, needed, shown
+from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
+from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
 from boostopt.functions.minorants.expression_trees import Tree, tree_of
@@ -129,28 +129,28 @@ class DescribedRegularizer(Regularizer):
     def __post_init__(self) -> None:
         self._read()
         d = cp.Variable(len(self.domain.c), name="d")
-        f = exactly(made_of("f", self.f, d))
+        f = with_exact_exponents(build_expression("f", self.f, d))
         constraints = [*self._constraints_on(d)]
-        stated = [exactly(left_side(constraint)) for constraint in constraints]
+        stated = [with_exact_exponents(left_side(constraint)) for constraint in constraints]
         for h in stated:
             check_variables("constraints", h, d)
         if f.size != 1:
             shape = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
-            raise about(ProblemError(shape), self.f)
+            raise attach_user_function(ProblemError(shape), self.f)
         if not f.is_convex():
             not_convex = (
                 f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
                 f"{textwrap.shorten(str(f), 120)}. Write it with atoms that CVXPY recognizes as convex: power, "
                 "rel_entr, quad_form, log_sum_exp, ..."
             )
-            raise about(ProblemError(not_convex), self.f)
+            raise attach_user_function(ProblemError(not_convex), self.f)
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
         domains = [constraint for h in (f, *stated) for constraint in h.domain]
         natural = [left_side(one) for one in domains if not certain(one)]
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
-        object.__setattr__(self, "_stated", [*map(exactly, constraints)])
+        object.__setattr__(self, "_stated", [*map(with_exact_exponents, constraints)])
         object.__setattr__(self, "_tree", tree_of(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
@@ -158,7 +158,7 @@ class DescribedRegularizer(Regularizer):
         try:
             graph = Graph([f, *self._h.h], d, box, on_simplex=True)
         except ProblemError as fault:
-            raise about(fault, self.f) from None
+            raise attach_user_function(fault, self.f) from None
         object.__setattr__(self, "_graph", graph)
         self._check_inside()
 
@@ -166,8 +166,8 @@ class DescribedRegularizer(Regularizer):
         """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
         read_fields(self, domain=read_domain, objective_scale=positive_parameter)
         for name in ("f", "constraints"):
-            maker(name, getattr(self, name), "a function of d", ProblemError)
-        inside = as_array("inside", self.inside)
+            check_callable(name, getattr(self, name), "a function of d", ProblemError)
+        inside = check_array("inside", self.inside)
         if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
             raise ProblemError(
                 f"inside must be {self.N} finite numbers; got shape {inside.shape} of {inside.dtype}. Pass a point "
@@ -177,10 +177,10 @@ class DescribedRegularizer(Regularizer):
 
     def _constraints_on(self, d: Any) -> Sequence[Any]:
         """Return the further constraints."""
-        made = called_with("constraints", self.constraints, d, "a list of CVXPY inequalities")
+        made = call_user_function("constraints", self.constraints, d, "a list of CVXPY inequalities")
         if not isinstance(made, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ProblemError(
-                f"constraints must return a list of CVXPY inequalities of d; got {shown(made)}. Return a list, [] for "
+                f"constraints must return a list of CVXPY inequalities of d; got {short_repr(made)}. Return a list, [] for "
                 "no constraints."
             )
         return made
@@ -209,7 +209,7 @@ class DescribedRegularizer(Regularizer):
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
-        return cones_of(cp.Problem(cp.Minimize(self._f), inequalities))
+        return required_cones(cp.Problem(cp.Minimize(self._f), inequalities))
 
     @property
     def N(self) -> int:
@@ -220,7 +220,9 @@ class DescribedRegularizer(Regularizer):
         """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
         if not self._f.is_affine():
             return np.nan
-        slopes = needed(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(np.ones(1))
+        slopes = require_not_none(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(
+            np.ones(1)
+        )
         return np.nan if slopes.any() else self.value(self.inside)
 
     @property
@@ -236,7 +238,7 @@ class DescribedRegularizer(Regularizer):
         size = 1.0 + abs(self.value(self.inside))
         if self._is_proved:
             return size
-        f = needed(self._linearized_at(self.inside), "a slope of f inside of its domain")
+        f = require_not_none(self._linearized_at(self.inside), "a slope of f inside of its domain")
         return size + float(f.steepest(np.ones(1)).max())
 
     @property
@@ -313,7 +315,7 @@ class DescribedRegularizer(Regularizer):
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
         value, constraints = self.cvxpy_value(self._d)
-        found = solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
+        found = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
         return self.project(self._d.value if found else None)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt._utils.cvxpy_tools import cones_of, cp
-from boostopt._utils.validation import flag, read_fields
+from boostopt._utils.cvxpy_tools import cp, required_cones
+from boostopt._utils.validation import check_flag, read_fields
 from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.formulas.compilation import Compiler, Function
 from boostopt.functions.formulas.convexity import Formula, Range, convex
@@ -101,7 +101,7 @@ class FormulaRegularizer(Separable):
     def __post_init__(self) -> None:
         read_fields(self, domain=read_domain)
         advice = "Pass True if the formula only smooths the soft margin, as an entropy does."
-        object.__setattr__(self, "is_smoothing", flag("is_smoothing", self.is_smoothing, advice, ProblemError))
+        object.__setattr__(self, "is_smoothing", check_flag("is_smoothing", self.is_smoothing, advice, ProblemError))
         object.__setattr__(self, "_counts", self.domain.c)
         object.__setattr__(self, "parameters", read_parameters(self.parameters, self.N))
         read = read_formula(self.text, self.parameters)
@@ -294,7 +294,7 @@ class FormulaRegularizer(Separable):
         value = self._modelled(d)
         if value is None:
             return frozenset({"linear", INTERIOR_ONLY})
-        return cones_of(cp.Problem(cp.Minimize(value), Cap(self.domain).cvxpy_value(d)[1]))
+        return required_cones(cp.Problem(cp.Minimize(value), Cap(self.domain).cvxpy_value(d)[1]))
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value = self._modelled(d)
