@@ -20,8 +20,8 @@ from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.objectives.exact import Aim, aim_of_goal
-from boostopt.objectives.soft_margin import EPS, Goal, value_slack
+from boostopt.objectives.exact import ExactObjective, exact_objective
+from boostopt.objectives.soft_margin import EPS, SoftMarginObjective, value_slack
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -106,7 +106,7 @@ class Problem:
     first: Program
     update: str
     epsilon: float
-    goal: Goal | None
+    goal: SoftMarginObjective | None
 
     @classmethod
     def of(
@@ -154,7 +154,7 @@ class Problem:
                 f"update={short_repr(update)} needs a strongly convex regularizer; that of {page.name} with these "
                 f'parameters is not strongly convex. {smooth} update="total".'
             )
-        goal = Goal.of(F, G, first.examples)
+        goal = SoftMarginObjective.from_pair(F, G, first.examples)
         if update in CORRECTIVE:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
         if update == "newton":
@@ -199,7 +199,7 @@ class Problem:
     @property
     def measure(self) -> str:
         """The name of the value that is bounded: see `Goal.measure_of`."""
-        return Goal.measure_of(self.goal)
+        return SoftMarginObjective.name_of(self.goal)
 
     @property
     def has_soft_margin(self) -> bool:
@@ -215,7 +215,7 @@ class Problem:
         for function in (self.first.regularizer, self.first.edge_function):
             function.check_outer_arrays()
         if self.goal is not None:
-            return self.goal.upper(d, largest), d
+            return self.goal.upper_bound(d, largest), d
         F, G = self.F, self.edges
         if G.free_edge is not None and largest > G.free_edge:
             if F.on_simplex or G.free_edge <= 0.0:
@@ -283,7 +283,7 @@ class Problem:
         On the simplex, margins of at least -1 weigh 1 in all.
         """
         goal = self.goal
-        smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if goal is None else goal.least
+        smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if goal is None else goal.min_regularizer
         return min(smallest, 0.0) - 1.0
 
     @cached_property
@@ -353,7 +353,7 @@ def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoot
         )
 
 
-def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: Goal | None) -> None:
+def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: SoftMarginObjective | None) -> None:
     """Raise OptionError where a corrective update has no meaning for G."""
     if goal is not None and G.mixes:
         return
@@ -369,6 +369,6 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
         )
 
 
-def aim_of(problem: Problem, total: float) -> Aim | None:
-    """Return what a run of a problem over so many examples is after, as `aim_of_goal` does."""
-    return aim_of_goal(problem.goal, problem.page, problem.first.parameters, problem.examples, total)
+def aim_of(problem: Problem, total: float) -> ExactObjective | None:
+    """Return what a run of a problem over so many examples is after, as `exact_objective` does."""
+    return exact_objective(problem.goal, problem.page, problem.first.parameters, problem.examples, total)

@@ -20,7 +20,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_file import sweep
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.errors import OptionError
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.programs.identity import bounds
 from boostopt.verification.certificate_files import described, described_edge
@@ -29,7 +29,9 @@ ROUNDED = 1e-9
 """The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""
 
 
-def check_results(name: str, goal: Goal | None, certificate: str | None, picture: str | None = None) -> None:
+def check_results(
+    name: str, goal: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
+) -> None:
     """Raise an error, before the run, for a requested result that the run cannot have."""
     if goal is None:
         if certificate or picture:

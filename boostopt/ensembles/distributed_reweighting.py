@@ -21,7 +21,7 @@ from boostopt.ensembles.reweighting_result import OF_PROGRAM, WeightedMembers
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_of_members
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.distributed.placement import Elsewhere, Placing, looks_alone
 from boostopt.oracles.distributed.sign_columns import cut_at_zero
 from boostopt.oracles.labelled_examples import multiplicities
@@ -176,7 +176,7 @@ def reweighted_there(
         found = looked_at(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
         raise _unserved(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
-    if found is None or not isinstance(found[1], SoftMarginAim):
+    if found is None or not isinstance(found[1], ExactSoftMargin):
         raise _unserved(page, epsilon, "")
     aim = found[1]
     run = LookedRun.of(*found, options)
@@ -211,13 +211,13 @@ def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     )
 
 
-def _soft_margin(rows: BinnedRows, aim: SoftMarginAim, w: Float[Array, " t"]) -> float:
+def _soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) -> float:
     """Return the certified soft margin of weights of members.
 
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
     """
     W = whole(w)
-    own = aim.sharp(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
+    own = aim.best_lower_bound(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
     return below(
         own - sum(abs(Fraction(x) - Fraction(k, MARGIN_SCALE)) for x, k in zip(w.tolist(), W.tolist(), strict=True))
     )

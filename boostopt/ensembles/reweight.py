@@ -37,7 +37,7 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.standard_losses import Hinge
-from boostopt.objectives.soft_margin import Goal, value_in_words
+from boostopt.objectives.soft_margin import SoftMarginObjective, value_in_words
 from boostopt.oracles.labelled_examples import multiplicities, select_counting
 from boostopt.oracles.learners.fitted import VALUES
 from boostopt.programs.catalogue import get_formulation
@@ -336,7 +336,7 @@ def _judged(found: Reweighted, has_nu: bool) -> Judged:
     return found.judged(
         float(c[found.signs > 0].sum() / total),
         None if goal.nu is None or not has_nu else goal.nu / total,
-        goal.least,
+        goal.min_regularizer,
         float(c[np.abs(found.margins) <= ZERO].sum() / total),
     )
 
@@ -394,13 +394,13 @@ def _either_sign(G: EdgeFunction) -> bool:
     return w is not None and bool((w < 0).any())
 
 
-def _goal(program: Program, solution: Solution, reflexive: bool) -> Goal:
+def _goal(program: Program, solution: Solution, reflexive: bool) -> SoftMarginObjective:
     """Return the soft margin, or other value, that the weights of a program are measured by."""
     F, G = program.regularizer, program.edge_function
-    goal = Goal.of(F, G, program.examples)
+    goal = SoftMarginObjective.from_pair(F, G, program.examples)
     largest = AbsoluteEdge() if reflexive or _either_sign(G) else MaximumEdge()
     F0 = _measure(program, solution) if goal is None else goal.F0
-    return Goal(F0, largest, program.examples, value_in_words(F, G, F0))
+    return SoftMarginObjective(F0, largest, program.examples, value_in_words(F, G, F0))
 
 
 def _measure(program: Program, solution: Solution) -> Regularizer:
@@ -419,7 +419,7 @@ def _measure(program: Program, solution: Solution) -> Regularizer:
     return Cap(CappedSimplex(examples.c, nu))
 
 
-def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate:
+def _best(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
     """Return the interval of the largest soft margin over the members; the program's own where it is just that."""
     program = solution.program
     F = program.regularizer
@@ -429,7 +429,9 @@ def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate
     return solve(goal.program(U), tol=tol).raise_if_failed().certificate
 
 
-def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple[Float[Array, " t"], str]:
+def _weights(
+    solution: Solution, goal: SoftMarginObjective, best: Certificate, t: int
+) -> tuple[Float[Array, " t"], str]:
     """Return the weights of the members, and where they come from."""
     if solution.certificate.infeasible:
         return best.w, f"of the largest {goal.measure}, because {solution.program.formulation.name} is infeasible"

@@ -24,7 +24,7 @@ from boostopt.estimators.margin_boost import MarginBoostClassifier
 from boostopt.estimators.model_files import save
 from boostopt.estimators.training.margin_warnings import Judged
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import SOFT_MARGIN, Goal
+from boostopt.objectives.soft_margin import SOFT_MARGIN, SoftMarginObjective
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
@@ -223,7 +223,7 @@ class Reweighted(WeightedMembers):
 
     soft_margin_certificate: Certificate
     solution: Solution
-    goal: Goal
+    goal: SoftMarginObjective
     U: Margins
     signs: Int8[Array, " N"]
 

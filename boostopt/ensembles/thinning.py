@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
@@ -63,7 +63,9 @@ def trimmed(w: Float[Array, " t"], spare: float) -> Float[Array, " t"]:
     return kept * (float(np.abs(w).sum()) / left) if below.any() and left > 0.0 else kept
 
 
-def certified(goal: Goal, U: Margins, w: Float[Array, " t"], d: Float[Array, " N"] | None = None) -> float:
+def certified(
+    goal: SoftMarginObjective, U: Margins, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
+) -> float:
     """Return the soft margin of weights, rounding taken off."""
     return goal.program(U).certify(d, w).lower
 
@@ -81,7 +83,7 @@ class Thinning:
         Scaled gap of the solves.
     """
 
-    def __init__(self, goal: Goal, U: Margins, tol: float) -> None:
+    def __init__(self, goal: SoftMarginObjective, U: Margins, tol: float) -> None:
         self._goal, self._U, self._tol = goal, U, tol
         # The ways to few columns often meet.
         self._choices: dict[bytes, Choice] = {}
@@ -114,7 +116,7 @@ class Thinning:
 
     def _grown(self, k: int) -> Choice:
         """Start with the column that is best alone, and add the one of largest edge while at most k have a weight."""
-        goal, signs = self._goal, (1.0,) if self._goal.signed else (1.0, -1.0)
+        goal, signs = self._goal, (1.0,) if self._goal.nonnegative_weights else (1.0, -1.0)
         columns = [self._U.column(q) for q in range(self._U.t)]
         alone = [max(goal.soft_margin(sign * u, 1.0) for sign in signs) for u in columns]
         there = np.array([int(np.argmax(alone))])
@@ -152,7 +154,7 @@ class Thinning:
         Under the last d others bound the soft margin no less than the chosen ones do, and would add nothing to it.
         """
         e = self._U.edges(choice.solution.d)
-        e = e if self._goal.signed else np.abs(e)
+        e = e if self._goal.nonnegative_weights else np.abs(e)
         level = e[choice.columns].max(initial=-np.inf)
         order = np.argsort(-e, kind="stable")
         return order[e[order] > level]

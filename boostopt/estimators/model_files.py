@@ -188,7 +188,9 @@ def _in_words(failure: BaseException) -> str:
 def _described(scorer: Scorer) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
     certificate = scorer.certificate
-    elsewhere = certificate is not None and isinstance(certificate.proof, Distribution) and certificate.proof.elsewhere
+    elsewhere = (
+        certificate is not None and isinstance(certificate.witness, Distribution) and certificate.witness.elsewhere
+    )
     return {
         "formulation": scorer.formulation,
         "oracle": scorer.oracle,

@@ -24,7 +24,7 @@ class ClassCertificate(ImmutableArrays):
         The certified value of the returned weights, including rounding.
     upper
         A bound that no weights over the class can exceed; inf if the oracle is heuristic.
-    proof
+    witness
         The distribution that proves `upper`, shape (N,), or a function that makes it; None if there is no proof.
     oracle
         The class, in words.
@@ -45,7 +45,7 @@ class ClassCertificate(ImmutableArrays):
 
     lower: float
     upper: float
-    proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
+    witness: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
     what: str = SOFT_MARGIN
@@ -57,7 +57,7 @@ class ClassCertificate(ImmutableArrays):
     @cached_property
     def d(self) -> Float[Array, " N"] | None:
         """The distribution that proves `upper`, shape (N,); None if there is no proof."""
-        return as_immutable(self.proof()) if callable(self.proof) else self.proof
+        return as_immutable(self.witness()) if callable(self.witness) else self.witness
 
     @property
     def gap(self) -> float:
@@ -67,7 +67,7 @@ class ClassCertificate(ImmutableArrays):
     @property
     def exact(self) -> bool:
         """Whether there is an upper bound."""
-        return self.proof is not None
+        return self.witness is not None
 
     def __str__(self) -> str:
         if self.lower == math.inf:

@@ -25,63 +25,63 @@ from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.objectives.margin_histogram import Buckets, Law
-from boostopt.objectives.soft_margin import EPS, Goal
+from boostopt.objectives.margin_histogram import MarginHistogram, WeightFunction
+from boostopt.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 
-MORE = 1e-6
+MIN_RELATIVE_INCREASE = 1e-6
 """By which share weights below the cap are raised at least, where they are too few for it by rounding."""
 
-RAISES = 100
+MAX_INCREASES = 100
 """How often they are raised before all are equal, which is feasible."""
 
-STEPS = 20
+ROUNDINGS_PER_TERM = 20
 """Roundings of a term before it is summed, those of logarithms and exponentials included."""
 
 
-class Aim(ABC):
+class ExactObjective(ABC):
     """What a run is after, of some examples.
 
     Attributes
     ----------
-    scale
+    unit
         What both ends are multiplied by to be those of the formulation: 1, or the number of examples.
-    found_again
-        Whether `sharp` finds every lower end again that a closer window tells: who verifies a run has only the weights.
+    refinement_is_verifiable
+        Whether `best_lower_bound` finds every lower end again that a closer window tells: who verifies a run has only the weights.
     """
 
-    scale: int = 1
-    found_again: bool = True
+    unit: int = 1
+    refinement_is_verifiable: bool = True
 
     @abstractmethod
-    def among(self, total: int) -> Aim:
+    def for_sample(self, total: int) -> ExactObjective:
         """Return the same of a sample of so many examples, with multiplicity, that stands for all."""
 
     @abstractmethod
-    def examples(self, c: Float[Array, " k"]) -> Examples:
+    def examples_with(self, c: Float[Array, " k"]) -> Examples:
         """Return examples with these multiplicities as F is made of them."""
 
     @abstractmethod
-    def lower(self, buckets: Buckets) -> Fraction:
+    def lower_bound(self, buckets: MarginHistogram) -> Fraction:
         """Return a number not above what weights with such margins reach."""
 
     @abstractmethod
-    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
+    def best_lower_bound(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
         """Return the best such number."""
 
     @abstractmethod
-    def whole(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
+    def integer_weights(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
         """Return q from 0 to 2^20 of each bucket, from the weight of a single example there; found are the examples."""
 
     @abstractmethod
-    def sum(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
+    def normalizer(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
         """Return Q, of which d_n = c_n q_n / Q."""
 
     @abstractmethod
-    def cost(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
+    def regularizer_bound(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
         """Return what is added to the largest edge under d for an upper end: F(d), from above.
 
         Raises
@@ -91,68 +91,68 @@ class Aim(ABC):
         """
 
     @property
-    def slack(self) -> Fraction:
+    def platform_tolerance(self) -> Fraction:
         """By how much an end may differ that another processor computes."""
         return Fraction(0)
 
 
 @dataclass(frozen=True)
-class SoftMarginAim(Aim):
+class ExactSoftMargin(ExactObjective):
     """The mean of the nu smallest margins.
 
     Attributes
     ----------
     nu
         The count of the cap.
-    total
+    n_examples
         Number of examples, with multiplicity.
-    copies
+    sampling_factor
         How many each of them stands for.
     """
 
     nu: Fraction
-    total: int
-    copies: float = 1.0
+    n_examples: int
+    sampling_factor: float = 1.0
 
-    def among(self, total: int) -> SoftMarginAim:
-        return SoftMarginAim(self.nu * total / self.total, total, self.total / total)
+    def for_sample(self, total: int) -> ExactSoftMargin:
+        return ExactSoftMargin(self.nu * total / self.n_examples, total, self.n_examples / total)
 
-    def examples(self, c: Float[Array, " k"]) -> Examples:
-        return Examples(c * self.copies, c / c.sum())
+    def examples_with(self, c: Float[Array, " k"]) -> Examples:
+        return Examples(c * self.sampling_factor, c / c.sum())
 
-    def lower(self, buckets: Buckets) -> Fraction:
-        return buckets.soft_margin(self.nu)
+    def lower_bound(self, buckets: MarginHistogram) -> Fraction:
+        return buckets.soft_margin_lower_bound(self.nu)
 
-    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
+    def best_lower_bound(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
         """Return the soft margin itself: the bucket in which the count is reached is cut until it holds one margin."""
         window = MarginGrid.full()
         while True:
-            buckets = in_buckets(rows, kept, window)
-            b = buckets.reached(self.nu)
-            if b == len(buckets.found) or window.log2_bin_width == 0 or window.bin_min(b) == window.bin_max(b):
-                return buckets.soft_margin(self.nu)
+            buckets = margin_histogram(rows, kept, window)
+            b = buckets.quantile_bin(self.nu)
+            if b == len(buckets.counts) or window.log2_bin_width == 0 or window.bin_min(b) == window.bin_max(b):
+                return buckets.soft_margin_lower_bound(self.nu)
             window = MarginGrid.covering(window.bin_min(b) / MARGIN_SCALE, window.bin_max(b) / MARGIN_SCALE)
 
-    def whole(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
+    def integer_weights(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
         """Return whole numbers in proportion, of which none is above 1 / nu of the sum over the examples.
 
         Weights below the cap are raised a little where rounding has left too few.
         """
         part = share * (WEIGHT_SCALE / float(share.max()))
         least = math.ceil(self.nu * WEIGHT_SCALE)
-        for _ in range(RAISES):
+        for _ in range(MAX_INCREASES):
             q = np.minimum(np.rint(part), WEIGHT_SCALE).astype(np.int64)
             short = self.nu * int(q.max()) - int(q @ found)
             if short <= 0:
                 return q
-            part = part * (1.0 + max(MORE, float(short) / least))
+            part = part * (1.0 + max(MIN_RELATIVE_INCREASE, float(short) / least))
         return np.full(len(share), WEIGHT_SCALE, np.int64)
 
-    def sum(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
+    def normalizer(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
         return int(q @ found)
 
-    def cost(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
-        total, largest = self.sum(q, found), int(q.max(initial=0))
+    def regularizer_bound(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
+        total, largest = self.normalizer(q, found), int(q.max(initial=0))
         if q.min(initial=0) < 0 or not 0 < largest <= WEIGHT_SCALE or total < self.nu * largest:
             raise ProblemError(
                 "d must lie in the capped simplex, so the whole numbers of the buckets must be non-negative and sum to "
@@ -163,48 +163,48 @@ class SoftMarginAim(Aim):
 
 
 @dataclass(frozen=True)
-class LossAim(Aim):
+class ExactLoss(ExactObjective):
     """A loss of the margins, -F*(-Uw), F being a sum over the examples on the box 0 <= d <= c.
 
     Attributes
     ----------
     page, parameters
         The formulation, and its parameters.
-    total
+    n_examples
         Number of examples, with multiplicity.
     """
 
-    page: Formulation[Any]
+    formulation: Formulation[Any]
     parameters: Any
     total: int
 
-    found_again = False
+    refinement_is_verifiable = False
 
     @property
-    def scale(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def unit(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.total
 
-    def among(self, total: int) -> LossAim:
+    def for_sample(self, total: int) -> ExactLoss:
         return replace(self, total=total)
 
-    def examples(self, c: Float[Array, " k"]) -> Examples:
+    def examples_with(self, c: Float[Array, " k"]) -> Examples:
         return Examples(c / self.total, c / c.sum())
 
-    def lower(self, buckets: Buckets) -> Fraction:
-        c, m = buckets.split
-        F = self.made(c)
-        return Fraction(-F.conjugate_at(-m).value - rounding(F))
+    def lower_bound(self, buckets: MarginHistogram) -> Fraction:
+        c, m = buckets.spread_to_bin_edges
+        F = self.loss_of(c)
+        return Fraction(-F.conjugate_at(-m).value - rounding_bound(F))
 
-    def sharp(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
-        return self.lower(in_buckets(rows, kept, MarginGrid.full()))
+    def best_lower_bound(self, rows: BinnedRows, kept: MarginHandle) -> Fraction:
+        return self.lower_bound(margin_histogram(rows, kept, MarginGrid.full()))
 
-    def whole(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
+    def integer_weights(self, share: Float[Array, " k"], found: Int[Array, " k"]) -> Int[Array, " k"]:
         return np.clip(np.rint(share * (float(self.total) * WEIGHT_SCALE)), 0, WEIGHT_SCALE).astype(np.int64)
 
-    def sum(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
+    def normalizer(self, q: Int[Array, " k"], found: Int[Array, " k"]) -> int:
         return WEIGHT_SCALE * self.total
 
-    def cost(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
+    def regularizer_bound(self, found: Int[Array, " k"], q: Int[Array, " k"]) -> Fraction:
         live = found > 0
         if q.min(initial=0) < 0 or q.max(initial=0) > WEIGHT_SCALE or not live.any():
             raise ProblemError(
@@ -212,59 +212,61 @@ class LossAim(Aim):
                 f"got {q.min(initial=0)} to {q.max(initial=0)}. Boost again."
             )
         c = found[live].astype(np.float64)
-        F = self.made(c)
-        return Fraction(F.value(F.upper * (q[live] / WEIGHT_SCALE)) + rounding(F))
+        F = self.loss_of(c)
+        return Fraction(F.value(F.upper * (q[live] / WEIGHT_SCALE)) + rounding_bound(F))
 
     @property
-    def slack(self) -> Fraction:
-        return Fraction(2.0 * rounding(self.made(np.full(2 * N_BINS, self.total / (2.0 * N_BINS)))))
+    def platform_tolerance(self) -> Fraction:
+        return Fraction(2.0 * rounding_bound(self.loss_of(np.full(2 * N_BINS, self.total / (2.0 * N_BINS)))))
 
-    def made(self, c: Float[Array, " k"]) -> LogarithmicLoss:
+    def loss_of(self, c: Float[Array, " k"]) -> LogarithmicLoss:
         """Return F of examples of given multiplicities, in units of one example."""
-        F = self.page.regularizer(self.parameters, self.examples(c))
+        F = self.formulation.regularizer(self.parameters, self.examples_with(c))
         return require_not_none(F if isinstance(F, LogarithmicLoss) else None, "a logarithmic loss")
 
 
-def law_of(buckets: Buckets, made: Callable[[Examples], Regularizer], aim: Aim, total: float = 1.0) -> Law:
+def weight_function(
+    buckets: MarginHistogram, made: Callable[[Examples], Regularizer], aim: ExactObjective, total: float = 1.0
+) -> WeightFunction:
     """Return the weights of the program at some margins.
 
     Parameters
     ----------
     buckets
         The margins.
-    made
+    loss_of
         Returns F of some examples, a sum over these.
     aim
         What the weights are to prove.
-    total
+    n_examples
         The sum of the weights of the hypotheses, by which margins are multiplied.
     """
-    live, c, m = buckets.live, buckets.c, buckets.m
-    F = made(aim.examples(c))
+    live, c, m = buckets.occupied, buckets.occupied_counts, buckets.mean_margins
+    F = made(aim.examples_with(c))
     at = F.conjugate_at(-total * m)
-    q = aim.whole(at.d / c, buckets.found[live])
+    q = aim.integer_weights(at.d / c, buckets.counts[live])
     table, curved = np.zeros(N_BINS + 2, np.int64), np.zeros(N_BINS + 2, np.int64)
     table[live] = q
     r = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples").freedom(at.d) / c
     largest = float(r.max())
     if largest > 0.0:
         curved[live] = np.rint(r * (CURVATURE_SCALE / largest)).astype(np.int64)
-    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.window.bin_width
+    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.grid.bin_width
     if len(inside) == 0:
         inside = np.flatnonzero(q == q.max())[-1:]
     between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
-    Q, cost = aim.sum(q, buckets.found[live]), aim.cost(buckets.found[live], q)
-    return Law(
+    Q, cost = aim.normalizer(q, buckets.counts[live]), aim.regularizer_bound(buckets.counts[live], q)
+    return WeightFunction(
         buckets, table, Q, cost, -at.value, F.value(at.d), curved, largest / CURVATURE_SCALE, between, at.d / c, total
     )
 
 
-def in_buckets(rows: BinnedRows, kept: MarginHandle, window: MarginGrid) -> Buckets:
+def margin_histogram(rows: BinnedRows, kept: MarginHandle, window: MarginGrid) -> MarginHistogram:
     """Return margins in the buckets of a window."""
-    return Buckets(window, *rows.histogram(kept, window))
+    return MarginHistogram(window, *rows.histogram(kept, window))
 
 
-def rounding(F: Regularizer) -> float:
+def rounding_bound(F: Regularizer) -> float:
     """Bound the rounding error of F(d), or of F* at margins in [-1, 1]: the length of its sums times their terms."""
     unit, of_margins = summation(F)
     return of_margins + unit * float(F.magnitude)
@@ -272,13 +274,13 @@ def rounding(F: Regularizer) -> float:
 
 def summation(F: Regularizer) -> tuple[float, float]:
     """Return the length of the sums of F in roundings, and what margins in [-1, 1] and weights lose in them."""
-    unit = (F.N + STEPS) * EPS
+    unit = (F.N + ROUNDINGS_PER_TERM) * EPS
     return unit, float(unit * (2.0 * F.mass + 1.0))
 
 
-def aim_of_goal(
-    goal: Goal | None, page: Formulation[Any], parameters: Any, examples: Examples, total: float
-) -> Aim | None:
+def exact_objective(
+    goal: SoftMarginObjective | None, page: Formulation[Any], parameters: Any, examples: Examples, total: float
+) -> ExactObjective | None:
     """Return what looks over so many examples are after: the mean of the smallest margins, or a loss; None for others.
 
     Parameters
@@ -287,22 +289,22 @@ def aim_of_goal(
         What boosting is after.
     page, parameters
         The formulation, and its parameters.
-    examples
+    examples_with
         Some that stand for all.
-    total
+    n_examples
         Number of all examples, with multiplicity.
     """
-    F0 = None if goal is None or not goal.signed else goal.F0
+    F0 = None if goal is None or not goal.nonnegative_weights else goal.F0
     # The buckets are of the loss as it stands there: a subclass is another one.
     if type(F0) is LogarithmicLoss and F0.statement(examples.c, examples.d0) is not None:
-        aim = LossAim(page, parameters, int(total))
+        aim = ExactLoss(page, parameters, int(total))
         # A page may make eta of the multiplicities: then it is another one in units of one example.
-        return aim if aim.made(examples.c).eta == F0.eta else None
-    nu = _count(goal, parameters, examples)
-    return None if nu is None else SoftMarginAim(Fraction(nu), int(total))
+        return aim if aim.loss_of(examples.c).eta == F0.eta else None
+    nu = _effective_nu(goal, parameters, examples)
+    return None if nu is None else ExactSoftMargin(Fraction(nu), int(total))
 
 
-def _count(goal: Goal | None, parameters: Any, examples: Examples) -> float | None:
+def _effective_nu(goal: SoftMarginObjective | None, parameters: Any, examples: Examples) -> float | None:
     """Return nu, where the soft margin is that of the cap c / nu; None for another goal.
 
     Caps of 1 bind nothing: the smallest margin is that of a single example, of any of its copies.

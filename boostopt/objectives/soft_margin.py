@@ -29,23 +29,23 @@ from boostopt.rows.margin_matrix import BLOCK_ROWS, Margins
 SOFT_MARGIN = "soft margin"
 """The name of -F0*(-Uw) where F0 is the indicator of a set of distributions."""
 
-PROGRAM_VALUE = "value of the program"
+PROGRAM_VALUE_LABEL = "value of the program"
 """The name of what a run bounds where this is the optimum of the program of F and G themselves."""
 
 OTHER_G, OTHER_F = "with the largest edge for G", "without its smoothing term"
 """What the name of a value adds where the value is that of another G, or of another F, than the program has."""
 
-SUM_ROUNDING = 1e-12
+SUM_TOL = 1e-12
 """By how much the sum of weights may miss 1 and still be called 1 while a run goes on."""
 
 EPS = float(np.finfo(np.float64).eps)
 
-FEASIBLE = 8.0 * EPS
+FEASIBILITY_TOL = 8.0 * EPS
 """Distance, in the 1-norm, that rounding may put between a distribution and the domain: it stays as the run had it."""
 
 
 @dataclass(frozen=True)
-class Goal:
+class SoftMarginObjective:
     """The value -F0*(-Uw) that a run maximizes: a soft margin, or another value of the weights.
 
     Attributes
@@ -63,10 +63,10 @@ class Goal:
     F0: Regularizer
     G: EdgeFunction
     examples: Examples
-    otherwise: str = PROGRAM_VALUE
+    otherwise: str = PROGRAM_VALUE_LABEL
 
     @classmethod
-    def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
+    def from_pair(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> SoftMarginObjective | None:
         """Return the value that a program is after; None if the largest edge bounds no value over a class."""
         largest = G.largest_edge
         if largest is None or not (G.mixes or F.on_simplex):
@@ -75,9 +75,9 @@ class Goal:
         return cls(F0, largest, examples, value_in_words(F, G, F0))
 
     @staticmethod
-    def measure_of(goal: Goal | None) -> str:
+    def name_of(goal: SoftMarginObjective | None) -> str:
         """Return the name of the value that a run bounds: that of its goal, or the value of a program without one."""
-        return PROGRAM_VALUE if goal is None else goal.measure
+        return PROGRAM_VALUE_LABEL if goal is None else goal.measure
 
     @cached_property
     def measure(self) -> str:
@@ -88,7 +88,7 @@ class Goal:
         return SOFT_MARGIN if self.F0.is_indicator else self.otherwise
 
     @cached_property
-    def least(self) -> float:
+    def min_regularizer(self) -> float:
         """The smallest value of F0: 0 for a cap, more for a penalty."""
         return -float(self.F0.conjugate_at(np.zeros(self.F0.N)).value)
 
@@ -102,7 +102,7 @@ class Goal:
         return float((self.examples.c[alive] / caps[alive]).min())
 
     @property
-    def signed(self) -> bool:
+    def nonnegative_weights(self) -> bool:
         """Whether the edges count with their sign, so that the weights lie in the simplex."""
         return not self.G.even
 
@@ -113,33 +113,33 @@ class Goal:
         any weights have.
         """
         if total <= 0.0:
-            return self.least - 1.0 if self.signed else self.least
+            return self.min_regularizer - 1.0 if self.nonnegative_weights else self.min_regularizer
         # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
-        scaled = self.signed and abs(total - 1.0) > SUM_ROUNDING
+        scaled = self.nonnegative_weights and abs(total - 1.0) > SUM_TOL
         return -float(self.F0.conjugate_at(-m / total if scaled else -m).value)  # a user's may be NumPy's
 
-    def upper(self, d: Float[Array, " N"], largest: float) -> float:
+    def upper_bound(self, d: Float[Array, " N"], largest: float) -> float:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
         return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
 
     def program(self, U: Margins) -> Program:
         """Return the program of the largest value over some hypotheses."""
-        page = SoftMargin(self.F0, self.G, self.measure)
+        page = SoftMarginFormulation(self.F0, self.G, self.measure)
         return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
 
 
 def value_in_words(F: Regularizer, G: EdgeFunction, F0: Regularizer) -> str:
     """Return the name of the value of F0 and a largest edge, by how the two differ from F and G of a program."""
     differences = [*([] if G.mixes else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
-    return " ".join([PROGRAM_VALUE, " and ".join(differences)]).strip()
+    return " ".join([PROGRAM_VALUE_LABEL, " and ".join(differences)]).strip()
 
 
 MEASURES = (
     SOFT_MARGIN,
-    PROGRAM_VALUE,
-    f"{PROGRAM_VALUE} {OTHER_G}",
-    f"{PROGRAM_VALUE} {OTHER_F}",
-    f"{PROGRAM_VALUE} {OTHER_G} and {OTHER_F}",
+    PROGRAM_VALUE_LABEL,
+    f"{PROGRAM_VALUE_LABEL} {OTHER_G}",
+    f"{PROGRAM_VALUE_LABEL} {OTHER_F}",
+    f"{PROGRAM_VALUE_LABEL} {OTHER_G} and {OTHER_F}",
 )
 """All names of what is bounded over a class."""
 
@@ -155,7 +155,7 @@ class _NoParameters:
     """There are none: F0 and G are complete."""
 
 
-class SoftMargin(Formulation[Any]):
+class SoftMarginFormulation(Formulation[Any]):
     """max over w of -F0*(-Uw): the value that a run is after, without what smooths it."""
 
     name: ClassVar[str] = "soft_margin"

@@ -14,7 +14,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.objectives.exact import Aim, in_buckets
+from boostopt.objectives.exact import ExactObjective, margin_histogram
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.rows.binned_rows import BinnedRows
@@ -23,43 +23,43 @@ from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True, eq=False)
-class Proof(ImmutableArrays):
+class UpperBound(ImmutableArrays):
     """Weights of the examples as a function of the margins, with the largest edge of the class under them.
 
     Attributes
     ----------
     edge
         That edge: exactly.
-    cost
+    regularizer_bound
         What is added to it for an upper end: 0 for a soft margin, F(d) from above for a loss.
     splits, W
         The hypotheses and weights whose margins are meant.
     window, table
         q of each bucket of these margins, whole numbers from 0 to 2^20, shape (buckets + 2,).
-    total
+    normalizer
         Q, of which d_n = c_n q_n / Q.
     """
 
     edge: Fraction
-    cost: Fraction
-    splits: Sequence[Split]
-    W: Int[Array, " t"]
-    window: MarginGrid
-    table: Int[Array, " buckets"]
-    total: int
+    regularizer_bound: Fraction
+    columns: Sequence[Split]
+    hypothesis_weights: Int[Array, " t"]
+    grid: MarginGrid
+    integer_weights: Int[Array, " buckets"]
+    normalizer: int
 
     @property
-    def upper(self) -> Fraction:
+    def value(self) -> Fraction:
         """The upper end."""
-        return self.edge + self.cost
+        return self.edge + self.regularizer_bound
 
 
-def reach(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thresholds"]:
+def best_direction(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thresholds"]:
     """Return the edges of the better direction that the class has."""
     return np.abs(edges) if reflexive else edges
 
 
-def check_splits(
+def check_hypotheses(
     oracle: RowsOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
 ) -> None:
     """Raise ValueError unless splits belong to a class, and are these hypotheses there."""
@@ -71,15 +71,15 @@ def check_splits(
             raise ValueError(f"the class has {oracle.hypothesis(split)} in place of {hypothesis}")
 
 
-def proof_of(
+def upper_bound(
     rows: BinnedRows,
-    aim: Aim,
+    aim: ExactObjective,
     reflexive: bool,
     splits: Sequence[Split],
     W: Int[Array, " t"],
     window: MarginGrid,
     table: Int[Array, " buckets"],
-) -> Proof:
+) -> UpperBound:
     """Return what weights of the examples prove.
 
     Raises
@@ -88,7 +88,9 @@ def proof_of(
         They do not lie in the domain of F.
     """
     kept = rows.margins(splits, W)
-    found = in_buckets(rows, kept, window).found
-    cost, total = aim.cost(found, table), aim.sum(table, found)
+    found = margin_histogram(rows, kept, window).counts
+    cost, total = aim.regularizer_bound(found, table), aim.normalizer(table, found)
     edges = rows.class_edges(kept, window, table)
-    return Proof(Fraction(int(reach(edges, reflexive).max()), total), cost, splits, W, window, table, total)
+    return UpperBound(
+        Fraction(int(best_direction(edges, reflexive).max()), total), cost, splits, W, window, table, total
+    )

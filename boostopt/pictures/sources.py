@@ -11,7 +11,7 @@ from boostopt._utils.validation import check_array, check_optional, check_positi
 from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.errors import OptionError, ProblemError
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.pictures.style import by_label
 from boostopt.programs.program import Examples
 
@@ -107,7 +107,7 @@ def counts_of(examples: Examples) -> Float[Array, " N"]:
     return np.where(examples.d0 > 0, examples.c, 0.0)
 
 
-def nu_of(goal: Goal | None) -> float | None:
+def nu_of(goal: SoftMarginObjective | None) -> float | None:
     """Return the nu of a soft margin; None if there is none, or if no cap defines the soft margin."""
     return None if goal is None else goal.nu
 

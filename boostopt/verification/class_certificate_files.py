@@ -111,7 +111,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         warnings.warn(UNWRITTEN, stacklevel=2)
     U, w = run.record.collected.margins.take_columns(used), run.w[used]
     soft = goal.program(U)
-    w = w / np.abs(w).sum() if goal.signed else w
+    w = w / np.abs(w).sum() if goal.nonnegative_weights else w
     over = soft.certify(certificate.d, w)
     page, parameters = run.record.problem.page, run.record.problem.first.parameters
     program = Program(page, parameters, goal.examples, U, goal.F0, goal.G)
@@ -159,7 +159,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
         fail("the certificate has other multiplicities than the oracle")
     goal = require_not_none(agree(document, formulation), "a value over a class")
     check_measure(document.what, goal.measure)
-    if not goal.signed and not oracle.reflexive:
+    if not goal.nonnegative_weights and not oracle.reflexive:
         fail("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), Floats()
     F = regularizer(document, A)

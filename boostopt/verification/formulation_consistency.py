@@ -17,7 +17,7 @@ from boostopt.boosting.registry import PAGES
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.objectives.soft_margin import Goal, SoftMargin
+from boostopt.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import names_combination
@@ -31,7 +31,7 @@ Pair = tuple[Regularizer, EdgeFunction]
 """F and G."""
 
 
-def agree(document: Document, formulation: Any, program: Program | None = None) -> Goal | None:
+def agree(document: Document, formulation: Any, program: Program | None = None) -> SoftMarginObjective | None:
     """Return the soft margin, or other value, that a formulation is after, if any.
 
     Reject a document whose pair is not that of its formulation, or not that of the caller's program if there is one.
@@ -58,11 +58,11 @@ def agree(document: Document, formulation: Any, program: Program | None = None) 
     return goal
 
 
-def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pair, Goal | None]:
+def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pair, SoftMarginObjective | None]:
     """Return F and G that a page makes of its parameters, and the soft margin, or other value, that they are after."""
     try:
         pair = page.regularizer(record, examples), page.edge_function(record)
-        return pair, Goal.of(*pair, examples)
+        return pair, SoftMarginObjective.from_pair(*pair, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters does not make a program: {reason_of(failure)}"[:400])
 
@@ -122,7 +122,7 @@ def page_in(name: str, formulation: Any) -> Formulation[Any]:
     # In a file a booster is called as the literature writes it, which no formulation is.
     boosters = {page.name: page for page in PAGES.values()}
     if formulation is None:
-        if name == SoftMargin.name:
+        if name == SoftMarginFormulation.name:
             fail("the soft margin of a run depends on its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters) and not names_combination(name):
             fail(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")

@@ -13,7 +13,7 @@ from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.problem import aim_of
 from boostopt.errors import ProblemError, require_not_none
-from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.hypothesis_state import to_state
 from boostopt.verification.certificate_files import class_in_words, document_text, write
@@ -40,7 +40,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
     page = stored.problem.page
     reached, aim = stored.reached, require_not_none(aim_of(stored.problem, oracle.total), "an aim of looks")
     proof, W = require_not_none(reached.ends.proof, "an upper end"), require_not_none(reached.ends.W, "weights")
-    room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
+    room = float(2 * aim.unit * aim.platform_tolerance)  # another processor may compute a loss by so much differently
     parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
     document = {
         "kind": KIND,
@@ -51,7 +51,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
             "parameters": parameters,
             **stated_pair(page, stored.problem.first.parameters, stored.problem.examples),
         },
-        "nu": float(aim.nu) if isinstance(aim, SoftMarginAim) else None,
+        "nu": float(aim.nu) if isinstance(aim, ExactSoftMargin) else None,
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
@@ -64,10 +64,10 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         },
         "w": W.tolist(),
         "d": {
-            "w": proof.W.tolist(),
-            "origin": proof.window.origin,
-            "shift": proof.window.log2_bin_width,
-            "table": proof.table.tolist(),
+            "w": proof.hypothesis_weights.tolist(),
+            "origin": proof.grid.origin,
+            "shift": proof.grid.log2_bin_width,
+            "table": proof.integer_weights.tolist(),
         },
         # Outward by a bit: the letters of a float may lie on either side of it.
         "claim": {

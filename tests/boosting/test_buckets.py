@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
-from boostopt.objectives.exact import SoftMarginAim, law_of
-from boostopt.objectives.margin_histogram import POINTS, Buckets
+from boostopt.objectives.exact import ExactSoftMargin, weight_function
+from boostopt.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram
 from boostopt.programs.program import Examples
 from boostopt.rows.block_kernels import histogram
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
@@ -27,9 +27,9 @@ def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:
     return M.astype(np.int32)
 
 
-def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> Buckets:
+def in_buckets(M: np.ndarray, c: np.ndarray | None, window: MarginGrid) -> MarginHistogram:
     rows = RowBlock(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
-    return Buckets(window, *histogram(rows, M, window))
+    return MarginHistogram(window, *histogram(rows, M, window))
 
 
 def mean_of_smallest(M: np.ndarray, c: np.ndarray, nu: Fraction) -> Fraction:
@@ -53,11 +53,11 @@ def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, win
     c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
     buckets = in_buckets(M, c if copied else None, window)
     for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
-        exact, found = mean_of_smallest(M, c, nu), buckets.soft_margin(nu)
+        exact, found = mean_of_smallest(M, c, nu), buckets.soft_margin_lower_bound(nu)
         assert found <= exact
         if window == MarginGrid.full():
             assert float(exact - found) <= window.bin_width
-    assert buckets.soft_margin(Fraction(int(c.sum()))) == mean_of_smallest(M, c, Fraction(int(c.sum())))
+    assert buckets.soft_margin_lower_bound(Fraction(int(c.sum()))) == mean_of_smallest(M, c, Fraction(int(c.sum())))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,19 +70,21 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
 
-    law = law_of(buckets, made, SoftMarginAim(nu, len(M)))
-    q = law.table[np.flatnonzero(buckets.found)]
-    assert int(law.table @ buckets.found) == law.total and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
-    assert nu * int(q.max()) <= law.total
-    assert (np.diff(q) <= 0).all() and law.curved.max() <= CURVATURE_SCALE and law.curved.min() >= 0
+    law = weight_function(buckets, made, ExactSoftMargin(nu, len(M)))
+    q = law.integer_weights[np.flatnonzero(buckets.counts)]
+    assert int(law.integer_weights @ buckets.counts) == law.normalizer and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
+    assert nu * int(q.max()) <= law.normalizer
+    assert (
+        (np.diff(q) <= 0).all() and law.integer_curvature.max() <= CURVATURE_SCALE and law.integer_curvature.min() >= 0
+    )
     # Near those of the regularizer itself, over all examples.
     F = RelativeEntropy.capped(np.ones(len(M)), float(nu), eta, np.full(len(M), 1 / len(M)))
     d = F.conjugate_at(-M / MARGIN_SCALE).d
-    place = buckets.window.bin_index(M, np.empty_like(M))
-    if eta * buckets.window.bin_width < 0.01:
-        assert np.abs(law.table[place] / law.total - d).sum() < 0.02
-        assert law.value == pytest.approx(-F.conjugate_at(-M / MARGIN_SCALE).value, abs=1e-4)
-        assert law.of_d == pytest.approx(F.value(d), abs=1e-3)
+    place = buckets.grid.bin_index(M, np.empty_like(M))
+    if eta * buckets.grid.bin_width < 0.01:
+        assert np.abs(law.integer_weights[place] / law.normalizer - d).sum() < 0.02
+        assert law.dual_objective == pytest.approx(-F.conjugate_at(-M / MARGIN_SCALE).value, abs=1e-4)
+        assert law.regularizer_value == pytest.approx(F.value(d), abs=1e-3)
 
 
 def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
@@ -92,17 +94,17 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
 
-    law = law_of(buckets, made, SoftMarginAim(Fraction(40), 400))
+    law = weight_function(buckets, made, ExactSoftMargin(Fraction(40), 400))
     F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
     d = F.conjugate_at(-M / MARGIN_SCALE).d
-    place = buckets.window.bin_index(M, np.empty_like(M))
+    place = buckets.grid.bin_index(M, np.empty_like(M))
     # An entropy's weight yields by eta d.
     expected = np.where(d < (1 - 1e-9) / 40, 3.0 * d, 0.0)
-    assert np.abs(law.unit * law.curved[place] - expected).max() <= 2.0 * law.unit
-    low, high = law.between
+    assert np.abs(law.curvature_unit * law.integer_curvature[place] - expected).max() <= 2.0 * law.curvature_unit
+    low, high = law.transition
     assert (
-        law.table[place[M / MARGIN_SCALE < low]].min(initial=WEIGHT_SCALE) == WEIGHT_SCALE
-        and (law.table[place[M / MARGIN_SCALE > high]] == 0).all()
+        law.integer_weights[place[M / MARGIN_SCALE < low]].min(initial=WEIGHT_SCALE) == WEIGHT_SCALE
+        and (law.integer_weights[place[M / MARGIN_SCALE > high]] == 0).all()
     )
     assert -1.0 <= low < high <= 1.0
 
@@ -116,15 +118,15 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     def made(examples: Examples) -> RelativeEntropy:
         return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
 
-    law = law_of(buckets, made, SoftMarginAim(Fraction(nu), len(M)))
+    law = weight_function(buckets, made, ExactSoftMargin(Fraction(nu), len(M)))
     window, table, unit = law.curvature(spread)
     F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
     order = np.argsort(M)
     m, d = M[order] / MARGIN_SCALE, F.conjugate_at(-M / MARGIN_SCALE).d[order]
     # Between the margins at which it is computed it is interpolated.
-    near = (law.between[1] - law.between[0] + 2.0 * spread) / (POINTS - 1)
+    near = (law.transition[1] - law.transition[0] + 2.0 * spread) / (CURVATURE_SAMPLES - 1)
     widths = spread / 2.0 ** np.arange(20)
-    widths = widths[widths > 2.0 * buckets.window.bin_width]
+    widths = widths[widths > 2.0 * buckets.grid.bin_width]
     r = unit * table[window.bin_index(M[order], np.empty_like(M))]
 
     def rate(at: np.ndarray) -> np.ndarray:
@@ -134,5 +136,5 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     room = 0.02 * np.max(around)
     assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
     assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0
-    assert law.curvature(0.0) == (law.window, law.curved, law.unit)
-    assert window.bin_min(1) / MARGIN_SCALE <= law.between[0] - spread + 1e-6 or law.between[0] - spread < -1.0
+    assert law.curvature(0.0) == (law.grid, law.integer_curvature, law.curvature_unit)
+    assert window.bin_min(1) / MARGIN_SCALE <= law.transition[0] - spread + 1e-6 or law.transition[0] - spread < -1.0

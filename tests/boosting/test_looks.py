@@ -41,7 +41,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, require_not_none
-from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
@@ -93,9 +93,9 @@ def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
     # d as the proof has it, whole numbers over their sum.
     proof = require_not_none(run.stored_looks.reached.ends.proof, "a proof")
     rows = require_not_none(oracle.rows, "rows")
-    q = rows.weights(rows.margins(proof.splits, proof.W), proof.window, proof.table)
+    q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
     Q = sum(int(x) for x in q)
-    assert Q == proof.total and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
+    assert Q == proof.normalizer and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
     stumps = [rows.split(i, 1) for i in range(rows.n_thresholds)]
     edges = [abs(int(q @ column(oracle, oracle.hypothesis(split)))) for split in stumps]
     return total / nu / MARGIN_SCALE, Fraction(max(edges), Q)
@@ -127,13 +127,13 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
 
 def told(problem: Problem, rows: BinnedRows) -> str:
     """SHA-256 of all that a run of looks finds."""
-    aim, deadline = SoftMarginAim(Fraction(300), rows.n_examples), Deadline.after(None)
+    aim, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
     looking = Looking(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
     looking.run()
     ends = looking.ends
     found = (
         ends.lower,
-        require_not_none(ends.proof, "a proof").upper,
+        require_not_none(ends.proof, "a proof").value,
         looking.splits,
         require_not_none(ends.W, "weights").tolist(),
     )
@@ -198,7 +198,7 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
     w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
 
     def value(w: np.ndarray) -> float:
-        return asked.law(asked.at(splits, whole(w)), 0).value
+        return asked.law(asked.at(splits, whole(w)), 0).dual_objective
 
     seen = asked.at(splits, whole(w))
     law = asked.law(seen, 0)
@@ -506,7 +506,7 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
     two, aim = require_not_none(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
     assert (
-        aim == SoftMarginAim(Fraction(nu), int(oracle.total))
+        aim == ExactSoftMargin(Fraction(nu), int(oracle.total))
         and two.levels == every.levels
         and two.affordable
         and every.affordable

@@ -25,7 +25,7 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
 from boostopt.errors import OptionError, require_not_none
-from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
 pytestmark = pytest.mark.every(2)
@@ -58,17 +58,17 @@ def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(p
     oracle = binned(1)
     nu, rows = 0.3 * oracle.c.sum(), require_not_none(oracle.rows, "rows")
     problem, aim = require_not_none(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
-    assert aim == SoftMarginAim(Fraction(1.0 if page == "totalboost" else nu), rows.n_examples)
+    assert aim == ExactSoftMargin(Fraction(1.0 if page == "totalboost" else nu), rows.n_examples)
     asked = Looks(problem, rows, aim)
     splits = [rows.split(i, 1) for i in np.linspace(0, rows.n_thresholds - 1, 6).astype(int).tolist()]
     W = whole(np.random.default_rng(0).dirichlet(np.ones(6)))
     seen = asked.at(splits, W, total)
     law = asked.law(seen, 0)
-    d = rows.weights(seen.kept, law.window, law.table) / law.total
+    d = rows.weights(seen.kept, law.grid, law.integer_weights) / law.normalizer
     m = np.stack([column(oracle, oracle.hypothesis(split)) for split in splits], axis=1) @ np.ldexp(W, -30)
     F = Problem.of(page_of(page), oracle.c, None, 0.01, "newton", settings_of(page, nu)).F
     at = F.conjugate_at(-total * m)
-    assert np.abs(d - at.d).sum() <= 0.03 and law.value == pytest.approx(-at.value, abs=1e-3)
+    assert np.abs(d - at.d).sum() <= 0.03 and law.dual_objective == pytest.approx(-at.value, abs=1e-3)
     if page in TWINS:
         p: dict[str, Any] = {"nu": nu, "eta": total, "epsilon": 0.01}
         twin = get_formulation(TWINS[page]).bind(m[:, np.newaxis], c=oracle.c, **p).regularizer.conjugate_at(-m)

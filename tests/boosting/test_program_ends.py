@@ -10,7 +10,7 @@ import pytest
 from boostopt import Run, boost
 from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.errors import ProblemError
-from boostopt.objectives.margin_histogram import Buckets
+from boostopt.objectives.margin_histogram import MarginHistogram
 from boostopt.oracles import BinnedStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 
@@ -81,7 +81,7 @@ def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: MarginGri
     place = window.bin_index(M, np.empty_like(M))
     found = np.bincount(place, minlength=16_386)
     sums = np.bincount(place, M.astype(np.float64), 16_386).astype(np.int64)
-    c, m = Buckets(window, found, sums).split
+    c, m = MarginHistogram(window, found, sums).spread_to_bin_edges
     assert (c > 0.0).all() and np.abs(m).max() <= 1.0
     assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(
         float(M.astype(np.int64).sum()) / MARGIN_SCALE, abs=1e-9

@@ -60,7 +60,7 @@ def differing(one: LookedRun, other: LookedRun) -> list[str]:
         "hypotheses": list(one.hypotheses) == list(other.hypotheses),
         "reason": one.reason == other.reason,
         "lower": ends.lower == its.lower,
-        "upper": ends.proof.upper == its.proof.upper,
+        "upper": ends.proof.value == its.proof.value,
         "d": np.array_equal(one.distribution(), other.distribution()),
         "history": all(np.array_equal(one.at(k + 1).w, other.at(k + 1).w) for k in range(one.rounds)),
         **{

@@ -39,7 +39,7 @@ from boostopt.authoring import (
 from boostopt.boosting.run.run import Run
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.statements import states_itself
-from boostopt.objectives.soft_margin import MEASURES, Goal
+from boostopt.objectives.soft_margin import MEASURES, SoftMarginObjective
 from boostopt.oracles import GivenMargins
 
 N, T, NU, MU, ETA, R = 4, 3, 2.5, 0.7, 3.0, 0.7
@@ -299,8 +299,8 @@ def boosted(what: str, way: str) -> tuple[Formulation[Any], GivenMargins, Run]:
 @pytest.mark.parametrize(("what", "way"), CASES)
 def test_what_is_bounded_follows_from_f_alone(what: str, way: str) -> None:
     F = WRITTEN[what][3][way]()
-    goal = Goal.of(F, MaximumEdge(), Examples(C, D0))
-    assert goal is not None and Goal.measure_of(goal) == WRITTEN[what][0] and WRITTEN[what][0] in MEASURES
+    goal = SoftMarginObjective.from_pair(F, MaximumEdge(), Examples(C, D0))
+    assert goal is not None and SoftMarginObjective.name_of(goal) == WRITTEN[what][0] and WRITTEN[what][0] in MEASURES
     assert (goal.nu is None) == (WRITTEN[what][0] != SOFT or what == "a ball")
 
 

@@ -40,7 +40,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
-from boostopt.objectives.exact import SoftMarginAim
+from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, Query, Stump
 from boostopt.oracles.stumps import binning
 from boostopt.oracles.stumps.binned import DistributedStumps
@@ -82,13 +82,13 @@ def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
     kind = Looking if problem.edges.mixes else BoundedLooking
     its = require_not_none(rows, "rows")
-    aim = SoftMarginAim(Fraction(300), its.n_examples)
+    aim = ExactSoftMargin(Fraction(300), its.n_examples)
     looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)
     looking.run()
     ends = looking.ends
     found = (
         ends.lower,
-        require_not_none(ends.proof, "a proof").upper,
+        require_not_none(ends.proof, "a proof").value,
         looking.splits,
         require_not_none(ends.W, "weights").tolist(),
     )
@@ -499,7 +499,7 @@ def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: A
 
 def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle, margin = on_dask(*from_files("npy", tmp_path)), SoftMarginAim.sharp
+    oracle, margin = on_dask(*from_files("npy", tmp_path)), ExactSoftMargin.best_lower_bound
 
     def losing(*asked: Any) -> Any:
         for file in tmp_path.iterdir():
@@ -509,7 +509,7 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
         return margin(*asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SoftMarginAim, "sharp", losing)
+        patch.setattr(ExactSoftMargin, "sharp", losing)
         with pytest.warns(RuntimeWarning, match="failed after"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith("certified: ") and "; failed after" in run.reason

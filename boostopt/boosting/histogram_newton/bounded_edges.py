@@ -23,7 +23,7 @@ from boostopt.boosting.histogram_newton.solver import Looking, whole
 from boostopt.boosting.qp.simplex_qp import bounded_maximizer
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import USEFUL
-from boostopt.objectives.margin_histogram import Law
+from boostopt.objectives.margin_histogram import WeightFunction
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
 GROWTH = 4.0
@@ -37,8 +37,8 @@ class BoundedLooking(Looking):
         none = np.zeros(0, np.int64)
         return looks.at(self.splits, whole(w), float(w.sum())) if w.any() else looks.at((), none)
 
-    def _value(self, seen: Seen, law: Law) -> float:
-        return law.value - (self._gamma * seen.total if seen.W.any() else 0.0)
+    def _value(self, seen: Seen, law: WeightFunction) -> float:
+        return law.dual_objective - (self._gamma * seen.total if seen.W.any() else 0.0)
 
     def _slopes(self, look: Look) -> Float[Array, " t"]:
         return self._edges(look) - self._gamma

@@ -11,8 +11,8 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.updates.newton_update import less_mean
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.objectives.exact import Aim, in_buckets, law_of
-from boostopt.objectives.margin_histogram import Buckets, Law
+from boostopt.objectives.exact import ExactObjective, margin_histogram, weight_function
+from boostopt.objectives.margin_histogram import MarginHistogram, WeightFunction
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
@@ -37,7 +37,7 @@ class Seen:
         The margins, beside the rows.
     buckets
         These in buckets, from -1 to 1.
-    lower
+    lower_bound
         A number not above their soft margin.
     n_examples
         The sum of the weights of the program: they are w times this.
@@ -45,10 +45,10 @@ class Seen:
 
     W: Int[Array, " t"]
     kept: MarginHandle
-    buckets: Buckets
+    buckets: MarginHistogram
     lower: Fraction
     total: float = 1.0
-    laws: dict[int, Law] = field(default_factory=dict[int, Law])
+    laws: dict[int, WeightFunction] = field(default_factory=dict[int, WeightFunction])
 
 
 class Looks:
@@ -66,40 +66,42 @@ class Looks:
 
     problem: Problem
     rows: BinnedRows
-    aim: Aim
+    aim: ExactObjective
 
-    def __init__(self, problem: Problem, rows: BinnedRows, aim: Aim) -> None:
-        self.problem, self.rows, self.aim = problem, rows, aim.among(rows.n_examples)
+    def __init__(self, problem: Problem, rows: BinnedRows, aim: ExactObjective) -> None:
+        self.problem, self.rows, self.aim = problem, rows, aim.for_sample(rows.n_examples)
 
     def at(self, splits: Sequence[Split], W: Int[Array, " t"], total: float = 1.0) -> Seen:
         """Return the margins of weights."""
         kept = self.rows.margins(splits, W)
-        buckets = in_buckets(self.rows, kept, MarginGrid.full())
-        return Seen(W, kept, buckets, self.aim.lower(buckets), total)
+        buckets = margin_histogram(self.rows, kept, MarginGrid.full())
+        return Seen(W, kept, buckets, self.aim.lower_bound(buckets), total)
 
-    def law(self, seen: Seen, level: int) -> Law:
+    def law(self, seen: Seen, level: int) -> WeightFunction:
         """Return the weights of the examples in the program of a level."""
         if level not in seen.laws:
-            law = law_of(seen.buckets, self._made(level), self.aim, seen.total)
+            law = weight_function(seen.buckets, self._made(level), self.aim, seen.total)
             for _ in range(CLOSER):
-                closer = MarginGrid.covering(*law.between)
+                closer = MarginGrid.covering(*law.transition)
                 if (
-                    seen.total * law.window.bin_width <= COARSE * self.softness(level)
-                    or closer.log2_bin_width >= law.window.log2_bin_width
+                    seen.total * law.grid.bin_width <= COARSE * self.softness(level)
+                    or closer.log2_bin_width >= law.grid.log2_bin_width
                 ):
                     break
-                buckets = in_buckets(self.rows, seen.kept, closer)
-                if self.aim.found_again:
-                    seen.lower = max(seen.lower, self.aim.lower(buckets))
-                law = law_of(buckets, self._made(level), self.aim, seen.total)
+                buckets = margin_histogram(self.rows, seen.kept, closer)
+                if self.aim.refinement_is_verifiable:
+                    seen.lower = max(seen.lower, self.aim.lower_bound(buckets))
+                law = weight_function(buckets, self._made(level), self.aim, seen.total)
             seen.laws[level] = law
         return seen.laws[level]
 
-    def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
+    def edges(self, seen: Seen, law: WeightFunction) -> Int[Array, " thresholds"]:
         """Return the edges of the class under d, times Q: h being 1 above each threshold."""
-        return self.rows.class_edges(seen.kept, law.window, law.table)
+        return self.rows.class_edges(seen.kept, law.grid, law.integer_weights)
 
-    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split], spread: float = 0.0) -> Float[Array, "t t"]:
+    def curvature(
+        self, seen: Seen, law: WeightFunction, splits: Sequence[Split], spread: float = 0.0
+    ) -> Float[Array, "t t"]:
         """Return minus the Hessian of D with respect to the weights of some hypotheses.
 
         With a spread it is what the Hessian may be where margins have moved that far [`Law.curvature`].
@@ -113,7 +115,7 @@ class Looks:
 
     def softness(self, level: int) -> float:
         """Return how strongly convex F of a level is: 1 / eta, for an entropy on the simplex."""
-        return self.aim.scale * self.problem.softness * 2.0**level
+        return self.aim.unit * self.problem.softness * 2.0**level
 
     def _made(self, level: int) -> Callable[[Examples], Regularizer]:
         """Return what makes F of a level for some examples."""
@@ -134,14 +136,14 @@ class Look:
 
     seen: Seen
     level: int
-    law: Law
+    law: WeightFunction
     edges: Int[Array, " thresholds"]
     reach: Int[Array, " thresholds"]
 
     @property
     def largest(self) -> Fraction:
         """The largest edge of the class under d(w), exactly."""
-        return Fraction(int(self.reach.max()), self.law.total)
+        return Fraction(int(self.reach.max()), self.law.normalizer)
 
     @property
     def w(self) -> Float[Array, " t"]:

@@ -37,7 +37,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.exact import Aim, SoftMarginAim
+from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import gone
@@ -98,7 +98,9 @@ class LookedRun(Run):
         self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
-    def of(cls, problem: Problem, aim: Aim, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions) -> LookedRun:
+    def of(
+        cls, problem: Problem, aim: ExactObjective, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions
+    ) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
 
         Raises
@@ -188,7 +190,7 @@ class LookedRun(Run):
         return LookedRun(again, oracle, rows).class_certificate
 
     @property
-    def _aim(self) -> Aim:
+    def _aim(self) -> ExactObjective:
         """What the looks are after."""
         return require_not_none(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
 
@@ -256,8 +258,8 @@ class LookedRun(Run):
     @cached_property
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
-        ends, scale = self.stored_looks.reached.ends, self._aim.scale
-        lower, upper = scale * ends.lower, scale * require_not_none(ends.proof, "an upper end").upper
+        ends, scale = self.stored_looks.reached.ends, self._aim.unit
+        lower, upper = scale * ends.lower, scale * require_not_none(ends.proof, "an upper end").value
         what = self.problem.measure
         return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
 
@@ -283,7 +285,7 @@ class LookedRun(Run):
         if rows is None:
             raise gone()
         aim = self._aim
-        if not isinstance(aim, SoftMarginAim):  # nothing else smooths it
+        if not isinstance(aim, ExactSoftMargin):  # nothing else smooths it
             return self.class_certificate.lower, self.class_certificate.upper
         W, proof = require_not_none(reached.ends.W, "weights"), require_not_none(reached.ends.proof, "an upper end")
         return program_ends(problem, rows, aim, reached.splits[: len(W)], W, proof)
@@ -293,8 +295,8 @@ class LookedRun(Run):
         proof, rows = require_not_none(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
         if rows is None:
             raise gone()
-        q = rows.weights(rows.margins(proof.splits, proof.W), proof.window, proof.table)
-        return q / (proof.total // self._aim.scale)
+        q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
+        return q / (proof.normalizer // self._aim.unit)
 
     @property
     def _headline(self) -> str:
@@ -335,7 +337,9 @@ class LookedRun(Run):
         )
 
 
-def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions) -> Reached | None:
+def _begun(
+    problem: Problem, aim: ExactObjective, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions
+) -> Reached | None:
     """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
     checkpoint = options.checkpoint
     if checkpoint is None:

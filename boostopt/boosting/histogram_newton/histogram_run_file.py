@@ -38,8 +38,8 @@ from boostopt.boosting.run.run_file import (
     with_arrays,
 )
 from boostopt.errors import DataError
-from boostopt.objectives.exact import Aim
-from boostopt.objectives.upper_bound import Proof, check_splits, proof_of
+from boostopt.objectives.exact import ExactObjective
+from boostopt.objectives.upper_bound import UpperBound, check_hypotheses, upper_bound
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.detached import Left
@@ -149,12 +149,12 @@ class StoredLooks:
                 if proof is None
                 else {
                     "upper": _written(proof.edge),
-                    "cost": _written(proof.cost),
-                    "W": proof.W,
-                    "origin": proof.window.origin,
-                    "shift": proof.window.log2_bin_width,
-                    "table": proof.table,
-                    "total": proof.total,
+                    "cost": _written(proof.regularizer_bound),
+                    "W": proof.hypothesis_weights,
+                    "origin": proof.grid.origin,
+                    "shift": proof.grid.log2_bin_width,
+                    "table": proof.integer_weights,
+                    "total": proof.normalizer,
                 },
                 "glances": [list(GLANCE.to_file(glance).values()) for glance in reached.glances],
                 "sizes": np.array([len(W) for W in reached.kept], dtype=np.int64),
@@ -177,7 +177,7 @@ class StoredLooks:
         source, about, arrays = opened(path, (LOOKS, FORMAT))
         return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
 
-    def told_anew(self, oracle: RowsOracle, rows: BinnedRows, aim: Aim) -> tuple[Ends, Fraction]:
+    def told_anew(self, oracle: RowsOracle, rows: BinnedRows, aim: ExactObjective) -> tuple[Ends, Fraction]:
         """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
 
         Raises
@@ -186,18 +186,24 @@ class StoredLooks:
             The rows say otherwise: they are others.
         """
         reached, ends = self.reached, self.reached.ends
-        check_splits(oracle, rows, reached.splits, self.hypotheses)
+        check_hypotheses(oracle, rows, reached.splits, self.hypotheses)
         if ends.proof is None:
             return Ends(), Ends().lower
         proof = ends.proof
-        again = proof_of(rows, aim, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        again = upper_bound(
+            rows, aim, oracle.reflexive, proof.columns, proof.hypothesis_weights, proof.grid, proof.integer_weights
+        )
         kept = None if ends.W is None else rows.margins(reached.splits[: len(ends.W)], ends.W)
-        lower = ends.lower if kept is None else aim.sharp(rows, kept)
-        same = again.edge == proof.edge and again.total == proof.total and abs(again.cost - proof.cost) <= aim.slack
-        if not (same and ends.lower <= lower + aim.slack):
+        lower = ends.lower if kept is None else aim.best_lower_bound(rows, kept)
+        same = (
+            again.edge == proof.edge
+            and again.normalizer == proof.normalizer
+            and abs(again.regularizer_bound - proof.regularizer_bound) <= aim.platform_tolerance
+        )
+        if not (same and ends.lower <= lower + aim.platform_tolerance):
             raise ValueError(
-                f"the ends {float(ends.lower):.10g} and {float(proof.upper):.10g}, but these examples have the ends "
-                f"{float(lower):.10g} and {float(again.upper):.10g}"
+                f"the ends {float(ends.lower):.10g} and {float(proof.value):.10g}, but these examples have the ends "
+                f"{float(lower):.10g} and {float(again.value):.10g}"
             )
         return replace(ends, lower=min(ends.lower, lower), proof=again), lower
 
@@ -322,7 +328,7 @@ def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
     require_numbers(numbers)
 
 
-def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
+def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> UpperBound:
     """Return a proof as it was described; whether it proves anything the rows must say."""
     W, table = _weights(about["W"], len(splits)), about["table"]
     require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
@@ -332,7 +338,7 @@ def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
         "the window lies outside the margins",
     )
     edge, cost = _fraction(about["upper"]), _fraction(about.get("cost", ["0", "1"]))
-    return Proof(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
+    return UpperBound(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
 
 
 def _weights(stated: Array, most: int) -> Int[Array, " t"]:

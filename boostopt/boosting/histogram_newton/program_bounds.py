@@ -17,16 +17,21 @@ from boostopt.boosting.histogram_newton.evaluator import Looks
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.objectives.exact import Aim, in_buckets, summation
-from boostopt.objectives.margin_histogram import Buckets
-from boostopt.objectives.upper_bound import Proof
+from boostopt.objectives.exact import ExactObjective, margin_histogram, summation
+from boostopt.objectives.margin_histogram import MarginHistogram
+from boostopt.objectives.upper_bound import UpperBound
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
 def program_ends(
-    problem: Problem, rows: BinnedRows, aim: Aim, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
+    problem: Problem,
+    rows: BinnedRows,
+    aim: ExactObjective,
+    splits: Sequence[Split],
+    W: Int[Array, " t"],
+    proof: UpperBound,
 ) -> tuple[float, float]:
     """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
 
@@ -43,16 +48,19 @@ def program_ends(
     """
     looks = Looks(problem, rows, aim)
     seen = looks.at(splits, W)
-    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
-    buckets = in_buckets(rows, rows.margins(proof.splits, proof.W), proof.window)
-    F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
+    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).histogram))
+    buckets = margin_histogram(rows, rows.margins(proof.columns, proof.hypothesis_weights), proof.grid)
+    F, d = (
+        _of(problem, buckets.occupied_counts),
+        buckets.occupied_counts * (proof.integer_weights[buckets.occupied] / proof.normalizer),
+    )
     unit, mass = summation(F)
-    return lower, as_bound(F.value(d) + float(proof.upper) + mass + F.value_slack(d, unit), math.inf)
+    return lower, as_bound(F.value(d) + float(proof.value) + mass + F.value_slack(d, unit), math.inf)
 
 
-def _lower(problem: Problem, buckets: Buckets) -> float:
+def _lower(problem: Problem, buckets: MarginHistogram) -> float:
     """Return a number not above D of some margins."""
-    c, m = buckets.split
+    c, m = buckets.spread_to_bin_edges
     F = _of(problem, c)
     at, (unit, mass) = F.conjugate_at(-m), summation(F)
     return as_bound(-at.value - mass - F.conjugate_slack(at, unit), -math.inf)

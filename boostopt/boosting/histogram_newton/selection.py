@@ -18,7 +18,7 @@ from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem, aim_of
 from boostopt.boosting.run.run_file import LOOKS, kind_of, load
 from boostopt.errors import BoostoptError, ProblemError
-from boostopt.objectives.exact import Aim, SoftMarginAim
+from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
@@ -92,7 +92,7 @@ def looked_at(
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[Problem, Aim, RowsOracle, BinnedRows] | None:
+) -> tuple[Problem, ExactObjective, RowsOracle, BinnedRows] | None:
     """Return the problem with counted examples, the aim, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
@@ -118,7 +118,7 @@ def looked_at(
 
 def counted(
     page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
-) -> tuple[Problem, Aim] | None:
+) -> tuple[Problem, ExactObjective] | None:
     """Return the problem, of two examples that stand for all if the page allows it, and the aim; None for no looks.
 
     One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
@@ -141,14 +141,14 @@ def counted(
     aim = aim_of(problem, total)
     if aim is None:
         return None
-    c = standing_for(page, oracle, float(aim.nu) if isinstance(aim, SoftMarginAim) else total)
+    c = standing_for(page, oracle, float(aim.nu) if isinstance(aim, ExactSoftMargin) else total)
     problem = problem if np.array_equal(c, problem.examples.c) else of(c)
-    if problem.epsilon < FINEST * aim.scale:
+    if problem.epsilon < FINEST * aim.unit:
         return None
     if problem.edges.edge_bound is not None:
         return (problem, aim) if page.final_weights == "scaled" else None
     fit = page.final_weights == "program" and problem.affordable
-    smoothed = isinstance(aim, SoftMarginAim) and settings.get("eta")
+    smoothed = isinstance(aim, ExactSoftMargin) and settings.get("eta")
     return (problem, aim) if fit and not (smoothed and problem.F.price < CHEAP * problem.epsilon) else None
 
 

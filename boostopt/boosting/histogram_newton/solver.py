@@ -35,9 +35,9 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import alone
 from boostopt.boosting.updates.newton_update import OVERSHOT, SOLVED, USEFUL, newton_target
 from boostopt.errors import reason_of, require_not_none
-from boostopt.objectives.exact import Aim
-from boostopt.objectives.margin_histogram import Law
-from boostopt.objectives.upper_bound import Proof, reach
+from boostopt.objectives.exact import ExactObjective
+from boostopt.objectives.margin_histogram import WeightFunction
+from boostopt.objectives.upper_bound import UpperBound, best_direction
 from boostopt.oracles.top_k import leading_of_each
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
@@ -112,7 +112,7 @@ class Looking:
 
     problem: Problem
     rows: BinnedRows
-    aim: Aim
+    aim: ExactObjective
     reflexive: bool
     show: Callable[[Glance], None]
     store: Callable[[Reached], None] | None
@@ -124,7 +124,7 @@ class Looking:
         self,
         problem: Problem,
         rows: BinnedRows,
-        aim: Aim,
+        aim: ExactObjective,
         reflexive: bool,
         options: BoostOptions,
         deadline: Deadline,
@@ -133,7 +133,7 @@ class Looking:
         reached: Reached | None = None,
     ) -> None:
         self.problem, self.rows, self.aim, self.reflexive = problem, rows, aim, reflexive
-        self.epsilon: float = problem.epsilon / aim.scale
+        self.epsilon: float = problem.epsilon / aim.unit
         self.show, self.store = show, store
         self.most, self.columns = options.max_rounds, at_least(options.columns_per_round, COLUMNS)
         self.deadline = deadline
@@ -171,7 +171,7 @@ class Looking:
         last, W = self._over(looks, interrupts, self._begun), require_not_none(self.ends.W, "weights")
         # Margins of the best weights are as long as the rows: they are made again unless these were the last.
         kept = last.kept if last.W is W else self.rows.margins(self.splits[: len(W)], W)
-        best = looks.aim.sharp(self.rows, kept)
+        best = looks.aim.best_lower_bound(self.rows, kept)
         self.ends = replace(self.ends, lower=max(self.ends.lower, best))
 
     @property
@@ -233,12 +233,14 @@ class Looking:
         law, before = looks.law(seen, level), time.perf_counter()
         edges = looks.edges(seen, law)
         seconds = time.perf_counter() - before
-        look = Look(seen, level, law, edges, reach(edges, self.reflexive))
+        look = Look(seen, level, law, edges, best_direction(edges, self.reflexive))
         if seen.W.any():
             self.ends = self.ends.risen(seen)
         splits = tuple(self.splits[: len(seen.W)])
-        proof = Proof(look.largest, law.cost, splits, seen.W, law.window, law.table, law.total)
-        self.ends, scale = self.ends.lowered(proof), self.aim.scale
+        proof = UpperBound(
+            look.largest, law.regularizer_bound, splits, seen.W, law.grid, law.integer_weights, law.normalizer
+        )
+        self.ends, scale = self.ends.lowered(proof), self.aim.unit
         glance = Glance(
             looks.rows.n_rows,
             len(seen.W),
@@ -247,7 +249,7 @@ class Looking:
             scale * float(proof.edge),
             scale * self._value(seen, law),
             below(scale * self.ends.lower),
-            -below(-scale * require_not_none(self.ends.proof, "a proof").upper),
+            -below(-scale * require_not_none(self.ends.proof, "a proof").value),
             seconds,
             time.perf_counter() - self._began,
         )
@@ -261,7 +263,7 @@ class Looking:
         """Return why a run of looks ends, "" if it goes on."""
         if not look.seen.W.any():
             return ""
-        if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
+        if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.counts.sum()):
             return StopReason.SAMPLE_EXHAUSTED.value
         if self.ends.gap <= self.epsilon:
             measure = self.problem.measure
@@ -281,7 +283,7 @@ class Looking:
 
     def _gap(self, look: Look) -> float:
         """Return the gap of the program of a look over the class."""
-        return float(look.largest) + look.law.of_d - look.law.value
+        return float(look.largest) + look.law.regularizer_value - look.law.dual_objective
 
     def _joined(self, look: Look) -> bool:
         """Take the best hypotheses of some features in that may be of use, and return whether there are any.
@@ -290,10 +292,10 @@ class Looking:
         """
         mine, before, reach = self._edges(look), len(self.splits), look.reach
         least = float(mine.max(initial=-2.0)) - USEFUL * self.epsilon * 2.0**look.level
-        enough = self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.law.total
+        enough = self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.law.normalizer
         first = [len(reach) - 1] if enough and not before else self._leading(reach)
         for i in first:
-            if before and reach[i] / look.law.total < least:
+            if before and reach[i] / look.law.normalizer < least:
                 break
             split = self.rows.split(i, -1 if look.edges[i] < 0 and self.reflexive else 1)
             if split not in self._known:
@@ -310,7 +312,7 @@ class Looking:
     def _edges(self, look: Look) -> Float[Array, " t"]:
         """Return the edges of the hypotheses collected."""
         signs = np.array([split.sign for split in self.splits], np.int64)
-        return signs * look.edges[self._places] / look.law.total
+        return signs * look.edges[self._places] / look.law.normalizer
 
     def _moved(self, looks: Looks, look: Look) -> tuple[Seen | None, float]:
         """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
@@ -327,9 +329,9 @@ class Looking:
         # The step of theorem A: the margins of two hypotheses differ by 2 at most.
         share = min(looks.softness(look.level) * steepest / 4.0, 1.0)
         best, value = self._searched(looks, look, w, target - w, slope)
-        if value < look.law.value + 0.5 * share * steepest and share > 0.0:
+        if value < look.law.dual_objective + 0.5 * share * steepest and share > 0.0:
             step = looks.at(self.splits, whole(w + share * (alone(len(w), q) - w)))
-            if (its := looks.law(step, look.level).value) > value:
+            if (its := looks.law(step, look.level).dual_objective) > value:
                 best, value = step, its
         return best, value
 
@@ -337,9 +339,9 @@ class Looking:
         """Return the margins of weights of the program."""
         return looks.at(self.splits, whole(w))
 
-    def _value(self, seen: Seen, law: Law) -> float:
+    def _value(self, seen: Seen, law: WeightFunction) -> float:
         """Return D of the program."""
-        return law.value
+        return law.dual_objective
 
     def _slopes(self, look: Look) -> Float[Array, " t"]:
         """Return the gradient of D of the program."""
@@ -386,7 +388,7 @@ class Looking:
 
 def _doubt(look: Look) -> float:
     """Return the difference of values of D below which they tell nothing."""
-    return DOUBT * look.law.window.bin_width * look.seen.total
+    return DOUBT * look.law.grid.bin_width * look.seen.total
 
 
 def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.boosting.histogram_newton.evaluator import Seen
-from boostopt.objectives.upper_bound import Proof
+from boostopt.objectives.upper_bound import UpperBound
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
@@ -64,12 +64,12 @@ class Ends(ImmutableArrays):
     lower: Fraction = Fraction(-2)
     W: Int[Array, " t"] | None = None
     total: float = 1.0
-    proof: Proof | None = None
+    proof: UpperBound | None = None
 
     @property
     def upper(self) -> float:
         """The upper end rounded upwards, inf without any."""
-        return math.inf if self.proof is None else -below(-self.proof.upper)
+        return math.inf if self.proof is None else -below(-self.proof.value)
 
     @property
     def gap(self) -> float:
@@ -82,9 +82,9 @@ class Ends(ImmutableArrays):
             return self
         return replace(self, lower=seen.lower, W=seen.W, total=seen.total)
 
-    def lowered(self, proof: Proof) -> Ends:
+    def lowered(self, proof: UpperBound) -> Ends:
         """Return the ends with another proof, if it is a better one."""
-        return replace(self, proof=proof) if self.proof is None or proof.upper < self.proof.upper else self
+        return replace(self, proof=proof) if self.proof is None or proof.value < self.proof.value else self
 
 
 @dataclass(frozen=True, eq=False)

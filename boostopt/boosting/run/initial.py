@@ -117,7 +117,7 @@ def _known(guarantee: float | None, problem: Problem) -> Bounds:
     """Return what is known before the first answer: every edge is at least the guarantee."""
     if guarantee is None:
         return Bounds()
-    target = math.inf if problem.goal is None else guarantee + problem.goal.least
+    target = math.inf if problem.goal is None else guarantee + problem.goal.min_regularizer
     return Bounds(smallest_edge=guarantee, smallest_target=target)
 
 

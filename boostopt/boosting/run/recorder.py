@@ -22,7 +22,7 @@ from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.features import Features, evaluate
 from boostopt.oracles.labelled_examples import signs
@@ -82,7 +82,7 @@ class Watch:
     """
 
     options: BoostOptions
-    goals: Sequence[Goal]
+    goals: Sequence[SoftMarginObjective]
     test: TestExamples | None
     earlier: float
     show: Callable[[Row], None] | None
@@ -170,7 +170,7 @@ class Watch:
         )
 
 
-def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
+def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective, ...]:
     """Return the soft margins at values of nu: those of the cap c / nu, whatever the formulation is after."""
     if not nus:
         return ()
@@ -178,7 +178,7 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
         raise OptionError(f"nus need a formulation with a soft margin; {problem.page.name} has none. Leave out nus.")
     examples = problem.examples
     c = np.where(examples.d0 > 0, examples.c, 0.0)
-    return tuple(Goal(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
+    return tuple(SoftMarginObjective(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
 
 
 def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestExamples | None:

@@ -28,7 +28,7 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.file_writers import save_certificate
 from boostopt.errors import OptionError
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import FEASIBLE, Goal
+from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
@@ -359,7 +359,7 @@ def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     if bounds.d is None or not problem.bounds_class:
         return nothing
     d, before = problem.of_class[0].project(bounds.d), oracle.state()
-    if float(np.abs(d - bounds.d).sum()) <= FEASIBLE:
+    if float(np.abs(d - bounds.d).sum()) <= FEASIBILITY_TOL:
         d = bounds.d
     try:
         largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
@@ -386,10 +386,10 @@ def final_weights_of(problem: Problem, name: str | None) -> str:
     return how
 
 
-def _scaled(w: Float[Array, " t"], goal: Goal) -> Float[Array, " t"]:
+def _scaled(w: Float[Array, " t"], goal: SoftMarginObjective) -> Float[Array, " t"]:
     """Return weights with sum 1, or as they are where |w| may sum to less: scaled up they would be others."""
     total = float(np.abs(w).sum())
-    return w / total if total > 0 and goal.signed else w
+    return w / total if total > 0 and goal.nonnegative_weights else w
 
 
 def _final(record: Record, how: str) -> Float[Array, " t"]:
@@ -397,11 +397,11 @@ def _final(record: Record, how: str) -> Float[Array, " t"]:
     w, goal = record.state.weights(record.collected.t), record.problem.goal
     if goal is None:
         return w
-    if goal.signed and float(w.min(initial=0.0)) < 0.0:
+    if goal.nonnegative_weights and float(w.min(initial=0.0)) < 0.0:
         # A program as printed may leave the simplex; what is certified are weights that lie in it.
         projected = goal.G.project(w)
         w = np.zeros(len(w)) if projected is None else projected
     # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
-    if how == "lp" or (goal.signed and not w.any()):
+    if how == "lp" or (goal.nonnegative_weights and not w.any()):
         return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
     return w if how == "program" else _scaled(w, goal)

@@ -15,7 +15,7 @@ from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.certificate import Certificate
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.programs.step_rule_state import Progress
 
 
@@ -158,12 +158,12 @@ class State(ImmutableArrays):
         """Return the progress from which a formulation sets its parameters; u are the newest hypothesis's margins."""
         return Progress(self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.total, self.m, u)
 
-    def judged(self, goal: Goal | None, collected: Collected) -> State:
+    def judged(self, goal: SoftMarginObjective | None, collected: Collected) -> State:
         """Return the state with its soft margin."""
         if goal is None:
             return self
         m, total = self.m, self.total
-        if total > 0.0 and goal.signed and float(self.w.min()) < 0.0:
+        if total > 0.0 and goal.nonnegative_weights and float(self.w.min()) < 0.0:
             # A program as printed may leave the simplex; what counts are weights that lie in it.
             w = goal.G.project(self.w)
             m, total = (m, 0.0) if w is None else (collected.margins.margins(w), 1.0)

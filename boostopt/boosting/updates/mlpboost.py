@@ -16,7 +16,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import Move, Update
 from boostopt.errors import require_not_none
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.solving.solve import solve
 
 WEIGHED = "weighed"
@@ -38,7 +38,7 @@ class MLPBoost(Update):
     def __init__(self, problem: Problem, backend: str | Backend, step: Update) -> None:
         super().__init__(problem)
         self.backend, self.step = backend, step
-        self._goal: Goal = require_not_none(problem.goal, "a soft margin")
+        self._goal: SoftMarginObjective = require_not_none(problem.goal, "a soft margin")
 
     def __call__(self, move: Move) -> State:
         stepped, t = replace(self.step(move), backend=""), float(move.collected.t)

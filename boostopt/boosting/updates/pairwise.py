@@ -20,7 +20,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.run.state import State
 from boostopt.boosting.updates.base import Move
 from boostopt.boosting.updates.corrective import LineSearch, Mixing, best_weight
-from boostopt.objectives.soft_margin import SUM_ROUNDING
+from boostopt.objectives.soft_margin import SUM_TOL
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def held(move: Move, two_sided: bool) -> list[Corner]:
 
     found = [corner(int(edges.argmin())), corner(int(edges.argmax()))] if len(use) else []
     left = 1.0 - float(np.abs(w).sum())
-    if two_sided and left > SUM_ROUNDING:
+    if two_sided and left > SUM_TOL:
         none = Corner(np.zeros(len(w)), np.zeros(len(d)), 0.0, left)
         found = [min([none, *found], key=_edge), max([none, *found], key=_edge)]
     return found

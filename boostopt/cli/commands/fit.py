@@ -57,7 +57,7 @@ from boostopt.cli.run_output import (
 from boostopt.data.class_labels import as_they_are
 from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
 
@@ -292,11 +292,11 @@ def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
         check_results(page.name, _of_class(page)[0], certificate)
 
 
-def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
+def _of_class(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
     least = page.smallest()
-    goal = Goal.of(least.regularizer, least.edge_function, least.examples)
-    return goal, Goal.measure_of(goal)
+    goal = SoftMarginObjective.from_pair(least.regularizer, least.edge_function, least.examples)
+    return goal, SoftMarginObjective.name_of(goal)
 
 
 def _check_certificate(certificate: str | None, table: Table) -> None:

@@ -371,7 +371,7 @@ class Plan:
             share=min(share, 1.0 - share),
             nu=None if nu is None else nu / problem.examples.total,
             bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
-            chance=0.0 if goal is None else goal.least,
+            chance=0.0 if goal is None else goal.min_regularizer,
             zeros=zeros,
             little=min(float(self.epsilon), LITTLE),
             measure=problem.measure,

@@ -36,7 +36,7 @@ from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.formulas.intervals import Interval, enclosure, point
 from boostopt.functions.formulas.parsing import parsed
 from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import Goal
+from boostopt.objectives.soft_margin import SoftMarginObjective
 
 STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
 """Infinitely steep at both ends, of which one is the only point where nu = N."""
@@ -171,13 +171,13 @@ def test_what_is_no_number_is_an_infinite_end() -> None:
     F = _Unknown(np.ones(3), 1.0) + formula("0*d", CappedSimplex(np.ones(3), 1.0))
     certificate = certified(F, np.eye(3), np.full(3, 1 / 3))
     assert (certificate.lower, certificate.upper, certificate.gap) == (-np.inf, np.inf, np.inf)
-    goal = Goal(_Unknown(np.ones(3), 1.0), MaximumEdge(), Examples(np.ones(3), np.full(3, 1 / 3)))
-    assert goal.upper(np.full(3, 1 / 3), 0.5) == np.inf
+    goal = SoftMarginObjective(_Unknown(np.ones(3), 1.0), MaximumEdge(), Examples(np.ones(3), np.full(3, 1 / 3)))
+    assert goal.upper_bound(np.full(3, 1 / 3), 0.5) == np.inf
 
 
 def test_bounds_over_a_class_count_the_rounding_of_a_formula() -> None:
-    goal = Goal(cancelling(), MaximumEdge(), Examples(np.ones(2), np.full(2, 0.5)))
-    assert goal.upper(np.array([Q, 1.0 - Q]), 0.0) >= 0.0
+    goal = SoftMarginObjective(cancelling(), MaximumEdge(), Examples(np.ones(2), np.full(2, 0.5)))
+    assert goal.upper_bound(np.array([Q, 1.0 - Q]), 0.0) >= 0.0
 
 
 @pytest.mark.parametrize("name", ["lower", "upper", "slack"])
