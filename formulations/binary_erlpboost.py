@@ -79,7 +79,7 @@ def binary_entropy(d: Any, F: BinaryEntropy) -> Any:
     """Return the binary relative entropy of d to F's reference, within F's caps, over the weights that can move."""
     import cvxpy as cp
 
-    free = np.flatnonzero(F.free)
+    free = np.flatnonzero(F.movable)
     if not len(free):
         return cp.Constant(0.0)
     d, d0, caps = d[free], F.d0[free], F.caps[free]
@@ -88,16 +88,16 @@ def binary_entropy(d: Any, F: BinaryEntropy) -> Any:
 
 def fixed_at_end(d: Any, F: BinaryEntropy) -> dict[str, Any]:
     """Return the constraint that weights whose reference is 0 or at its cap stay there, or nothing for none."""
-    fixed = np.flatnonzero(~F.free)
-    return {"d = d0 where d0 = 0 or d0 = c / nu": d[fixed] == F.fixed[fixed]} if len(fixed) else {}
+    fixed = np.flatnonzero(~F.movable)
+    return {"d = d0 where d0 = 0 or d0 = c / nu": d[fixed] == F.fixed_weights[fixed]} if len(fixed) else {}
 
 
 def sum_log_mean_exp(y: Any, F: BinaryEntropy) -> Any:
     """Return sum_n u_n ln(1 - p_n + p_n exp(y_n)), u = c / nu the caps, p = d0 / u."""
     import cvxpy as cp
 
-    free, fixed = np.flatnonzero(F.free), np.flatnonzero(~F.free)
+    free, fixed = np.flatnonzero(F.movable), np.flatnonzero(~F.movable)
     logit = F.logit[free]
     # ln(1 - p + p exp(y)) = ln(1 - p) + ln(1 + exp(logit p + y)); for p = 0 it is 0, for p = 1 it is y.
     of_free = F.caps[free] @ (log_expit(-logit) + cp.logistic(logit + y[free])) if len(free) else 0.0
-    return of_free + (F.fixed[fixed] @ y[fixed] if len(fixed) else 0.0)
+    return of_free + (F.fixed_weights[fixed] @ y[fixed] if len(fixed) else 0.0)

@@ -350,7 +350,7 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
     N, caps = len(upper), exact_caps(domain, domain.upper)
     drawn = piece(rng, N)
     variable: Any = cp.Variable(N)
-    graph = Graph([cp.sum(drawn.made(variable))], variable, Interval(np.zeros(N), caps.high), on_simplex=True)
+    graph = Graph([cp.sum(drawn.made(variable))], variable, Interval(np.zeros(N), caps.upper), on_simplex=True)
     count.descriptions += 1
     points = [weights(rng, upper) for _ in range(4)]
     values = [drawn.exact(in_digits(d)) for d in points]
@@ -360,10 +360,10 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
         d = domain.normalized(np.array([float(x) for x in exact]))
         box = feasible_box(d, caps)
         near = beside(d, upper)
-        ends = (list(map(Fraction, end.tolist())) for end in (box.low, box.high))
+        ends = (list(map(Fraction, end.tolist())) for end in (box.lower, box.upper))
         within = all(a <= x <= b for a, x, b in zip(next(ends), near, next(ends), strict=True))
         enclosed = graph.values(box)[0]
-        low, high = float(enclosed.low[0]), float(enclosed.high[0])
+        low, high = float(enclosed.lower[0]), float(enclosed.upper[0])
         count.claim(not np.isnan([low, high]).any(), f"{seed}: nan in {drawn.name}")
         if within:
             value = drawn.exact(in_digits(near))
@@ -374,7 +374,7 @@ def check_graph(seed: int, count: Count, tangents: int = 4) -> None:
             count.open_ends += 1
             continue
         for other, value in zip(points, values, strict=True):
-            least = dot(minorant.gradient.low, in_digits(other)) + mp.mpf(minorant.offset)
+            least = dot(minorant.gradient.lower, in_digits(other)) + mp.mpf(minorant.offset)
             count.claim(least <= value, f"{seed}: minorant {least} above {value} of {drawn.name}")
 
 

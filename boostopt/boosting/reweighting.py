@@ -25,7 +25,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import Move, Update, alone
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.maximum import MaximumEdge
-from boostopt.functions.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
@@ -170,7 +170,7 @@ class Reweighting(Update):
         log_d = self.log_c + log_weights
         d = np.exp(log_d - log_d.max())
         d /= d.sum()
-        return normalized(d, np.zeros(len(d)), _caps(self.problem)) if inside(self.problem, d) else d
+        return renormalize_in_box(d, np.zeros(len(d)), _caps(self.problem)) if inside(self.problem, d) else d
 
     def _alone(self, move: Move, least: float) -> State:
         """Return the end of a run whose newest hypothesis is right everywhere."""

@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING
+from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.rows.margin_matrix import Margins
 
 MOVES = 40
@@ -152,7 +152,7 @@ class _Search:
         used = self.equation & ~self.by_face
         smallest, since = np.inf, 0
         for _ in range(MOVES):
-            if self.F.on_simplex and abs(float(d.sum()) - 1.0) > SUM_ROUNDING:
+            if self.F.on_simplex and abs(float(d.sum()) - 1.0) > WEIGHT_SUM_TOL:
                 d = self.F.project(d)  # a move that loses mass would meet any bound
             failing = np.abs(self._excess(d)) > self._tolerated(d)
             failing &= ~self._always_holding(failing)

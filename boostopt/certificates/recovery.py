@@ -31,7 +31,7 @@ from boostopt._utils.validation import check_choice, check_number
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
-from boostopt.functions.regularizers.base import Regularizer, Stationarity
+from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 from boostopt.rows.margin_matrix import Margins
 
 Method = Literal["nnls", "least_squares"]
@@ -192,10 +192,10 @@ class _System:
         self.edges = U.edges(d)
         self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
-        self.barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).slopes)
+        self.barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).gradient)
         upper, lower = conditions.upper, conditions.lower
         # A weight that cannot move has multipliers of both signs: its condition says nothing.
-        self.movable = (upper > lower) & np.isfinite(conditions.slopes)
+        self.movable = (upper > lower) & np.isfinite(conditions.gradient)
         self.at_cap = (upper - d <= within * upper) & self.movable
         self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
         self.inside = self.movable & ~self.at_cap & ~self.at_zero
@@ -205,20 +205,20 @@ class _System:
             columns.append(np.ones(U.N))
         columns += list(conditions.normals.T)
         self.matrix = np.column_stack(columns) if columns else np.zeros((U.N, 0))
-        self.right = -conditions.slopes - U.margins(active.offset)
+        self.right = -conditions.gradient - U.margins(active.offset)
         self.k = active.directions.shape[1]
         self.extra = list[tuple[Float[Array, " k"], float]]()
-        if conditions.total is not None:
+        if conditions.required_inner_product is not None:
             # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
             rest = np.where(d > 0, self.right, 0.0)
-            self.extra.append((d @ self.matrix, float(d @ rest) - conditions.total))
+            self.extra.append((d @ self.matrix, float(d @ rest) - conditions.required_inner_product))
         if active.total is not None and not active.at_most:
             self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
         self.w, self.beta, self.of_normals = self._by_nnls() if method == "nnls" else self._by_least_squares()
 
     def recovery(self, certificate: Certificate) -> Recovery:
         """Return the multipliers, and how much can be told, with what the weights prove."""
-        rest = -(self.U.margins(self.w) + self.beta + self.of_normals + self.conditions.slopes)
+        rest = -(self.U.margins(self.w) + self.beta + self.of_normals + self.conditions.gradient)
         psi = np.where(self.at_cap, np.maximum(rest, 0.0), 0.0)
         zeta = np.where(self.at_zero, np.maximum(-rest, 0.0), 0.0)
         rank, unknowns = self._rank()
@@ -309,7 +309,7 @@ class _System:
         return w, beta, self.normals @ x[self.k + self.on_simplex :]
 
 
-def _near(d: Float[Array, " N"], conditions: Stationarity, within: float) -> Bool[Array, " N"]:
+def _near(d: Float[Array, " N"], conditions: StationarityConditions, within: float) -> Bool[Array, " N"]:
     """Return the weights that are near an end of their box, as a mask."""
     return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
 

@@ -41,7 +41,7 @@ from boostopt.checks.references.probes import FAR, SOLVES, RegularizerProbe
 from boostopt.checks.separable_checks import argmax, slope, strong_convexity
 from boostopt.checks.separable_checks import curvature as bent
 from boostopt.errors import OptionError, short_repr
-from boostopt.functions.regularizers.base import Regularizer, Stationarity
+from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 
 STEP = 1e-6
 """Step of the differences: far above the rounding of F*, far below the scale 1 / eta on which an entropy's F* bends."""
@@ -172,8 +172,8 @@ def _stationarity(probe: RegularizerProbe) -> Measurements:
         yield NotAsked("F* is an upper bound only")
         return
     for z, at in zip(probe.directions, probe.at, strict=True):
-        conditions = record(ask(F.stationarity, at.d, ACTIVE), Stationarity, "stationarity")
-        ends = (conditions.slopes, conditions.lower, conditions.upper)
+        conditions = record(ask(F.stationarity, at.d, ACTIVE), StationarityConditions, "stationarity")
+        ends = (conditions.gradient, conditions.lower, conditions.upper)
         slopes, lower, upper = (vector(part, F.N, "stationarity") for part in ends)
         at_upper, at_lower = at.d >= upper * (1.0 - ACTIVE), at.d <= lower + ACTIVE * upper
         eye, ones = np.eye(F.N), np.ones((F.N, 1 if F.on_simplex else 0))

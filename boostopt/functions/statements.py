@@ -26,7 +26,7 @@ class Statement:
     arrays: dict[str, Array] = field(default_factory=dict)
 
 
-def states_itself(part: object) -> bool:
+def defines_own_kind(part: object) -> bool:
     """Return whether the class of an F or a G names a kind: one that it inherits names another function."""
     return bool(vars(type(part)).get("kind"))
 
@@ -38,12 +38,14 @@ class States(Protocol):
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
 
 
-def stated(F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+def statement_of(
+    F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()
+) -> Statement | None:
     """Return F as a certificate file states it; None where its class names no kind, or a file cannot say what it is."""
-    return F.statement(c, d0, nus) if states_itself(F) else None
+    return F.statement(c, d0, nus) if defines_own_kind(F) else None
 
 
-def with_caps(
+def statement_with_caps(
     numbers: dict[str, Any],
     caps: Float[Array, " N"],
     c: Float[Array, " N"],

@@ -22,7 +22,7 @@ from boostopt._utils.immutable_arrays import immutable_record
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING
+from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.programs.cvxpy_models import Form, Side, derive
 from boostopt.programs.parameters import (
     LARGEST,
@@ -325,4 +325,4 @@ def summing_to_one(reference: Float[Array, " N"]) -> Float[Array, " N"]:
     A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
     """
     total = float(reference.sum())
-    return reference if abs(total - 1.0) <= SUM_ROUNDING else reference / total
+    return reference if abs(total - 1.0) <= WEIGHT_SUM_TOL else reference / total

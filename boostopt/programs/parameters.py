@@ -24,7 +24,7 @@ from boostopt._utils.validation import (
     invalid_value_error,
 )
 from boostopt.errors import ProblemError, short_repr
-from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
+from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.programs.program import Examples
 
 
@@ -112,7 +112,7 @@ PER_EXAMPLE = Domain(
     lambda values, examples: bool((np.abs(values) <= LARGEST).all()),
     "per example",
 )
-COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
+COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + CAP_SUM_TOL))
 
 CANONICAL: float = math.nan
 """The default of a parameter whose value follows from the other parameters and the examples: see
@@ -172,7 +172,7 @@ def smallest_fraction(total: float) -> float:
 
 def scaling_advice(total: float, N: int) -> str:
     """Return the advice for a count of N examples whose weights have a smaller sum; "" for other weights."""
-    if total >= N * (1 - FULL_SUPPORT):
+    if total >= N * (1 - CAP_SUM_TOL):
         return ""
     return (
         f" The weights of {N} examples sum to {total:.10g}, and nu counts an example as often as its weight says. "

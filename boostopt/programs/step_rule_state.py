@@ -9,7 +9,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.functions.numerics.capped_softmax import logarithm
+from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.programs.program import Examples
 from boostopt.programs.step_sizes import smooth_margin, step_to_largest_smooth_margin
 
@@ -85,4 +85,4 @@ class Progress(ImmutableArrays):
     @cached_property
     def _log_counts(self) -> Float[Array, " N"]:
         """Logarithms of what the examples count, -inf where d0 is 0."""
-        return logarithm(self.examples.total * self.examples.d0)
+        return log_or_neg_inf(self.examples.total * self.examples.d0)

@@ -23,7 +23,7 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.statements import Statement, states_itself
+from boostopt.functions.statements import Statement, defines_own_kind
 from boostopt.programs.program import Examples, Program, of_program
 from boostopt.solving.solution import Solution
 from boostopt.verification.trusted_kernel.certificate_schema import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
@@ -129,7 +129,7 @@ def described_edge(G: EdgeFunction) -> dict[str, Any]:
     ProblemError
         It is none of boostopt's own, so that a file cannot say what it is.
     """
-    if not states_itself(G):
+    if not defines_own_kind(G):
         raise _foreign("an edge function", G)
     return G.statement()
 
@@ -142,7 +142,7 @@ def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -
     ProblemError
         It is none of boostopt's own with closed forms, so that a file cannot say what it is.
     """
-    statement = F.statement(examples.c, examples.d0, nus) if states_itself(F) else None
+    statement = F.statement(examples.c, examples.d0, nus) if defines_own_kind(F) else None
     if statement is None:
         raise _foreign("a regularizer", F)
     return statement

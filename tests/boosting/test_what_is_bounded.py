@@ -38,7 +38,7 @@ from boostopt.authoring import (
 )
 from boostopt.boosting.run.run import Run
 from boostopt.functions.regularizers.tilted import Tilted
-from boostopt.functions.statements import states_itself
+from boostopt.functions.statements import defines_own_kind
 from boostopt.objectives.soft_margin import MEASURES, SoftMarginObjective
 from boostopt.oracles import GivenMargins
 
@@ -316,7 +316,7 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
         assert SOFT not in str(certificate) + run.reason + html(run)
     assert run.verify_class(oracle).what == name
     F0 = run.problem.of_class[0]
-    if states_itself(F0) and F0.statement(C, D0) is not None:
+    if defines_own_kind(F0) and F0.statement(C, D0) is not None:
         path = tmp_path / "class.json"
         run.save_certificate(path, oracle)
         assert json.loads(path.read_text())["claim"]["what"] == name

@@ -335,7 +335,7 @@ class SlopesWithTheWrongSign(RelativeEntropy):
 
     def stationarity(self, d: Any, floor: float) -> Any:
         right = super().stationarity(d, floor)
-        return replace(right, slopes=-right.slopes)
+        return replace(right, slopes=-right.gradient)
 
 
 @caught_by("minimizer")

@@ -162,7 +162,7 @@ def test_the_rounding_of_a_cap_does_not_enter_the_distance_to_it() -> None:
         d0 = np.array([1 / nu - steps * 2.0**-53, 1 - (1 / nu - steps * 2.0**-53)])
         F = BinaryEntropy.capped(np.ones(2), nu, 1e6, d0)
         e = u - Fraction(float(d0[0]))
-        assert abs(Fraction(float(F.rest[0])) - e) <= e * Fraction(1, 2**52)
+        assert abs(Fraction(float(F.cap_distance_or_zero[0])) - e) <= e * Fraction(1, 2**52)
         value = Decimal(F.conjugate_at(np.array([-1.0, 1.0])).value)
         assert abs(value - exact_binary_margin(e, u, 10**6)) < Decimal("1e-14")
 
@@ -179,7 +179,7 @@ def test_a_reference_computed_as_its_cap_stands_there(N: int) -> None:
     np.testing.assert_allclose(full.d, c / total, rtol=1e-14)
     for nu in np.linspace(1.5, 2.5, 7):
         d0 = np.append(1 / nu, np.full(N - 1, (1 - 1 / nu) / (N - 1)))
-        assert BinaryEntropy.capped(np.ones(N), float(nu), 1e6, d0).fixed[0] == 1 / nu
+        assert BinaryEntropy.capped(np.ones(N), float(nu), 1e6, d0).fixed_weights[0] == 1 / nu
 
 
 def exact_beyond(r: float, N: int) -> Fraction:
@@ -220,9 +220,9 @@ def test_a_touching_ball_counts_what_it_allows(p: float, eta: float | None) -> N
         d0 = rng.dirichlet(np.full(N, 5.0))
         base = RelativeEntropy.capped(np.ones(N), 1.0, eta, d0) if eta else Cap(CappedSimplex(c, float(c.min())))
         F = NormBall(base, c, p, float(c.sum() ** (1 / p - 1) * (1 + 3e-15)))
-        assert F.single
-        value, alone = F.conjugate_at(z).value, float(z @ F.center) - base.value(F.center)
-        slope = z - base.derivatives(F.center)
+        assert F.is_singleton
+        value, alone = F.conjugate_at(z).value, float(z @ F.min_norm_point) - base.value(F.min_norm_point)
+        slope = z - base.derivatives(F.min_norm_point)
         with localcontext(prec=50):
             counts, P = [Decimal(float(x)) for x in c], Decimal(p)
             total = sum(counts, Decimal(0))

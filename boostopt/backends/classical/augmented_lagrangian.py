@@ -33,7 +33,7 @@ from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capabilit
 from boostopt.backends.classical.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
 from boostopt.backends.incumbent import Best
 from boostopt.errors import require_not_none, unknown_name
-from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
+from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.programs.program import Program
 
 NAME = "augmented_lagrangian"
@@ -147,7 +147,7 @@ class _OuterSteps:
         self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)
         lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.low])
         # Duals of infeasible programs are unbounded.
-        self._bounds = [(max(low, -LARGEST_WEIGHT), LARGEST_WEIGHT) for low in lowest.tolist()]
+        self._bounds = [(max(low, -MAX_HYPOTHESIS_WEIGHT), MAX_HYPOTHESIS_WEIGHT) for low in lowest.tolist()]
         self._z = np.concatenate([row_multipliers(G, w), dual.first])
         self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
 

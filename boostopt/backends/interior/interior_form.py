@@ -16,7 +16,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.backends.interior.merged_columns import Folded, folded
 from boostopt.functions.edge_functions.base import Epigraph
-from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
+from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -53,7 +53,7 @@ class InteriorProblem:
     def free(self) -> Bool[Array, " N"]:
         """The weights that can move: none if the caps only just allow the weights to sum to 1."""
         lower, upper = self.f.lower, self.f.upper
-        if self.f.on_simplex and (float(upper.sum()) <= 1.0 + FULL_SUPPORT or float(lower.sum()) >= 1.0 - FULL_SUPPORT):
+        if self.f.on_simplex and (float(upper.sum()) <= 1.0 + CAP_SUM_TOL or float(lower.sum()) >= 1.0 - CAP_SUM_TOL):
             return np.zeros(len(lower), dtype=bool)
         return upper > lower
 
@@ -94,7 +94,7 @@ class InteriorProblem:
     @cached_property
     def fixed(self) -> Float[Array, " N"]:
         """The weights that cannot move, 0 for the others."""
-        only = self.f.upper if float(self.f.lower.sum()) < 1.0 - FULL_SUPPORT else self.f.lower
+        only = self.f.upper if float(self.f.lower.sum()) < 1.0 - CAP_SUM_TOL else self.f.lower
         return np.where(self.free, 0.0, only)
 
     @cached_property

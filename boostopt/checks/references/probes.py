@@ -11,7 +11,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.checks.references.cvxpy_references import Supremum, modelled
 from boostopt.checks.references.measurements import FEASIBLE, ask, largest_of, number, record, scale_of, vector
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
-from boostopt.functions.formulas.inputs import INTERIOR_ONLY
+from boostopt.functions.formulas.inputs import INTERIOR_CONE
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 
 FAR = 1e6
@@ -46,7 +46,7 @@ class Probe:
     @cached_property
     def stated(self) -> bool:
         """Whether CVXPY has an expression of the piece: of some formulas it has none."""
-        return ask(lambda: INTERIOR_ONLY not in self.piece.cones)
+        return ask(lambda: INTERIOR_CONE not in self.piece.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:
         """The piece as CVXPY has it; without an expression 0 on its domain."""

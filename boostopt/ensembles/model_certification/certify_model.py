@@ -22,7 +22,7 @@ from boostopt.ensembles.model_certification.lightgbm_members import is_colboost,
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.training_data import class_factors
-from boostopt.functions.edge_functions.base import LARGEST_WEIGHT
+from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.functions.regularizers.standard_losses import Loss
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import multiplicities
@@ -228,7 +228,7 @@ def _certified(
     own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
     low, high = _beyond(program, w)
     # Larger weights are certified scaled down; and a lower end that is infinite says nothing of what is attained.
-    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT and own.lower > -np.inf
+    computable = float(np.abs(w).max(initial=0.0)) <= MAX_HYPOTHESIS_WEIGHT and own.lower > -np.inf
     return ModelCertificate(
         objective=words,
         attained=-own.lower + high + of_model if computable else math.inf,

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.immutable_arrays import HasImmutableArrays
 
-LARGEST_WEIGHT = 1e15
+MAX_HYPOTHESIS_WEIGHT = 1e15
 """Hypothesis weights beyond this are scaled down to it where their sum is free: their products must stay finite."""
 
 
@@ -305,14 +305,14 @@ class SupportFunction(EdgeFunction):
         return 0.0
 
 
-def finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
+def clip_to_finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
     """Return w with 0 for what is not finite, and scaled down where it is too large to be computed with."""
     w = np.where(np.isfinite(w), w, 0.0)
     largest = float(np.abs(w).max(initial=0.0))
-    return w if largest <= LARGEST_WEIGHT else w * (LARGEST_WEIGHT / largest)
+    return w if largest <= MAX_HYPOTHESIS_WEIGHT else w * (MAX_HYPOTHESIS_WEIGHT / largest)
 
 
-def violations(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
+def nonnegative_residuals(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
     """Return residuals, each at least 0, and inf all over where w is not finite."""
     if not np.isfinite(w).all():
         return dict.fromkeys(conditions, np.inf)

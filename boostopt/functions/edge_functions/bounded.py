@@ -16,28 +16,35 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import read_fields, real_parameter
-from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.functions.edge_functions.base import (
+    Active,
+    EdgeFunction,
+    Epigraph,
+    Polyhedron,
+    clip_to_finite,
+    nonnegative_residuals,
+)
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 
 
-class _HeldEdges(EdgeFunction):
+class _LevelIndicator(EdgeFunction):
     """Indicator of edges that are held at or below one level, which G* multiplies the sum of w by."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
-    level_name: ClassVar[str]
+    level_field: ClassVar[str]
     """The name of the field that is the level."""
 
     @property
     def level(self) -> float:
         """The bound, or the value, of every edge."""
-        return getattr(self, self.level_name)
+        return getattr(self, self.level_field)
 
     @property
     def largest_edge(self) -> EdgeFunction | None:
         return MaximumEdge()
 
     def statement(self) -> dict[str, Any]:
-        return {"kind": self.kind, self.level_name: self.level}
+        return {"kind": self.kind, self.level_field: self.level}
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.0
@@ -49,7 +56,7 @@ class _HeldEdges(EdgeFunction):
         return np.zeros(len(e))
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {self.level_name: self.level}
+        return {self.level_field: self.level}
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return abs(self.level) * float(np.abs(w).sum())
@@ -63,7 +70,7 @@ class _HeldEdges(EdgeFunction):
 
 
 @dataclass(frozen=True)
-class BoundedEdges(_HeldEdges):
+class BoundedEdges(_LevelIndicator):
     """The indicator of e <= gamma.
 
     Parameters
@@ -74,7 +81,7 @@ class BoundedEdges(_HeldEdges):
 
     gamma: float
 
-    level_name: ClassVar[str] = "gamma"
+    level_field: ClassVar[str] = "gamma"
     kind: ClassVar[str] = "bounded"
 
     def __post_init__(self) -> None:
@@ -95,10 +102,10 @@ class BoundedEdges(_HeldEdges):
         return 0.0 if largest <= self.gamma else np.inf
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w).clip(min=0.0)
+        return clip_to_finite(w).clip(min=0.0)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w >= 0": float(-w.min())})
+        return nonnegative_residuals(w, {"w >= 0": float(-w.min())})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return w * np.maximum(self.gamma - e, 0.0)
@@ -120,7 +127,7 @@ class BoundedEdges(_HeldEdges):
 
 
 @dataclass(frozen=True)
-class FixedEdges(_HeldEdges):
+class FixedEdges(_LevelIndicator):
     """The indicator of e = rho, the same value for every edge.
 
     Parameters
@@ -131,17 +138,17 @@ class FixedEdges(_HeldEdges):
 
     rho: float
 
-    level_name: ClassVar[str] = "rho"
+    level_field: ClassVar[str] = "rho"
     kind: ClassVar[str] = "fixed"
 
     def __post_init__(self) -> None:
         read_fields(self, rho=real_parameter)
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w)
+        return clip_to_finite(w)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w finite": 0.0})
+        return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(w))

@@ -29,13 +29,13 @@ from boostopt._utils.cvxpy_tools import (
 )
 from boostopt._utils.validation import check_callable
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.base import EdgeFunction, finite, violations
-from boostopt.functions.formulas.intervals import Interval, allowance, point
+from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
+from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
-from boostopt.functions.minorants.expression_trees import Tree, tree_of
-from boostopt.functions.minorants.families import Minorants
+from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
+from boostopt.functions.minorants.families import MinorantFamily
 from boostopt.functions.minorants.interval_sums import middle, size, total
-from boostopt.functions.minorants.linearization import Linearized, in_words
+from boostopt.functions.minorants.linearization import Linearization, describe_linear_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class _Model:
 
     e: Any
     G: Any
-    tree: Tree
+    tree: ExpressionNode
     graph: Graph
 
 
@@ -99,30 +99,30 @@ class DescribedEdges(EdgeFunction):
         """Return a number that G does not exceed at edges within a radius of e; no exact edge leaves [-1, 1]."""
         low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
         box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
-        return float(self._model(len(e)).graph.values(box)[0].high[0])
+        return float(self._model(len(e)).graph.values(box)[0].upper[0])
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return self._bound(w, self._minorant(w, self._maximizer(w) if near is None else near))
+        return self._conjugate_bound(w, self._tightest_minorant(w, self._maximizer(w) if near is None else near))
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return middle(self._tangent(e).gradient)
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         linearized = self._linearized_at(e) if self._model(len(e)).tree.has_kinks else None
-        return [] if linearized is None else [in_words("e", row) for row in linearized.kinks()]
+        return [] if linearized is None else [describe_linear_form("e", row) for row in linearized.kink_gradients()]
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w)
+        return clip_to_finite(w)
 
     def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
         # Without G* in closed form the only w whose bound is tight is the slope of a minorant.
-        return middle(self._minorant(finite(w), e).gradient)
+        return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w finite": 0.0})
+        return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        minorant = self._minorant(w, e)
+        minorant = self._tightest_minorant(w, e)
         slopes = middle(minorant.gradient)
         off, below = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
         return np.abs(off) - off * e + below / len(e)
@@ -143,15 +143,15 @@ class DescribedEdges(EdgeFunction):
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
                     "Write it with atoms that CVXPY recognizes as convex."
                 )
-            tree = tree_of(G, e)
+            tree = build_tree(G, e)
             box = Interval(np.full(t, -1.0), np.ones(t))
             self._models[t] = _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
         return self._models[t]
 
-    def _linearized_at(self, e: Float[Array, " t"]) -> Linearized | None:
+    def _linearized_at(self, e: Float[Array, " t"]) -> Linearization | None:
         model = self._model(len(e))
         model.e.value = e
-        return model.tree.at_values()
+        return model.tree.linearize()
 
     def _tangent(self, e: Float[Array, " t"]) -> AffineMinorant:
         """Return a minorant of G that touches it at some edges."""
@@ -163,22 +163,22 @@ class DescribedEdges(EdgeFunction):
             )
         return minorant
 
-    def _minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> AffineMinorant:
+    def _tightest_minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> AffineMinorant:
         """Return the minorant that e leaves by which the bound of G*(w) is smallest, as far as a solver finds it."""
         tangent, model = self._tangent(e), self._model(len(e))
         if not model.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
             return tangent
         linearized = self._linearized_at(e)
-        minorants = None if linearized is None else Minorants(linearized, [])
-        choices = minorants and minorants.best(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
+        minorants = None if linearized is None else MinorantFamily(linearized, [])
+        choices = minorants and minorants.best_multipliers(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
         chosen = choices and model.graph.minorant(e, [np.ones(1)], choices.deltas)
         found = [tangent] if chosen is None else [tangent, chosen]
-        return min(found, key=lambda minorant: self._bound(w, minorant))
+        return min(found, key=lambda minorant: self._conjugate_bound(w, minorant))
 
-    def _bound(self, w: Float[Array, " t"], minorant: AffineMinorant) -> float:
-        off = point(w) + -minorant.gradient
-        sizes = total(point(np.append(size(off), -minorant.offset)))
-        return float(sizes.high)
+    def _conjugate_bound(self, w: Float[Array, " t"], minorant: AffineMinorant) -> float:
+        off = exact_interval(w) + -minorant.gradient
+        sizes = total(exact_interval(np.append(size(off), -minorant.offset)))
+        return float(sizes.upper)
 
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""

@@ -20,18 +20,25 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt.errors import ProblemError, reason_of
-from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, finite, violations
-from boostopt.functions.formulas.compilation import Compiler, Function
-from boostopt.functions.formulas.convexity import Formula, Range, convex
-from boostopt.functions.formulas.cvxpy_translation import modelled
-from boostopt.functions.formulas.expressions import FormulaFault, constant
-from boostopt.functions.formulas.inputs import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, read_text, text_of
-from boostopt.functions.formulas.intervals import Interval, allowance, point
-from boostopt.functions.formulas.maximizers import Slope
-from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, clip_to_finite, nonnegative_residuals
+from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
+from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
+from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
+from boostopt.functions.formulas.expressions import FormulaError, constant_expression
+from boostopt.functions.formulas.inputs import (
+    INTERIOR_CONE,
+    check_number_parameters,
+    empty_parameters,
+    formula_latex,
+    formula_text,
+    read_text,
+)
+from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
+from boostopt.functions.formulas.maximizers import MonotoneDerivative
+from boostopt.functions.formulas.parsing import parse_formula
 from boostopt.functions.formulas.tangents import Tangents
 
-ENDS = np.array([-1.0]), np.array([1.0])
+EDGE_BOX = np.array([-1.0]), np.array([1.0])
 """The box of one edge."""
 
 
@@ -55,39 +62,41 @@ class FormulaEdges(EdgeFunction):
     """
 
     text: str
-    parameters: Mapping[str, float] = field(default_factory=no_parameters)
+    parameters: Mapping[str, float] = field(default_factory=empty_parameters)
 
     kind: ClassVar[str] = "formula"
     exact: ClassVar[bool] = False
     """G* is known on [-1, 1], but not as an expression of CVXPY."""
 
-    _formula: Formula = field(init=False, repr=False)
+    _formula: ConvexFormula = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", as_numbers(self.parameters))
+        object.__setattr__(self, "parameters", check_number_parameters(self.parameters))
         try:
-            read = parsed(read_text(self.text), self.parameters, (), ("e",), "e")
-            formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
-        except FormulaFault as fault:
+            read = parse_formula(read_text(self.text), self.parameters, (), ("e",), "e")
+            formula = prove_convex(
+                read, BoxFamily("e", *EDGE_BOX, {}, (constant_expression(-1), constant_expression(1)))
+            )
+        except FormulaError as fault:
             raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {reason_of(fault)}.") from fault
         object.__setattr__(self, "_formula", formula)
 
     @cached_property
-    def _functions(self) -> tuple[Function, Function, Function]:
+    def _functions(self) -> tuple[ArrayFunction, ArrayFunction, ArrayFunction]:
         compiler = Compiler("e", {})
         parts = self._formula.value, self._formula.slope, self._formula.curvature
         g, slope, bend = (compiler.function(part) for part in parts)
         return g, slope, bend
 
-    def _slope(self, t: int) -> Slope:
-        return Slope.between(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
+    def _slope(self, t: int) -> MonotoneDerivative:
+        return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         e = cp.Variable(2)
-        value = modelled(self._formula.value, e, "e", {})
+        value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:
-            return frozenset({"linear", INTERIOR_ONLY})
+            return frozenset({"linear", INTERIOR_CONE})
         return required_cones(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
 
     def statement(self) -> dict[str, Any]:
@@ -98,14 +107,14 @@ class FormulaEdges(EdgeFunction):
         return float(np.where(np.isnan(values), np.inf, values).sum())
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return float(self._conjugates(w).high.sum())
+        return float(self._conjugates(w).upper.sum())
 
     def _conjugates(self, w: Float[Array, " t"]) -> Interval:
         """Return intervals whose upper ends are not below g*(w_q)."""
-        return self._tangents(len(w)).conjugates(point(w))
+        return self._tangents(len(w)).conjugates(exact_interval(w))
 
     def _tangents(self, t: int) -> Tangents:
-        low, high = (point(np.full(t, end[0])) for end in ENDS)
+        low, high = (exact_interval(np.full(t, end[0])) for end in EDGE_BOX)
         return Tangents(self._formula, "e", {}, low, high, self._slope(t))
 
     def _values(self, e: Float[Array, " t"], moves: Float[Array, " t"] | float) -> Interval:
@@ -116,47 +125,47 @@ class FormulaEdges(EdgeFunction):
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         # At an end where the slope is infinite, that of a point next to it; where that is no float, any number is one.
         inner = self._slope(len(e))
-        return finite(self._functions[1](np.clip(e, inner.low, inner.high)))
+        return clip_to_finite(self._functions[1](np.clip(e, inner.low, inner.high)))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w)
+        return clip_to_finite(w)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w finite": 0.0})
+        return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         with np.errstate(invalid="ignore"):
-            terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).high - w * e
+            terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._conjugates(w).upper - w * e
         return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
         rises = self._values(e, moves) + -self._values(e, 0.0)
-        return max(rises.total().high, 0.0)
+        return max(rises.total().upper, 0.0)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         """Return the size of the terms, as a scale: no bound of a formula depends on it."""
         compiler, inner = Compiler("e", {}), self._slope(len(e))
         x = np.clip(e, inner.low, inner.high)
-        f, slope = (compiler.sizes(part)(x) for part in (self._formula.value, self._formula.slope))
+        f, slope = (compiler.compile_absolute_terms(part)(x) for part in (self._formula.value, self._formula.slope))
         return float(np.nan_to_num(f + mass * slope + np.abs(w)).sum())
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        return allowance(self.value(e), self._values(e, unit * mass).total().high)
+        return allowance(self.value(e), self._values(e, unit * mass).total().upper)
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
         bounds = self._conjugates(w)
-        return allowance(float(bounds.high.sum()), bounds.total().high)
+        return allowance(float(bounds.upper.sum()), bounds.total().upper)
 
     def epigraph(self, t: int) -> Epigraph | None:
         """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""
-        bend = self._formula.curvature.number
+        bend = self._formula.curvature.constant_value
         if bend is None or bend <= 0:
             return None
         none, slope = np.zeros(t), self._functions[1](np.zeros(t))
         return Epigraph(None, -np.eye(t), none, np.full(t, True), none, float(bend) * np.eye(t), slope)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        value = modelled(self._formula.value, e, "e", {})
+        value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:
             raise ProblemError(
                 f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} of an edge cannot "
@@ -170,7 +179,7 @@ class FormulaEdges(EdgeFunction):
     @cached_property
     def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The formula as LaTeX, by SymPy."""
-        return latex_of(self.text)
+        return formula_latex(self.text)
 
 
 def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
@@ -189,4 +198,4 @@ def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
     ProblemError
         The text is not a formula, or boostopt cannot prove that it is convex on [-1, 1], or it has no slope there.
     """
-    return FormulaEdges(text_of(text), parameters)
+    return FormulaEdges(formula_text(text), parameters)

@@ -17,7 +17,14 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.functions.edge_functions.base import (
+    Active,
+    EdgeFunction,
+    Epigraph,
+    Polyhedron,
+    clip_to_finite,
+    nonnegative_residuals,
+)
 
 
 @dataclass(frozen=True)
@@ -56,24 +63,24 @@ class InterceptEdges(EdgeFunction):
         return self.rest.conjugate(w[1:], None if near is None else near[1:]) if len(w) > 1 else 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return self._joined(0.0, self.rest.subgradient(e[1:]) if len(e) > 1 else e[1:])
+        return self._prepend(0.0, self.rest.subgradient(e[1:]) if len(e) > 1 else e[1:])
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        w = finite(w)
+        w = clip_to_finite(w)
         rest = self.rest.project(w[1:]) if len(w) > 1 else w[1:]
-        return None if rest is None else self._joined(float(w[0]), rest)
+        return None if rest is None else self._prepend(float(w[0]), rest)
 
     def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        w = finite(w)
+        w = clip_to_finite(w)
         rest = self.rest.near(w[1:], e[1:]) if len(w) > 1 else w[1:]
-        return None if rest is None else self._joined(float(w[0]), rest)
+        return None if rest is None else self._prepend(float(w[0]), rest)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         of_rest = self.rest.residuals(w[1:]) if len(w) > 1 else {}
-        return {**violations(w, {"w finite": 0.0}), **of_rest}
+        return {**nonnegative_residuals(w, {"w finite": 0.0}), **of_rest}
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        return self._joined(0.0, self.rest.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
+        return self._prepend(0.0, self.rest.gaps(e[1:], w[1:]) if len(e) > 1 else e[1:])
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
         return self.rest.increase(e[1:], moves[1:]) if len(e) > 1 else 0.0
@@ -96,7 +103,7 @@ class InterceptEdges(EdgeFunction):
         if not its.signed:
             directions[0, 1] = -1.0
         directions[1:, directions.shape[1] - its.directions.shape[1] :] = its.directions
-        return replace(its, directions=directions, offset=self._joined(0.0, its.offset))
+        return replace(its, directions=directions, offset=self._prepend(0.0, its.offset))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return self.rest.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
@@ -116,7 +123,7 @@ class InterceptEdges(EdgeFunction):
         return Polyhedron(None, low, high)
 
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        alone = self._joined(1.0, np.zeros(len(w) - 1))
+        alone = self._prepend(1.0, np.zeros(len(w) - 1))
         rays = [alone, -alone]
         if len(w) > 1 and len(self.rest.rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
             rays.append(w / total)
@@ -140,7 +147,7 @@ class InterceptEdges(EdgeFunction):
             np.append(True, its.equality),
             its.g,
             its.Q,
-            self._joined(0.0, its.slope),
+            self._prepend(0.0, its.slope),
         )
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
@@ -150,5 +157,5 @@ class InterceptEdges(EdgeFunction):
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         return self.rest.cvxpy_conjugate(w[1:]) if w.size > 1 else (cp.Constant(0.0), [])
 
-    def _joined(self, first: float, rest: Float[Array, " k"]) -> Float[Array, " t"]:
+    def _prepend(self, first: float, rest: Float[Array, " k"]) -> Float[Array, " t"]:
         return np.concatenate([[first], rest])

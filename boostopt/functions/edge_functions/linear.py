@@ -14,7 +14,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import read_fields, real_parameter
-from boostopt.functions.edge_functions.base import Epigraph, SupportFunction, violations
+from boostopt.functions.edge_functions.base import Epigraph, SupportFunction, nonnegative_residuals
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class LinearEdges(SupportFunction):
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         with np.errstate(invalid="ignore"):
-            return violations(w, {"w = slope": float(np.abs(w - self.slope).max())})
+            return nonnegative_residuals(w, {"w = slope": float(np.abs(w - self.slope).max())})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(w))

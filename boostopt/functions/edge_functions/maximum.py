@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.functions.edge_functions.base import Active, Epigraph, SupportFunction, violations
+from boostopt.functions.edge_functions.base import Active, Epigraph, SupportFunction, nonnegative_residuals
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MaximumEdge(SupportFunction):
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
-            return violations(w, {"w >= 0": float(-w.min()), "sum w = 1": abs(float(w.sum()) - 1.0)})
+            return nonnegative_residuals(w, {"w >= 0": float(-w.min()), "sum w = 1": abs(float(w.sum()) - 1.0)})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return w * (e.max() - e)
@@ -89,7 +89,7 @@ class AbsoluteEdge(SupportFunction):
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
-            return violations(w, {"sum |w| <= 1": float(np.abs(w).sum()) - 1.0})
+            return nonnegative_residuals(w, {"sum |w| <= 1": float(np.abs(w).sum()) - 1.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         largest = self.value(e)

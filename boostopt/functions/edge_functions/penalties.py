@@ -25,7 +25,14 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_number, flag_parameter, positive_parameter, read_fields
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.functions.edge_functions.base import (
+    Active,
+    EdgeFunction,
+    Epigraph,
+    Polyhedron,
+    clip_to_finite,
+    nonnegative_residuals,
+)
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -46,17 +53,17 @@ class AbsolutePenalty(EdgeFunction):
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "signed": self.signed}
 
-    def sizes(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    def edge_sizes(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return what counts of the edges: |e|, or max(0, e)."""
         return np.abs(e) if self.signed else np.maximum(e, 0.0)
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        slopes = self.slopes(self.sizes(e))
+        slopes = self.slopes(self.edge_sizes(e))
         return np.sign(e) * slopes if self.signed else slopes
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
         # G does not fall where an edge grows in size.
-        sizes = self.sizes(e)
+        sizes = self.edge_sizes(e)
         return max(self.value(sizes + moves) - self.value(sizes), 0.0)
 
     @abstractmethod
@@ -64,28 +71,28 @@ class AbsolutePenalty(EdgeFunction):
         """Return a subgradient of g, at least 0."""
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w) if self.signed else finite(w).clip(min=0.0)
+        return clip_to_finite(w) if self.signed else clip_to_finite(w).clip(min=0.0)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w finite": 0.0} if self.signed else {"w >= 0": float(-w.min())})
+        return nonnegative_residuals(w, {"w finite": 0.0} if self.signed else {"w >= 0": float(-w.min())})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        a, u = self.sizes(e), np.abs(w)
-        return self.size_gaps(a, u) + (u * a - w * e)
+        a, u = self.edge_sizes(e), np.abs(w)
+        return self.size_gap_terms(a, u) + (u * a - w * e)
 
     @abstractmethod
-    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the non-negative terms that sum to g(a) + G*(u) - <u, a>, for a and u of at least 0."""
 
-    def modelled_sizes(self, e: Any) -> Any:
+    def cvxpy_sizes(self, e: Any) -> Any:
         """Return what counts of the edges as CVXPY has it."""
         return cp.abs(e) if self.signed else cp.pos(e)
 
-    def weights_domain(self, w: Any) -> list[Any]:
+    def cvxpy_weight_constraints(self, w: Any) -> list[Any]:
         """Return the condition of weights that are not free in sign, for CVXPY."""
         return [] if self.signed else [w >= 0]
 
-    def _touching(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
+    def _active_directions(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
         """Return the directions, e_q or -e_q, whose edges reach a level."""
         eye = np.eye(len(e))
         ends = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
@@ -127,7 +134,7 @@ class BallEdges(AbsolutePenalty):
         return {**super().statement(), "p": self.p, "r": self.r}
 
     def value(self, e: Float[Array, " t"]) -> float:
-        return self.r * _norm(self.sizes(e), self._q)
+        return self.r * _norm(self.edge_sizes(e), self._q)
 
     @property
     def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -150,17 +157,20 @@ class BallEdges(AbsolutePenalty):
         if self.p == 1.0:
             return np.where(np.arange(len(a)) == np.argmax(a), self.r, 0.0)
         if self.p == 2.0:
-            return self._inside(self.r * (a / largest / _norm(a / largest, 2.0)))
+            return self._scale_into_ball(self.r * (a / largest / _norm(a / largest, 2.0)))
         return np.where(a > 0, self.r, 0.0)
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return self._inside(w if self.signed else w.clip(min=0.0))
+        return self._scale_into_ball(w if self.signed else w.clip(min=0.0))
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
-            return {**super().residuals(w), **violations(w, {"norm w <= r": _norm(np.abs(w), self.p) - self.r})}
+            return {
+                **super().residuals(w),
+                **nonnegative_residuals(w, {"norm w <= r": _norm(np.abs(w), self.p) - self.r}),
+            }
 
-    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
         if math.isinf(self.p):
             return np.maximum(self.r - u, 0.0) * a
         if self.p == 1.0:
@@ -178,16 +188,16 @@ class BallEdges(AbsolutePenalty):
         return self.value(e) + self.r * mass * _norm(np.ones(len(e)), self._q)
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {"gamma": _norm(self.sizes(e), self._q)}
+        return {"gamma": _norm(self.edge_sizes(e), self._q)}
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         if self.p != 1.0:
             return super().active(e, within)
-        largest = float(self.sizes(e).max())
-        return Active(self._touching(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
+        largest = float(self.edge_sizes(e).max())
+        return Active(self._active_directions(e, largest - within), False, self.r, largest <= within, np.zeros(len(e)))
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        return [f"e_{q}" for q in np.flatnonzero(self.sizes(e) == 0.0)] if math.isinf(self.p) else []
+        return [f"e_{q}" for q in np.flatnonzero(self.edge_sizes(e) == 0.0)] if math.isinf(self.p) else []
 
     def epigraph(self, t: int) -> Epigraph | None:
         if self.p == 2.0:
@@ -203,22 +213,22 @@ class BallEdges(AbsolutePenalty):
         return Epigraph(rows, -above, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        sizes = self.modelled_sizes(e)
+        sizes = self.cvxpy_sizes(e)
         if self.p == 2.0:
             return self.r * cp.norm2(sizes), []
         return self.r * (cp.max(sizes) if self.p == 1.0 else cp.sum(sizes)), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         norm = cp.norm1(w) if self.p == 1.0 else cp.norm2(w) if self.p == 2.0 else cp.norm_inf(w)
-        return cp.Constant(0.0), [norm <= self.r, *self.weights_domain(w)]
+        return cp.Constant(0.0), [norm <= self.r, *self.cvxpy_weight_constraints(w)]
 
     @property
     def _q(self) -> float:
         return {1.0: math.inf, 2.0: 2.0}.get(self.p, 1.0)
 
-    def _inside(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
+    def _scale_into_ball(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return w scaled into the ball, whatever it holds, its norm as it is computed in any order."""
-        w = finite(w)
+        w = clip_to_finite(w)
         if math.isinf(self.p):
             return w.clip(-self.r, self.r)
         length = _norm(np.abs(w), self.p)
@@ -258,7 +268,7 @@ class ElasticEdges(AbsolutePenalty):
         return self.l1
 
     def value(self, e: Float[Array, " t"]) -> float:
-        return float((self._beyond(e) ** 2).sum()) / (2.0 * self.l2)
+        return float((self._excess_over_l1(e) ** 2).sum()) / (2.0 * self.l2)
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float((w**2).sum())
@@ -266,12 +276,12 @@ class ElasticEdges(AbsolutePenalty):
     def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.maximum(a - self.l1, 0.0) / self.l2
 
-    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
         short = np.maximum(self.l1 - a, 0.0)
         return (np.maximum(a - self.l1, 0.0) - self.l2 * u) ** 2 / (2.0 * self.l2) + u * short
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        slopes = self._beyond(e) / self.l2
+        slopes = self._excess_over_l1(e) / self.l2
         return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum()) + mass**2 * EPS / self.l2
 
     def epigraph(self, t: int) -> Epigraph | None:
@@ -289,10 +299,10 @@ class ElasticEdges(AbsolutePenalty):
         return cp.sum_squares(beyond) / (2.0 * self.l2), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.l1 * cp.norm1(w) + 0.5 * self.l2 * cp.sum_squares(w), self.weights_domain(w)
+        return self.l1 * cp.norm1(w) + 0.5 * self.l2 * cp.sum_squares(w), self.cvxpy_weight_constraints(w)
 
-    def _beyond(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return np.maximum(self.sizes(e) - self.l1, 0.0)
+    def _excess_over_l1(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.maximum(self.edge_sizes(e) - self.l1, 0.0)
 
 
 @dataclass(frozen=True)
@@ -338,14 +348,14 @@ class OneNormEdges(AbsolutePenalty):
     def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(a))
 
-    def size_gaps(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
+    def size_gap_terms(self, a: Float[Array, " t"], u: Float[Array, " t"]) -> Float[Array, " t"]:
         return u * np.maximum(self.l1 - a, 0.0)
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         return {"gamma": self.l1}
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(self._touching(e, self.l1 - within), False, None, False, np.zeros(len(e)))
+        return Active(self._active_directions(e, self.l1 - within), False, None, False, np.zeros(len(e)))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return self.conjugate(w)
@@ -364,10 +374,10 @@ class OneNormEdges(AbsolutePenalty):
         return Epigraph.of_rows(t, np.full(2 * t if self.signed else t, self.l1), self.rows(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        return cp.Constant(0.0), [self.modelled_sizes(e) <= self.l1]
+        return cp.Constant(0.0), [self.cvxpy_sizes(e) <= self.l1]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        return self.l1 * cp.norm1(w), self.weights_domain(w)
+        return self.l1 * cp.norm1(w), self.cvxpy_weight_constraints(w)
 
 
 def _exponent(name: str, value: object) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, finite, violations
+from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, clip_to_finite, nonnegative_residuals
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class SquaredEdges(EdgeFunction):
         return 0.5 * e
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w)
+        return clip_to_finite(w)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w finite": 0.0})
+        return nonnegative_residuals(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return (0.5 * e - w) ** 2
@@ -69,10 +69,10 @@ class SquaredPositiveEdges(SquaredEdges):
         return super().subgradient(np.maximum(e, 0.0))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w).clip(min=0.0)
+        return clip_to_finite(w).clip(min=0.0)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w >= 0": float(-w.min())})
+        return nonnegative_residuals(w, {"w >= 0": float(-w.min())})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return super().gaps(np.maximum(e, 0.0), w) + w * np.maximum(-e, 0.0)

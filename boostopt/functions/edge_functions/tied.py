@@ -20,12 +20,12 @@ from boostopt.functions.edge_functions.base import (
     Epigraph,
     Polyhedron,
     SupportFunction,
-    finite,
-    violations,
+    clip_to_finite,
+    nonnegative_residuals,
 )
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 
-DIFFERENCE = np.array([-1.0, 1.0])
+EDGE_DIFFERENCE = np.array([-1.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class TiedEdges(SupportFunction):
         return np.array([0.5, 0.5])
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        w_u = float(finite(w)[1])
+        w_u = float(clip_to_finite(w)[1])
         return np.array([1.0 - w_u, w_u])
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         with np.errstate(over="ignore", invalid="ignore"):
-            return violations(w, {"sum w = 1": abs(float(w.sum()) - 1.0)})
+            return nonnegative_residuals(w, {"sum w = 1": abs(float(w.sum()) - 1.0)})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(2)
@@ -62,16 +62,16 @@ class TiedEdges(SupportFunction):
         return Active(np.eye(2), True, 1.0, False, np.zeros(2))
 
     def domain(self, t: int) -> Polyhedron | None:
-        return Polyhedron(DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
+        return Polyhedron(EDGE_DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
 
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        return [DIFFERENCE, -DIFFERENCE]
+        return [EDGE_DIFFERENCE, -EDGE_DIFFERENCE]
 
     def support(self, ray: Float[Array, " t"]) -> float:
         return 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return Epigraph.of_rows(t, np.zeros(1), DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0]))
+        return Epigraph.of_rows(t, np.zeros(1), EDGE_DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0]))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return e[1], [e[1] == e[0]]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.functions.formulas.expressions import Base, FormulaFault, Sum, Term
+from boostopt.functions.formulas.expressions import Expression, Factor, FormulaError, Monomial
 
-Function = Callable[[Any], Any]
+ArrayFunction = Callable[[Any], Any]
 """Takes the variable as an array, returns an array."""
 
 
@@ -34,9 +34,9 @@ class Compiler:
     variable: str
     names: Mapping[str, Any]
 
-    def function(self, of: Sum) -> Function:
+    def function(self, of: Expression) -> ArrayFunction:
         """Return a sum as a function; what is infinite or not defined comes out as inf or nan, without a warning."""
-        terms = self.terms(of)
+        terms = self.compile_terms(of)
 
         def values(x: Any) -> Any:
             with np.errstate(all="ignore"):
@@ -47,14 +47,14 @@ class Compiler:
 
         return values
 
-    def terms(self, of: Sum) -> list[Function]:
+    def compile_terms(self, of: Expression) -> list[ArrayFunction]:
         """Return the functions of the terms, to be called while warnings are off."""
         with np.errstate(all="ignore"):
             return [self._term(term) for term in of.terms]
 
-    def sizes(self, of: Sum) -> Function:
+    def compile_absolute_terms(self, of: Expression) -> ArrayFunction:
         """Return the sum of the sizes of the terms as a function: what is added up, and may cancel."""
-        terms = self.terms(of)
+        terms = self.compile_terms(of)
 
         def values(x: Any) -> Any:
             with np.errstate(all="ignore"):
@@ -65,14 +65,16 @@ class Compiler:
 
         return values
 
-    def _term(self, term: Term) -> Function:
-        own, moving = term.split(self.variable)
+    def _term(self, term: Monomial) -> ArrayFunction:
+        own, moving = term.split_by_dependence(self.variable)
         number = self._constant(own)
         if not moving:
             return lambda x: number
-        factors = [self.power(base, power) for base, power in moving]
+        factors = [self.compile_power(base, power) for base, power in moving]
         has_logarithm = any(base.kind == "log" for base, _ in moving)
-        vanishing = [self.base(base) for base, power in moving if has_logarithm and base.kind != "log" and power > 0]
+        vanishing = [
+            self.compile_factor(base) for base, power in moving if has_logarithm and base.kind != "log" and power > 0
+        ]
         by_logarithms = self._by_logarithms(term)
 
         def value(x: Any) -> Any:
@@ -87,9 +89,9 @@ class Compiler:
 
         return value
 
-    def _by_logarithms(self, term: Term) -> Callable[[Any, Any], Any]:
+    def _by_logarithms(self, term: Monomial) -> Callable[[Any, Any], Any]:
         """Return what replaces those numbers of a term that are no floats, where its logarithm is one."""
-        parts = [(self.base(base), float(power), power.numerator % 2 == 1) for base, power in term.factors]
+        parts = [(self.compile_factor(base), float(power), power.numerator % 2 == 1) for base, power in term.factors]
         sign, start = (1.0 if term.coefficient > 0 else -1.0), np.log(np.float64(abs(term.coefficient)))
 
         def replaced(x: Any, made: Any) -> Any:
@@ -102,16 +104,16 @@ class Compiler:
 
         return replaced
 
-    def _constant(self, term: Term) -> Any:
+    def _constant(self, term: Monomial) -> Any:
         """Return the value of a term without the variable."""
         made = np.float64(term.coefficient)
         for base, power in term.factors:
-            made = made * self.power(base, power)(np.zeros(1) if base.inner else None)
+            made = made * self.compile_power(base, power)(np.zeros(1) if base.arguments else None)
         return made
 
-    def power(self, base: Base, power: Fraction) -> Function:
+    def compile_power(self, base: Factor, power: Fraction) -> ArrayFunction:
         """Return a power of a base as a function, to be called while warnings are off."""
-        function, p = self.base(base), float(power)
+        function, p = self.compile_factor(base), float(power)
         if p == 1.0:
             return function
         if p == 2.0:
@@ -122,19 +124,19 @@ class Compiler:
             return lambda x: np.where(function(x) > 0, function(x) ** p, 0.0)
         return lambda x: function(x) ** p
 
-    def base(self, base: Base) -> Function:
+    def compile_factor(self, base: Factor) -> ArrayFunction:
         """Return a base as a function, to be called while warnings are off."""
         if base.kind == "number":
             return lambda x: np.float64(base.number)
-        if not base.inner:
+        if not base.arguments:
             value = None if base.name == self.variable else self.names[base.name]
             return (lambda x: x) if value is None else (lambda x: value)
         if base.kind == "log":
-            return self._logarithm(base.inner[0])
-        inner = [self.function(part) for part in base.inner]
-        return self._called(base.kind, *inner)
+            return self._logarithm(base.arguments[0])
+        inner = [self.function(part) for part in base.arguments]
+        return self._compile_call(base.kind, *inner)
 
-    def _called(self, kind: str, inner: Function, at: Function | None = None) -> Function:
+    def _compile_call(self, kind: str, inner: ArrayFunction, at: ArrayFunction | None = None) -> ArrayFunction:
         if kind == "sum":
             return inner
         if kind == "exp":
@@ -144,7 +146,7 @@ class Compiler:
         if kind == "step":
             return lambda x: (inner(x) > 0.0).astype(np.float64)
         if at is None or kind not in ("huber", "clip", "inside"):
-            raise FormulaFault(f"{kind!r} is no part of a formula")
+            raise FormulaError(f"{kind!r} is no part of a formula")
         if kind == "inside":
             return lambda x: (np.abs(inner(x)) < at(x)).astype(np.float64)
         if kind == "clip":
@@ -156,18 +158,18 @@ class Compiler:
 
         return huber
 
-    def _logarithm(self, of: Sum) -> Function:
+    def _logarithm(self, of: Expression) -> ArrayFunction:
         """Return a logarithm; that of a product factor by factor, whose signs cancel where the product is positive."""
-        product = of.single
+        product = of.single_term
         if product is None or product.coefficient <= 0:
             whole = self.function(of)
             return lambda x: np.log(whole(x))
-        own, moving = product.split(self.variable)
+        own, moving = product.split_by_dependence(self.variable)
         number: Any = np.log(np.float64(own.coefficient))
         for base, power in own.factors:
-            size = np.abs(self.base(base)(np.zeros(1) if base.inner else None))
+            size = np.abs(self.compile_factor(base)(np.zeros(1) if base.arguments else None))
             number = number + float(power) * np.log(size)
-        parts = [(float(power), self.base(base)) for base, power in moving]
+        parts = [(float(power), self.compile_factor(base)) for base, power in moving]
 
         def value(x: Any) -> Any:
             made = number

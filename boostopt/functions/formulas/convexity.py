@@ -12,28 +12,36 @@ from fractions import Fraction
 
 import numpy as np
 
-from boostopt.functions.formulas.differentiation import derivative, expanded, replaced
-from boostopt.functions.formulas.expressions import KINKED, Base, FormulaFault, Sum, bases, of_base, total
-from boostopt.functions.formulas.intervals import Interval, enclosure, point
+from boostopt.functions.formulas.differentiation import differentiate, expand, substitute
+from boostopt.functions.formulas.expressions import (
+    NONSMOOTH_ALTERNATIVE,
+    Expression,
+    Factor,
+    FormulaError,
+    collect_terms,
+    iterate_powers,
+    power_expression,
+)
+from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
 
-MOST_WORK = 2_000_000
+MAX_WORK = 2_000_000
 """Pieces of all boxes in one round, times the powers that are computed on each; four pieces of a box in any case."""
 
-MOST_POWERS = 400
+MAX_POWERS = 400
 """Powers in f' and in f'': a text that makes more is refused; what comes from strangers must be judged in seconds."""
 
-MOST_SHIFTED = 30
+MAX_EXPANDED_TERMS = 30
 """Terms up to which f'' is also multiplied by powers, and out."""
 
-FIRST, SIGN, HALVINGS = 6, 16, 60
+FIRST_ROUNDS, SIGN_ROUNDS, MAX_ROUNDS = 6, 16, 60
 """Rounds of halving: before points are tried, for the sign of an argument, and at most."""
 
-GRID = np.concatenate([np.geomspace(1e-9, 0.5, 40), 1.0 - np.geomspace(0.4, 1e-9, 40)])
+TEST_POINTS = np.concatenate([np.geomspace(1e-9, 0.5, 40), 1.0 - np.geomspace(0.4, 1e-9, 40)])
 """Places in a box at which a point is looked for where f'' < 0."""
 
 
 @dataclass(frozen=True, eq=False)
-class Range:
+class BoxFamily:
     """A box for one variable, and what the other names stand for in each of its rows.
 
     Attributes
@@ -44,9 +52,9 @@ class Range:
         Ends of the box, shape (n,).
     names
         The other names, intervals of shape (n,).
-    ends
+    symbolic_bounds
         The names that the ends have, if they have: at them sums vanish exactly.
-    known
+    nonnegative_keys
         Keys of sums that are not negative in the box.
     """
 
@@ -54,169 +62,175 @@ class Range:
     low: np.ndarray
     high: np.ndarray
     names: Mapping[str, Interval]
-    ends: tuple[Sum, ...] = ()
-    known: frozenset[str] = frozenset()
+    symbolic_bounds: tuple[Expression, ...] = ()
+    nonnegative_keys: frozenset[str] = frozenset()
 
-    def at(self, piece: Interval, rows: np.ndarray) -> dict[str, Interval]:
+    def names_on(self, piece: Interval, rows: np.ndarray) -> dict[str, Interval]:
         """Return all names on pieces of some rows' boxes."""
-        own = {name: Interval(values.low[rows], values.high[rows]) for name, values in self.names.items()}
+        own = {name: Interval(values.lower[rows], values.upper[rows]) for name, values in self.names.items()}
         return {**own, self.variable: piece}
 
-    def value(self, of: Sum, x: np.ndarray) -> Interval:
+    def enclose_at(self, of: Expression, x: np.ndarray) -> Interval:
         """Return a sum at one point of each box."""
-        return enclosure(of, {**self.names, self.variable: point(x)}, self.known)
+        return enclose(of, {**self.names, self.variable: exact_interval(x)}, self.nonnegative_keys)
 
 
 @dataclass(frozen=True)
-class Formula:
+class ConvexFormula:
     """A convex formula with its first two derivatives, and the keys of sums that are not negative in its box."""
 
-    value: Sum
-    slope: Sum
-    curvature: Sum
+    value: Expression
+    slope: Expression
+    curvature: Expression
     known: frozenset[str] = frozenset()
 
 
-def convex(f: Sum, box: Range) -> Formula:
+def prove_convex(f: Expression, box: BoxFamily) -> ConvexFormula:
     """Return a formula with its derivatives, once it is proved to be convex and finite within a box.
 
     Raises
     ------
-    FormulaFault
+    FormulaError
         It is not: it has a pole or no slope somewhere, its f'' is negative at a point, or it cannot be told.
     """
     check_finite(f, box)
-    box = replace(box, known=_not_negative(f, box))
-    slope = derivative(f, box.variable)
+    box = replace(box, known=_nonnegative_sums(f, box))
+    slope = differentiate(f, box.variable)
     check_slope(slope)
     check_length(slope)
-    curvature = derivative(slope, box.variable)
+    curvature = differentiate(slope, box.variable)
     check_length(curvature)
-    if _undecided([curvature], box, rounds=FIRST) is not None:
+    if _find_undecided_piece([curvature], box, rounds=FIRST_ROUNDS) is not None:
         _check_points(curvature, box)
-        undecided = _undecided(_candidates(curvature, box), box)
+        undecided = _find_undecided_piece(_equivalent_forms(curvature, box), box)
         if undecided is not None:
-            raise FormulaFault(
+            raise FormulaError(
                 f"that it is convex could not be proved near {box.variable} = {undecided[0]:.6g}"
-                f"{_whose(box, undecided[1])}. Write it as a sum of convex terms, or state it by CVXPY: {KINKED}"
+                f"{_example_suffix(box, undecided[1])}. Write it as a sum of convex terms, or state it by CVXPY: {NONSMOOTH_ALTERNATIVE}"
             )
-    return Formula(f, slope, curvature, box.known)
+    return ConvexFormula(f, slope, curvature, box.nonnegative_keys)
 
 
-def _whose(box: Range, n: int) -> str:
+def _example_suffix(box: BoxFamily, n: int) -> str:
     """Return which example a fault is in, as the end of a clause; all edges have one box."""
     return f" (example {n})" if box.variable == "d" else ""
 
 
-def check_length(derived: Sum) -> None:
+def check_length(derived: Expression) -> None:
     """Refuse a derivative that takes too long to be computed on many pieces."""
-    if sum(1 for _ in bases(derived)) > MOST_POWERS:
-        raise FormulaFault("its derivatives are too long: write it with fewer terms")
+    if sum(1 for _ in iterate_powers(derived)) > MAX_POWERS:
+        raise FormulaError("its derivatives are too long: write it with fewer terms")
 
 
-def check_slope(slope: Sum) -> None:
+def check_slope(slope: Expression) -> None:
     """Refuse a slope that jumps."""
-    if any(base.kind == "step" for base, _ in bases(slope)):
-        raise FormulaFault(
+    if any(base.kind == "step" for base, _ in iterate_powers(slope)):
+        raise FormulaError(
             "its slope jumps where max(x, 0) begins. Write a function that has a slope, max(x, 0)**2 or huber(x, M); "
-            f"or state it by CVXPY, which may have kinks: {KINKED}"
+            f"or state it by CVXPY, which may have kinks: {NONSMOOTH_ALTERNATIVE}"
         )
 
 
-def check_finite(f: Sum, box: Range) -> None:
+def check_finite(f: Expression, box: BoxFamily) -> None:
     """Refuse a formula with a logarithm, a quotient or a root of what is not positive within the box."""
-    for base, power in bases(f):
+    for base, power in iterate_powers(f):
         whole = power.denominator == 1
-        if base.kind == "huber" and not _decided(base.inner[1], box):
-            raise FormulaFault(f"M of a huber(x, M) must be positive; that {printed(base.inner[1])} is, is not certain")
+        if base.kind == "huber" and not _is_provably_positive(base.arguments[1], box):
+            raise FormulaError(
+                f"M of a huber(x, M) must be positive; that {format_expression(base.arguments[1])} is, is not certain"
+            )
         if base.kind == "log":
-            _check_positive(base.inner[0], box, f"the logarithm of {printed(base.inner[0])}")
+            _check_positive(base.arguments[0], box, f"the logarithm of {format_expression(base.arguments[0])}")
         if base.kind in ("sum", "real", "huber") and not (whole and power > 0):
-            inner = base.inner[0] if base.kind == "sum" else of_base(base)
-            if not (_decided(inner, box) or (whole and _decided(-inner, box))):
-                _check_positive(inner, box, f"{printed(inner)} to the power {power}")
+            inner = base.arguments[0] if base.kind == "sum" else power_expression(base)
+            if not (_is_provably_positive(inner, box) or (whole and _is_provably_positive(-inner, box))):
+                _check_positive(inner, box, f"{format_expression(inner)} to the power {power}")
         if base.kind == "log" and not (whole and power > 0):
-            raise FormulaFault(f"it has a logarithm to the power {power}; only whole powers of logarithms are taken")
+            raise FormulaError(f"it has a logarithm to the power {power}; only whole powers of logarithms are taken")
         if base.kind == "positive" and power < 1:
-            raise FormulaFault("a positive part, max(x, 0), must be raised to a power of at least 1")
+            raise FormulaError("a positive part, max(x, 0), must be raised to a power of at least 1")
 
 
-def _check_positive(inner: Sum, box: Range, what: str) -> None:
+def _check_positive(inner: Expression, box: BoxFamily, what: str) -> None:
     """Refuse what is not positive between the ends of the box."""
-    if not _decided(inner, box):
-        raise FormulaFault(
+    if not _is_provably_positive(inner, box):
+        raise FormulaError(
             f"{what} must be defined within the box: that the argument is positive there is not certain. "
-            f"Write it with an argument that is linear in d, or state it by CVXPY: {KINKED}"
+            f"Write it with an argument that is linear in d, or state it by CVXPY: {NONSMOOTH_ALTERNATIVE}"
         )
 
 
-def _decided(inner: Sum, box: Range) -> bool:
+def _is_provably_positive(inner: Expression, box: BoxFamily) -> bool:
     """Whether a sum is certainly positive between the ends: linear and not negative at them, or positive all over."""
-    if not derivative(inner, box.variable).has(box.variable):
+    if not differentiate(inner, box.variable).depends_on(box.variable):
         ends = [_at_end(inner, box, end) for end in (0, 1)]
         both = ends[0] + ends[1]
-        return bool(((ends[0].low >= 0) & (ends[1].low >= 0) & (both.low > 0)).all())
-    return _undecided([inner], box, strict=True, rounds=SIGN) is None
+        return bool(((ends[0].lower >= 0) & (ends[1].lower >= 0) & (both.lower > 0)).all())
+    return _find_undecided_piece([inner], box, strict=True, rounds=SIGN_ROUNDS) is None
 
 
-def _at_end(of: Sum, box: Range, end: int) -> Interval:
+def _at_end(of: Expression, box: BoxFamily, end: int) -> Interval:
     """Return a sum at an end of the boxes, exactly where the end has a name."""
-    if box.ends:
-        made = enclosure(replaced(of, {box.variable: box.ends[end]}), box.names)
-        return Interval(np.broadcast_to(made.low, box.low.shape), np.broadcast_to(made.high, box.low.shape))
-    made = box.value(of, (box.low, box.high)[end])
-    return Interval(np.broadcast_to(made.low, box.low.shape), np.broadcast_to(made.high, box.low.shape))
+    if box.symbolic_bounds:
+        made = enclose(substitute(of, {box.variable: box.symbolic_bounds[end]}), box.names)
+        return Interval(np.broadcast_to(made.lower, box.low.shape), np.broadcast_to(made.upper, box.low.shape))
+    made = box.enclose_at(of, (box.low, box.high)[end])
+    return Interval(np.broadcast_to(made.lower, box.low.shape), np.broadcast_to(made.upper, box.low.shape))
 
 
-def _not_negative(f: Sum, box: Range) -> frozenset[str]:
+def _nonnegative_sums(f: Expression, box: BoxFamily) -> frozenset[str]:
     """Return the keys of those sums in a formula that are linear and not negative in the box."""
-    sums = {base.inner[0].key: base.inner[0] for base, _ in bases(f) if base.kind == "sum"}
-    linear = {key: inner for key, inner in sums.items() if not derivative(inner, box.variable).has(box.variable)}
-    return frozenset(key for key, inner in linear.items() if _decided(inner, box))
+    sums = {base.arguments[0].key: base.arguments[0] for base, _ in iterate_powers(f) if base.kind == "sum"}
+    linear = {
+        key: inner for key, inner in sums.items() if not differentiate(inner, box.variable).depends_on(box.variable)
+    }
+    return frozenset(key for key, inner in linear.items() if _is_provably_positive(inner, box))
 
 
-def _candidates(of: Sum, box: Range) -> list[Sum]:
+def _equivalent_forms(of: Expression, box: BoxFamily) -> list[Expression]:
     """Return sums that have the sign of f'': multiplied out, and times positive powers by which nothing is divided."""
-    if len(of.terms) > MOST_SHIFTED:
+    if len(of.terms) > MAX_EXPANDED_TERMS:
         return [of]
     shifted = of
     for base in {base.key: base for term in of.terms for base, _ in term.factors}.values():
-        positive = base.kind == "name" or (base.kind == "sum" and base.inner[0].key in box.known)
+        positive = base.kind == "name" or (base.kind == "sum" and base.arguments[0].key in box.nonnegative_keys)
         least = min(dict(term.factors).get(base, Fraction(0)) for term in of.terms)
         if positive and least < 0:
-            shifted = total(term for each in shifted.terms for term in (Sum((each,)) * of_base(base, -least)).terms)
+            shifted = collect_terms(
+                term for each in shifted.terms for term in (Expression((each,)) * power_expression(base, -least)).terms
+            )
     made = [of, shifted]
     for each in (of, shifted):
         try:
-            made.append(expanded(each))
-        except FormulaFault:  # too long when multiplied out: the others may do
+            made.append(expand(each))
+        except FormulaError:  # too long when multiplied out: the others may do
             continue
     return list(dict.fromkeys(made))
 
 
-def _undecided(
-    candidates: list[Sum], box: Range, strict: bool = False, rounds: int = HALVINGS
+def _find_undecided_piece(
+    candidates: list[Expression], box: BoxFamily, strict: bool = False, rounds: int = MAX_ROUNDS
 ) -> tuple[float, int] | None:
     """Return a piece, by its middle and its row, on which no candidate is certainly >= 0; None where all are."""
     rows = np.arange(len(box.low))
     piece = Interval(box.low[rows], box.high[rows])
-    powers = 1 + sum(1 for of in candidates for _ in bases(of))
-    most = max(MOST_WORK // powers, 4 * len(rows))
+    powers = 1 + sum(1 for of in candidates for _ in iterate_powers(of))
+    most = max(MAX_WORK // powers, 4 * len(rows))
     for _ in range(rounds):
-        names, certain = box.at(piece, rows), np.zeros(len(rows), dtype=bool)
+        names, certain = box.names_on(piece, rows), np.zeros(len(rows), dtype=bool)
         for of in candidates:
-            low = enclosure(of, names, box.known).low
+            low = enclose(of, names, box.nonnegative_keys).lower
             certain = certain | ((low > 0) if strict else (low >= 0))
         if certain.all():
             return None
-        rows, low, high = rows[~certain], piece.low[~certain], piece.high[~certain]
+        rows, low, high = rows[~certain], piece.lower[~certain], piece.upper[~certain]
         middle = _middle(low, high)
         stuck = (middle <= low) | (middle >= high)
         if stuck.any() or 2 * len(rows) > most:
             break
         rows = np.concatenate([rows, rows])
         piece = Interval(np.concatenate([low, middle]), np.concatenate([middle, high]))
-    return float(piece.low[-1] + 0.5 * (piece.high[-1] - piece.low[-1])), int(rows[-1])
+    return float(piece.lower[-1] + 0.5 * (piece.upper[-1] - piece.lower[-1])), int(rows[-1])
 
 
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -226,21 +240,21 @@ def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.where((low > 0) & (high > 4.0 * low), np.sqrt(low) * np.sqrt(high), even)
 
 
-def _check_points(curvature: Sum, box: Range) -> None:
+def _check_points(curvature: Expression, box: BoxFamily) -> None:
     """Refuse a formula by a point of a grid at which f'' < 0, if there is one."""
-    for share in GRID:
+    for share in TEST_POINTS:
         x = box.low + share * (box.high - box.low)
-        bend = box.value(curvature, x)
-        high = np.broadcast_to(bend.high, x.shape)
+        bend = box.enclose_at(curvature, x)
+        high = np.broadcast_to(bend.upper, x.shape)
         if (high < 0).any():
             n = int(np.argmin(high))
-            raise FormulaFault(
+            raise FormulaError(
                 f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g}"
-                f"{_whose(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
+                f"{_example_suffix(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
             )
 
 
-def printed(of: Sum) -> str:
+def format_expression(of: Expression) -> str:
     """Return a sum as a short text for a message."""
     parts = list[str]()
     for term in of.terms:
@@ -251,8 +265,10 @@ def printed(of: Sum) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _printed(base: Base) -> str:
+def _printed(base: Factor) -> str:
     """Return a base as a text."""
     if base.kind == "sum":
-        return f"({printed(base.inner[0])})"
-    return base.name or (f"{base.kind}({', '.join(map(printed, base.inner))})" if base.inner else str(base.number))
+        return f"({format_expression(base.arguments[0])})"
+    return base.name or (
+        f"{base.kind}({', '.join(map(format_expression, base.arguments))})" if base.arguments else str(base.number)
+    )

@@ -15,17 +15,25 @@ from typing import Any
 import numpy as np
 
 from boostopt.functions.formulas.compilation import Compiler
-from boostopt.functions.formulas.differentiation import derivative, expanded
-from boostopt.functions.formulas.expressions import ONE, Base, Factors, FormulaFault, Sum, Term, of_base
+from boostopt.functions.formulas.differentiation import differentiate, expand
+from boostopt.functions.formulas.expressions import (
+    ONE,
+    Expression,
+    Factor,
+    Factors,
+    FormulaError,
+    Monomial,
+    power_expression,
+)
 
 
-def modelled(of: Sum, x: Any, variable: str, names: Mapping[str, Any]) -> Any:
+def to_cvxpy(of: Expression, x: Any, variable: str, names: Mapping[str, Any]) -> Any:
     """Return the sum of a formula over the entries of a CVXPY expression; None where no rule gives a convex one."""
-    model = _Model(import_module("cvxpy"), x, Compiler(variable, names))
-    for form in (lambda: of, lambda: expanded(of)):
+    model = _CvxpyTranslator(import_module("cvxpy"), x, Compiler(variable, names))
+    for form in (lambda: of, lambda: expand(of)):
         try:
             terms = [model.term(term) for term in form().terms]
-        except FormulaFault:
+        except FormulaError:
             continue
         made: Any = sum((model.cp.sum(term) for term in terms), start=model.cp.Constant(0.0))
         if made.is_convex():
@@ -34,84 +42,86 @@ def modelled(of: Sum, x: Any, variable: str, names: Mapping[str, Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Model:
+class _CvxpyTranslator:
     """The rules, for one vector of variables."""
 
     cp: Any
     x: Any
     names: Compiler
 
-    def term(self, term: Term) -> Any:
+    def term(self, term: Monomial) -> Any:
         """Return a term as a vector."""
-        own, moving = term.split(self.names.variable)
+        own, moving = term.split_by_dependence(self.names.variable)
         number = np.broadcast_to(np.asarray(self._number(own)), self.x.shape)
         if not moving:
             return self.cp.Constant(number)
         if not np.isfinite(number).all():
-            raise FormulaFault("a coefficient is not finite")
+            raise FormulaError("a coefficient is not finite")
         entropy = self._entropy(number, moving)
         if entropy is not None:
             return entropy
         if len(moving) > 1:
-            raise FormulaFault("no rule for this product")
+            raise FormulaError("no rule for this product")
         base, power = next(iter(moving))
         return self._logarithm(number, base, power) if base.kind == "log" else self._power(number, base, power)
 
-    def _number(self, term: Term) -> Any:
-        return self.names.function(Sum((term,)))(np.zeros(1))
+    def _number(self, term: Monomial) -> Any:
+        return self.names.function(Expression((term,)))(np.zeros(1))
 
     def _entropy(self, number: np.ndarray, moving: Factors) -> Any:
         """Return k X log(X^m / a) as k m rel_entr(X, r), r^m = a; None where it is none."""
         if len(moving) != 2 or any(power != ONE for _, power in moving):
             return None
         log, X = sorted((base for base, _ in moving), key=lambda base: base.kind != "log")
-        product = log.inner[0].single if log.kind == "log" else None
+        product = log.arguments[0].single_term if log.kind == "log" else None
         if product is None:
             return None
-        own, inner = product.split(self.names.variable)
+        own, inner = product.split_by_dependence(self.names.variable)
         if [base for base, _ in inner] != [X]:
             return None
         m = float(next(power for _, power in inner))
         reference = np.broadcast_to(np.asarray(self._number(own)) ** (-1.0 / m), self.x.shape)
-        return self.cp.multiply(number * m, self.cp.rel_entr(self._linear(of_base(X)), reference))
+        return self.cp.multiply(number * m, self.cp.rel_entr(self._linear(power_expression(X)), reference))
 
-    def _logarithm(self, number: np.ndarray, base: Base, power: Fraction) -> Any:
+    def _logarithm(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
         """Return k log(a X^m) as a constant and k m log X."""
-        of = base.inner[0]
+        of = base.arguments[0]
         if power != ONE:
-            raise FormulaFault("no rule for powers of logarithms")
-        product = of.single
+            raise FormulaError("no rule for powers of logarithms")
+        product = of.single_term
         if product is None:
             return self.cp.multiply(number, self.cp.log(self._linear(of)))
-        own, inner = product.split(self.names.variable)
+        own, inner = product.split_by_dependence(self.names.variable)
         made = self.cp.Constant(number * np.log(self._number(own)))
         for each, exponent in inner:
-            made = made + self.cp.multiply(number * float(exponent), self.cp.log(self._linear(of_base(each))))
+            made = made + self.cp.multiply(number * float(exponent), self.cp.log(self._linear(power_expression(each))))
         return made
 
-    def _power(self, number: np.ndarray, base: Base, power: Fraction) -> Any:
+    def _power(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
         """Return k X^p, X linear or one of the functions that have atoms."""
         cp, p = self.cp, float(power)
         if base.kind == "exp":
-            return cp.multiply(number, cp.exp(self._linear(base.inner[0])))
+            return cp.multiply(number, cp.exp(self._linear(base.arguments[0])))
         if base.kind == "huber":
             return self._huber(number, base, power)
-        inner = cp.pos(self._linear(base.inner[0])) if base.kind == "positive" else self._linear(of_base(base))
+        inner = (
+            cp.pos(self._linear(base.arguments[0])) if base.kind == "positive" else self._linear(power_expression(base))
+        )
         if p == 1.0:
             return cp.multiply(number, inner)
         return cp.multiply(number, cp.square(inner) if p == 2.0 else cp.power(inner, p, approx=False))
 
-    def _huber(self, number: np.ndarray, base: Base, power: Fraction) -> Any:
-        at = np.unique(np.asarray(self.names.function(base.inner[1])(np.zeros(1))))
+    def _huber(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
+        at = np.unique(np.asarray(self.names.function(base.arguments[1])(np.zeros(1))))
         if power != ONE or len(at) != 1:
-            raise FormulaFault("no rule for Huber functions of several widths, or for their powers")
-        return self.cp.multiply(number, self.cp.huber(self._linear(base.inner[0]), float(at[0])))
+            raise FormulaError("no rule for Huber functions of several widths, or for their powers")
+        return self.cp.multiply(number, self.cp.huber(self._linear(base.arguments[0]), float(at[0])))
 
-    def _linear(self, of: Sum) -> Any:
+    def _linear(self, of: Expression) -> Any:
         """Return a linear sum: its value at 0 and its slope times the variable."""
-        slope = derivative(of, self.names.variable)
-        if slope.has(self.names.variable):
-            raise FormulaFault("no rule for what is not linear here")
+        slope = differentiate(of, self.names.variable)
+        if slope.depends_on(self.names.variable):
+            raise FormulaError("no rule for what is not linear here")
         at_zero = np.broadcast_to(self.names.function(of)(np.zeros(1)), self.x.shape)
         steepness = np.broadcast_to(self.names.function(slope)(np.zeros(1)), self.x.shape)
         moved = self.cp.multiply(steepness, self.x)

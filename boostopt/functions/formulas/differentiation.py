@@ -6,101 +6,105 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from boostopt.functions.formulas.expressions import (
-    MOST_TERMS,
+    MAX_TERMS,
     ONE,
-    Base,
-    FormulaFault,
-    Sum,
-    Term,
-    called,
-    constant,
-    of_base,
-    product,
-    total,
+    Expression,
+    Factor,
+    FormulaError,
+    Monomial,
+    collect_terms,
+    constant_expression,
+    function_expression,
+    multiply_terms,
+    power_expression,
 )
 
 
-def derivative(of: Sum, name: str = "d") -> Sum:
+def differentiate(of: Expression, name: str = "d") -> Expression:
     """Return the derivative in a name.
 
     Raises
     ------
-    FormulaFault
+    FormulaError
         There is none: a step has no slope.
     """
-    terms = list[Term]()
+    terms = list[Monomial]()
     for term in of.terms:
         for k, (base, power) in enumerate(term.factors):
-            if base.has(name):
-                rest = Sum((Term(term.coefficient * power, term.factors[:k] + term.factors[k + 1 :]),))
+            if base.depends_on(name):
+                rest = Expression((Monomial(term.coefficient * power, term.factors[:k] + term.factors[k + 1 :]),))
                 terms.extend((rest * _derivative(base, power, name)).terms)
-    return total(terms)
+    return collect_terms(terms)
 
 
-def _derivative(base: Base, power: Fraction, name: str) -> Sum:
+def _derivative(base: Factor, power: Fraction, name: str) -> Expression:
     """Return base^(power - 1) times the derivative of the base."""
-    lowered = of_base(base, power - 1) if power != ONE else constant(1)
+    lowered = power_expression(base, power - 1) if power != ONE else constant_expression(1)
     if base.kind == "name" or base.kind == "real":
         return lowered
-    argument = base.inner[0]
-    inner = derivative(argument, name)
+    argument = base.arguments[0]
+    inner = differentiate(argument, name)
     if base.kind == "log":
         return lowered * inner * argument.power(-ONE)
     if base.kind == "exp":
-        return of_base(base, power) * inner
+        return power_expression(base, power) * inner
     if base.kind == "positive":
-        return (called("step", argument) if power == ONE else lowered) * inner
+        return (function_expression("step", argument) if power == ONE else lowered) * inner
     if base.kind == "huber":
-        return lowered * called("clip", *base.inner).times(Fraction(2)) * inner
+        return lowered * function_expression("clip", *base.arguments).scaled(Fraction(2)) * inner
     if base.kind == "clip":
-        return lowered * called("inside", *base.inner) * inner
+        return lowered * function_expression("inside", *base.arguments) * inner
     if base.kind in ("step", "inside"):
-        raise FormulaFault("its slope jumps where a positive part begins: square it, or write huber(x, M)")
+        raise FormulaError("its slope jumps where a positive part begins: square it, or write huber(x, M)")
     return lowered * inner
 
 
-def replaced(of: Sum, values: Mapping[str, Sum]) -> Sum:
+def substitute(of: Expression, values: Mapping[str, Expression]) -> Expression:
     """Return a sum with sums in the place of names."""
 
-    def at(base: Base, power: Fraction) -> Sum:
+    def at(base: Factor, power: Fraction) -> Expression:
         if base.name in values:
             return values[base.name].power(power)
-        if not base.inner:
-            return of_base(base, power)
-        inner = tuple(replaced(part, values) for part in base.inner)
-        return (inner[0] if base.kind == "sum" else called(base.kind, *inner)).power(power)
+        if not base.arguments:
+            return power_expression(base, power)
+        inner = tuple(substitute(part, values) for part in base.arguments)
+        return (inner[0] if base.kind == "sum" else function_expression(base.kind, *inner)).power(power)
 
-    return _rebuilt(of, at)
+    return _map_powers(of, at)
 
 
-def expanded(of: Sum) -> Sum:
+def expand(of: Expression) -> Expression:
     """Return a sum with the sums in its products multiplied out, small whole powers included."""
 
-    def at(base: Base, power: Fraction) -> Sum:
+    def at(base: Factor, power: Fraction) -> Expression:
         if base.kind != "sum" or power not in (1, 2, 3, 4):
-            return of_base(base, power)
-        inner = expanded(base.inner[0])
+            return power_expression(base, power)
+        inner = expand(base.arguments[0])
         made = inner
         for _ in range(int(power) - 1):
-            made = _multiplied(made, inner)
+            made = _multiply_out(made, inner)
         return made
 
-    return _rebuilt(of, at, _multiplied)
+    return _map_powers(of, at, _multiply_out)
 
 
-def _rebuilt(of: Sum, at: Callable[[Base, Fraction], Sum], times: Callable[[Sum, Sum], Sum] = Sum.__mul__) -> Sum:
+def _map_powers(
+    of: Expression,
+    at: Callable[[Factor, Fraction], Expression],
+    times: Callable[[Expression, Expression], Expression] = Expression.__mul__,
+) -> Expression:
     """Return a sum with something in the place of each power."""
-    made = list[Term]()
+    made = list[Monomial]()
     for term in of.terms:
-        made_of = constant(term.coefficient)
+        made_of = constant_expression(term.coefficient)
         for base, power in term.factors:
             made_of = times(made_of, at(base, power))
         made.extend(made_of.terms)
-    return total(made)
+    return collect_terms(made)
 
 
-def _multiplied(a: Sum, b: Sum) -> Sum:
+def _multiply_out(a: Expression, b: Expression) -> Expression:
     """Return a product, term by term."""
-    if len(a.terms) * len(b.terms) > 4 * MOST_TERMS:
-        raise FormulaFault("multiplied out it is too long: write it with fewer terms")
-    return total(product(x, y) for x in a.terms for y in b.terms)
+    if len(a.terms) * len(b.terms) > 4 * MAX_TERMS:
+        raise FormulaError("multiplied out it is too long: write it with fewer terms")
+    return collect_terms(multiply_terms(x, y) for x in a.terms for y in b.terms)

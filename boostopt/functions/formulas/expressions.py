@@ -11,36 +11,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-MOST_TERMS = 400
+MAX_TERMS = 400
 """Terms of one sum; a text that makes more is refused."""
 
-DEEPEST = 12
+MAX_DEPTH = 12
 """Sums within sums; a text that nests more is refused."""
 
-LARGEST_POWER = 64
+MAX_EXACT_POWER = 64
 """Power up to which a rational number is raised exactly."""
 
-LONGEST = 4096
+MAX_INTEGER_BITS = 4096
 """Bits of a numerator or a denominator."""
 
-LARGEST = 990
+MAX_BINARY_EXPONENT = 990
 """Power of 2 that the size of a number, or its reciprocal, must not exceed: floats end at 1022."""
 
-TOO_LONG = "its numbers have too many digits, or are too large or too small"
+TOO_LONG_REASON = "its numbers have too many digits, or are too large or too small"
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-KINKED = "DescribedRegularizer, or DescribedEdges for edges"
+NONSMOOTH_ALTERNATIVE = "DescribedRegularizer, or DescribedEdges for edges"
 """What takes functions that no formula can be."""
 
 
-class FormulaFault(ValueError):
+class FormulaError(ValueError):
     """A formula cannot be read, or is not what it must be, for a reason in words."""
 
 
 @dataclass(frozen=True)
-class Base:
+class Factor:
     """What is raised to a power.
 
     Attributes
@@ -50,31 +50,31 @@ class Base:
         of derivatives "step", "clip" (to [-M, M]) and "inside" (1 where that changes nothing, 0 elsewhere).
     name
         The name of a quantity.
-    number
+    constant_value
         The number.
-    inner
+    arguments
         The argument; for "huber", "clip" and "inside" the argument and M, where the linear parts begin.
     """
 
     kind: str
     name: str = ""
     number: Fraction = ZERO
-    inner: tuple[Sum, ...] = ()
+    arguments: tuple[Expression, ...] = ()
 
     @cached_property
     def key(self) -> str:
         """A text that tells bases apart and puts them in order."""
-        inside = ",".join(part.key for part in self.inner)
+        inside = ",".join(part.key for part in self.arguments)
         return f"{self.kind}:{self.name}:{self.number}({inside})"
 
     @cached_property
     def depth(self) -> int:
         """How many sums are nested in it."""
-        return 1 + max((part.depth for part in self.inner), default=0)
+        return 1 + max((part.depth for part in self.arguments), default=0)
 
-    def has(self, name: str) -> bool:
+    def depends_on(self, name: str) -> bool:
         """Whether a name occurs in it."""
-        return self.name == name or any(part.has(name) for part in self.inner)
+        return self.name == name or any(part.depends_on(name) for part in self.arguments)
 
     @property
     def is_positive(self) -> bool:
@@ -82,12 +82,12 @@ class Base:
         return self.kind in ("name", "exp") or (self.kind == "number" and self.number > 0)
 
 
-Factors = tuple[tuple[Base, Fraction], ...]
+Factors = tuple[tuple[Factor, Fraction], ...]
 """Bases with their exponents, in order."""
 
 
 @dataclass(frozen=True)
-class Term:
+class Monomial:
     """A rational number times a product of powers."""
 
     coefficient: Fraction
@@ -98,25 +98,25 @@ class Term:
         """A text that tells products of powers apart, whatever their coefficients."""
         return "*".join(f"{base.key}^{power}" for base, power in self.factors)
 
-    def has(self, name: str) -> bool:
+    def depends_on(self, name: str) -> bool:
         """Whether a name occurs in it."""
-        return any(base.has(name) for base, _ in self.factors)
+        return any(base.depends_on(name) for base, _ in self.factors)
 
     def power_of(self, name: str) -> Fraction:
         """Return the exponent of a name by itself."""
         return next((power for base, power in self.factors if base.name == name), ZERO)
 
-    def split(self, name: str) -> tuple[Term, Factors]:
+    def split_by_dependence(self, name: str) -> tuple[Monomial, Factors]:
         """Return the part without a name, and the factors with it."""
-        own = tuple(pair for pair in self.factors if not pair[0].has(name))
-        return Term(self.coefficient, own), tuple(pair for pair in self.factors if pair[0].has(name))
+        own = tuple(pair for pair in self.factors if not pair[0].depends_on(name))
+        return Monomial(self.coefficient, own), tuple(pair for pair in self.factors if pair[0].depends_on(name))
 
 
 @dataclass(frozen=True)
-class Sum:
+class Expression:
     """A sum of terms, no two alike, in order."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[Monomial, ...]
 
     @cached_property
     def key(self) -> str:
@@ -129,154 +129,154 @@ class Sum:
         return max((base.depth for term in self.terms for base, _ in term.factors), default=0)
 
     @property
-    def number(self) -> Fraction | None:
+    def constant_value(self) -> Fraction | None:
         """The rational number that it is, None where it is none."""
         if not self.terms:
             return ZERO
-        return self.single.coefficient if self.single is not None and not self.single.factors else None
+        return self.single_term.coefficient if self.single_term is not None and not self.single_term.factors else None
 
     @property
-    def single(self) -> Term | None:
+    def single_term(self) -> Monomial | None:
         """The one term that it has, None where it has none or several."""
         return self.terms[0] if len(self.terms) == 1 else None
 
-    def has(self, name: str) -> bool:
+    def depends_on(self, name: str) -> bool:
         """Whether a name occurs in it."""
-        return any(term.has(name) for term in self.terms)
+        return any(term.depends_on(name) for term in self.terms)
 
-    def __add__(self, other: Sum) -> Sum:
-        return total((*self.terms, *other.terms))
+    def __add__(self, other: Expression) -> Expression:
+        return collect_terms((*self.terms, *other.terms))
 
-    def __neg__(self) -> Sum:
-        return self.times(-ONE)
+    def __neg__(self) -> Expression:
+        return self.scaled(-ONE)
 
-    def __sub__(self, other: Sum) -> Sum:
+    def __sub__(self, other: Expression) -> Expression:
         return self + -other
 
-    def __mul__(self, other: Sum) -> Sum:
+    def __mul__(self, other: Expression) -> Expression:
         for a, b in ((self, other), (other, self)):
-            if a.number is not None:
-                return b.times(a.number)
-        return total([product(_as_term(self), _as_term(other))])
+            if a.constant_value is not None:
+                return b.scaled(a.constant_value)
+        return collect_terms([multiply_terms(_as_term(self), _as_term(other))])
 
-    def times(self, number: Fraction) -> Sum:
+    def scaled(self, number: Fraction) -> Expression:
         """Return it times a rational number."""
-        return total(Term(term.coefficient * number, term.factors) for term in self.terms)
+        return collect_terms(Monomial(term.coefficient * number, term.factors) for term in self.terms)
 
-    def power(self, exponent: Fraction) -> Sum:
+    def power(self, exponent: Fraction) -> Expression:
         """Return it to a rational power."""
-        number = self.number
+        number = self.constant_value
         if exponent == ZERO:
-            return constant(1)
+            return constant_expression(1)
         if number is not None:
-            return total([_number(number, exponent)])
+            return collect_terms([_rational_power(number, exponent)])
         term = _as_term(self)
         whole = exponent.denominator == 1
-        if not whole and not (term.coefficient > 0 and all(_distributes(base) for base, _ in term.factors)):
-            return of_base(Base("sum", inner=(self,)), exponent)
-        raised = Term(ONE, tuple((base, power * exponent) for base, power in term.factors))
-        return total([product(_number(term.coefficient, exponent), raised)])
+        if not whole and not (term.coefficient > 0 and all(_is_nonnegative(base) for base, _ in term.factors)):
+            return power_expression(Factor("sum", arguments=(self,)), exponent)
+        raised = Monomial(ONE, tuple((base, power * exponent) for base, power in term.factors))
+        return collect_terms([multiply_terms(_rational_power(term.coefficient, exponent), raised)])
 
 
-def constant(number: Fraction | int) -> Sum:
+def constant_expression(number: Fraction | int) -> Expression:
     """Return a rational number as a sum."""
-    return total([Term(Fraction(number), ())])
+    return collect_terms([Monomial(Fraction(number), ())])
 
 
-def of_base(base: Base, exponent: Fraction = ONE) -> Sum:
+def power_expression(base: Factor, exponent: Fraction = ONE) -> Expression:
     """Return a power of a base as a sum."""
-    return total([Term(ONE, ((base, exponent),))])
+    return collect_terms([Monomial(ONE, ((base, exponent),))])
 
 
-def called(kind: str, *inner: Sum) -> Sum:
+def function_expression(kind: str, *inner: Expression) -> Expression:
     """Return a function of sums, by its kind."""
-    number = inner[0].number
+    number = inner[0].constant_value
     if (kind, number) in (("log", ONE), ("exp", ZERO)):
-        return constant(0 if kind == "log" else 1)
-    return of_base(Base(kind, inner=inner))
+        return constant_expression(0 if kind == "log" else 1)
+    return power_expression(Factor(kind, arguments=inner))
 
 
-def total(terms: Iterable[Term]) -> Sum:
+def collect_terms(terms: Iterable[Monomial]) -> Expression:
     """Return a sum with like terms collected, sums that stand alone in a term opened.
 
     Raises
     ------
-    FormulaFault
+    FormulaError
         It is larger than anything that is written by hand.
     """
-    collected = dict[str, Term]()
-    for term in _opened(terms):
+    collected = dict[str, Monomial]()
+    for term in _flatten(terms):
         like = collected.get(term.key)
         number = term.coefficient + (like.coefficient if like else ZERO)
         digits = number.numerator.bit_length(), number.denominator.bit_length()
-        if max(digits) > LONGEST or (number and abs(digits[0] - digits[1]) > LARGEST):
-            raise FormulaFault(TOO_LONG)
-        collected[term.key] = Term(number, term.factors)
-    made = Sum(tuple(collected[key] for key in sorted(collected) if collected[key].coefficient))
-    if len(made.terms) > MOST_TERMS or made.depth > DEEPEST:
-        raise FormulaFault("it is too long: write it with fewer terms")
+        if max(digits) > MAX_INTEGER_BITS or (number and abs(digits[0] - digits[1]) > MAX_BINARY_EXPONENT):
+            raise FormulaError(TOO_LONG_REASON)
+        collected[term.key] = Monomial(number, term.factors)
+    made = Expression(tuple(collected[key] for key in sorted(collected) if collected[key].coefficient))
+    if len(made.terms) > MAX_TERMS or made.depth > MAX_DEPTH:
+        raise FormulaError("it is too long: write it with fewer terms")
     return made
 
 
-def _opened(terms: Iterable[Term]) -> Iterable[Term]:
+def _flatten(terms: Iterable[Monomial]) -> Iterable[Monomial]:
     """Yield terms; of one that is a number times a plain sum, those of the sum."""
     for term in terms:
         if len(term.factors) == 1 and term.factors[0][0].kind == "sum" and term.factors[0][1] == ONE:
-            inner = term.factors[0][0].inner[0]
-            yield from (Term(term.coefficient * each.coefficient, each.factors) for each in inner.terms)
+            inner = term.factors[0][0].arguments[0]
+            yield from (Monomial(term.coefficient * each.coefficient, each.factors) for each in inner.terms)
         else:
             yield term
 
 
-def _as_term(of: Sum) -> Term:
+def _as_term(of: Expression) -> Monomial:
     """Return a sum as one term: a sum of several as a base, its first coefficient of size 1."""
-    if of.single is not None:
-        return of.single
+    if of.single_term is not None:
+        return of.single_term
     content = abs(of.terms[0].coefficient)
-    return Term(content, ((Base("sum", inner=(of.times(1 / content),)), ONE),))
+    return Monomial(content, ((Factor("sum", arguments=(of.scaled(1 / content),)), ONE),))
 
 
-def product(a: Term, b: Term) -> Term:
+def multiply_terms(a: Monomial, b: Monomial) -> Monomial:
     """Return the product of two terms, powers of one base collected; the exponentials are one."""
-    powers, exponent = dict[str, tuple[Base, Fraction]](), Sum(())
+    powers, exponent = dict[str, tuple[Factor, Fraction]](), Expression(())
     for base, power in (*a.factors, *b.factors):
         if base.kind == "exp":
-            exponent = exponent + base.inner[0].times(power)
+            exponent = exponent + base.arguments[0].scaled(power)
         elif base.kind in ("step", "inside"):
             powers[base.key] = base, ONE
         else:
             powers[base.key] = base, power + powers.get(base.key, (base, ZERO))[1]
     if exponent.terms:
-        powers["exp"] = Base("exp", inner=(exponent,)), ONE
+        powers["exp"] = Factor("exp", arguments=(exponent,)), ONE
     made = sorted((pair for pair in powers.values() if pair[1]), key=lambda pair: pair[0].key)
-    return Term(a.coefficient * b.coefficient, tuple(made))
+    return Monomial(a.coefficient * b.coefficient, tuple(made))
 
 
-def _number(number: Fraction, exponent: Fraction) -> Term:
+def _rational_power(number: Fraction, exponent: Fraction) -> Monomial:
     """Return a power of a number, as a base where it is not rational."""
     if number == ONE:
-        return Term(ONE, ())
+        return Monomial(ONE, ())
     if number == ZERO and exponent > 0:
-        return Term(ZERO, ())
+        return Monomial(ZERO, ())
     if number == ZERO or (number < 0 and exponent.denominator != 1):
-        raise FormulaFault(f"{number} to the power {exponent} is no number")
+        raise FormulaError(f"{number} to the power {exponent} is no number")
     bits = max(number.numerator.bit_length(), number.denominator.bit_length())
-    if abs(exponent) * abs(number.numerator.bit_length() - number.denominator.bit_length()) > LARGEST:
-        raise FormulaFault(TOO_LONG)
-    if exponent.denominator == 1 and abs(exponent) <= LARGEST_POWER and abs(exponent) * bits <= LONGEST:
-        return Term(number ** int(exponent), ())
-    return Term(ONE, ((Base("number", number=number), exponent),))
+    if abs(exponent) * abs(number.numerator.bit_length() - number.denominator.bit_length()) > MAX_BINARY_EXPONENT:
+        raise FormulaError(TOO_LONG_REASON)
+    if exponent.denominator == 1 and abs(exponent) <= MAX_EXACT_POWER and abs(exponent) * bits <= MAX_INTEGER_BITS:
+        return Monomial(number ** int(exponent), ())
+    return Monomial(ONE, ((Factor("number", number=number), exponent),))
 
 
-def _distributes(base: Base) -> bool:
+def _is_nonnegative(base: Factor) -> bool:
     """Whether a power of its power is the power of the product of both, also where it is not whole."""
     return base.is_positive or base.kind == "positive"
 
 
-def bases(of: Sum) -> Iterable[tuple[Base, Fraction]]:
+def iterate_powers(of: Expression) -> Iterable[tuple[Factor, Fraction]]:
     """Yield every power in a sum, those within others first."""
     for term in of.terms:
         for base, power in term.factors:
-            for part in base.inner:
-                yield from bases(part)
+            for part in base.arguments:
+                yield from iterate_powers(part)
             yield base, power

@@ -24,25 +24,25 @@ from boostopt._utils.validation import (
 )
 from boostopt.errors import OptionError, ProblemError, reason_of, short_repr
 from boostopt.functions.formulas.compilation import Compiler
-from boostopt.functions.formulas.differentiation import replaced
-from boostopt.functions.formulas.expressions import FormulaFault, Sum
+from boostopt.functions.formulas.differentiation import substitute
+from boostopt.functions.formulas.expressions import Expression, FormulaError
 from boostopt.functions.formulas.latex import latex
-from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.formulas.parsing import parse_formula
 
 RESERVED = {"d", "d0", "c", "u", "e", "log", "exp", "sqrt", "max", "min", "huber"}
 """Names that a parameter cannot have."""
 
-INTERIOR_ONLY = "interior"
+INTERIOR_CONE = "interior"
 """What a formula needs for which CVXPY has no atoms."""
 
-COPIED = 1e-9
+MULTIPLICITY_TOL = 1e-9
 """Relative agreement of f of k copies with k times f."""
 
 SHARES = (0.137, 0.411, 0.73, 0.94)
 """Places in the box at which copies are counted."""
 
 
-def text_of(formula: object) -> str:
+def formula_text(formula: object) -> str:
     """Return a formula as text: a text as it is, an expression of SymPy printed with all digits.
 
     Raises
@@ -70,7 +70,7 @@ def read_text(text: object) -> str:
     return text
 
 
-def latex_of(text: str) -> str:
+def formula_latex(text: str) -> str:
     """Return a text that the grammar knows as LaTeX.
 
     Raises
@@ -86,7 +86,7 @@ def latex_of(text: str) -> str:
     return latex(text)
 
 
-def no_parameters() -> Mapping[str, Any]:
+def empty_parameters() -> Mapping[str, Any]:
     """Return no parameters, which nobody can change."""
     return MappingProxyType({})
 
@@ -104,13 +104,13 @@ def check_name(name: object) -> None:
         raise ProblemError(f"a parameter must have a name of its own; got {short_repr(name)}. Call it otherwise.")
 
 
-def as_numbers(parameters: Mapping[str, object]) -> dict[str, float]:
+def check_number_parameters(parameters: Mapping[str, object]) -> dict[str, float]:
     """Return parameters that are numbers."""
     check_parameters(parameters)
     return {name: check_number(name, value, error=ProblemError) for name, value in parameters.items()}
 
 
-def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
+def check_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
     """Return the parameters: finite floats, or finite arrays of one number for each example."""
     check_parameters(parameters)
     read = dict[str, float | Array]()
@@ -126,7 +126,7 @@ def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float
     return read
 
 
-def read_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
+def check_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the reference distribution, c / sum c where none is given."""
     if d0 is None:
         return c / c.sum()
@@ -136,7 +136,7 @@ def read_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
     return read
 
 
-def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
+def parse_regularizer_formula(text: object, parameters: Mapping[str, float | Array]) -> Expression:
     """Return the formula of one weight.
 
     Raises
@@ -148,13 +148,13 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
     numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
     arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
     try:
-        return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
-    except FormulaFault as fault:
+        return parse_formula(text, numbers, ("d", "d0", "c", "u"), arrays)
+    except FormulaError as fault:
         raise ProblemError(f"the formula {short_repr(text)} cannot be read: {reason_of(fault)}.") from fault
 
 
-def copies_fault(
-    text: str, read: Sum, names: Mapping[str, Any], upper: Float[Array, " n"], c: Float[Array, " n"]
+def multiplicity_error(
+    text: str, read: Expression, names: Mapping[str, Any], upper: Float[Array, " n"], c: Float[Array, " n"]
 ) -> str:
     """Return why an example with c_n = k does not count as k copies, "" where it does or where every c_n is 1.
 
@@ -164,13 +164,13 @@ def copies_fault(
         return ""
     own, positive = Compiler("d", {**names, "c": c, "u": upper}), ("d", "d0", "c", "u")
     for copies in ("2", "3", "1/c"):  # the last one leaves one of each
-        k = parsed(copies, {}, positive)
-        several = own.function(replaced(read, {name: k * parsed(name, {}, positive) for name in positive}))
+        k = parse_formula(copies, {}, positive)
+        several = own.function(substitute(read, {name: k * parse_formula(name, {}, positive) for name in positive}))
         count = own.function(k)(upper)
         for share in SHARES:
             d = share * upper
             apart = np.abs(several(d) - count * own.function(read)(d))
-            size = COPIED * (count * own.sizes(read)(d) + 1e-300)
+            size = MULTIPLICITY_TOL * (count * own.compile_absolute_terms(read)(d) + 1e-300)
             if not (apart <= size).all():
                 return (
                     f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = "

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.functions.formulas.expressions import ONE, Base, FormulaFault, Sum, Term
+from boostopt.functions.formulas.expressions import ONE, Expression, Factor, FormulaError, Monomial
 
 UNIT = 2.0**-52
 """One rounding of a sum or a product is at most half of this, relative to the result."""
 
-ELEMENTARY = 1e-15
+ELEMENTARY_ERROR = 1e-15
 """Relative error of a logarithm, an exponential or a power: four units in the last place."""
 
 SMALLEST = 5e-324
@@ -46,11 +46,13 @@ PAIRWISE_STEPS = 24
 class Interval:
     """Numbers between two ends, arrays of one shape or two floats."""
 
-    low: Any
-    high: Any
+    lower: Any
+    upper: Any
 
     @classmethod
-    def outward(cls, low: Any, high: Any, least: Any = -np.inf, most: Any = np.inf, lost: float = 0.0) -> Interval:
+    def round_outward(
+        cls, low: Any, high: Any, least: Any = -np.inf, most: Any = np.inf, lost: float = 0.0
+    ) -> Interval:
         """Return an interval whose ends may have been rounded, within what is known for certain.
 
         Half of a unit is lost at most, and the other half covers the rounding of what is subtracted here.
@@ -63,20 +65,20 @@ class Interval:
 
     def __add__(self, other: Interval) -> Interval:
         with np.errstate(all="ignore"):
-            low, high = self.low + other.low, self.high + other.high
+            low, high = self.lower + other.lower, self.upper + other.upper
         if _may_vanish(low, high):
-            positive, negative = (self.low >= 0) & (other.low >= 0), (self.high <= 0) & (other.high <= 0)
-            return Interval.outward(low, high, np.where(positive, 0.0, -np.inf), np.where(negative, 0.0, np.inf))
-        return Interval.outward(low, high)
+            positive, negative = (self.lower >= 0) & (other.lower >= 0), (self.upper <= 0) & (other.upper <= 0)
+            return Interval.round_outward(low, high, np.where(positive, 0.0, -np.inf), np.where(negative, 0.0, np.inf))
+        return Interval.round_outward(low, high)
 
     def __neg__(self) -> Interval:
-        return Interval(-self.high, -self.low)
+        return Interval(-self.upper, -self.lower)
 
     def __mul__(self, other: Interval) -> Interval:
-        if np.min(self.low) >= 0.0 and np.min(other.low) >= 0.0:
+        if np.min(self.lower) >= 0.0 and np.min(other.lower) >= 0.0:
             with np.errstate(all="ignore"):
-                low, high = self.low * other.low, self.high * other.high
-            return Interval.outward(low, np.where(np.isnan(high), 0.0, high), 0.0)
+                low, high = self.lower * other.lower, self.upper * other.upper
+            return Interval.round_outward(low, np.where(np.isnan(high), 0.0, high), 0.0)
         with np.errstate(all="ignore"):
             ends = [x * y for x in self._ends for y in other._ends]
             low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
@@ -84,115 +86,117 @@ class Interval:
                 ends = [np.where(np.isnan(end), 0.0, end) for end in ends]
                 low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
         if not _may_vanish(low, high):
-            return Interval.outward(low, high)
-        alike = ((self.low >= 0) & (other.low >= 0)) | ((self.high <= 0) & (other.high <= 0))
-        apart = ((self.low >= 0) & (other.high <= 0)) | ((self.high <= 0) & (other.low >= 0))
-        return Interval.outward(low, high, np.where(alike, 0.0, -np.inf), np.where(apart, 0.0, np.inf))
+            return Interval.round_outward(low, high)
+        alike = ((self.lower >= 0) & (other.lower >= 0)) | ((self.upper <= 0) & (other.upper <= 0))
+        apart = ((self.lower >= 0) & (other.upper <= 0)) | ((self.upper <= 0) & (other.lower >= 0))
+        return Interval.round_outward(low, high, np.where(alike, 0.0, -np.inf), np.where(apart, 0.0, np.inf))
 
     @property
     def _ends(self) -> tuple[Any, ...]:
         """Both ends; the one number where they are the same object."""
-        return (self.low,) if self.low is self.high else (self.low, self.high)
+        return (self.lower,) if self.lower is self.upper else (self.lower, self.upper)
 
     def log(self) -> Interval:
         """Return the logarithm, -inf at 0."""
         with np.errstate(all="ignore"):
-            low, high = np.log(self.low), np.log(self.high)
-        return Interval.outward(low, high, lost=ELEMENTARY)
+            low, high = np.log(self.lower), np.log(self.upper)
+        return Interval.round_outward(low, high, lost=ELEMENTARY_ERROR)
 
     def exp(self) -> Interval:
         """Return the exponential."""
         with np.errstate(all="ignore"):
-            return Interval.outward(np.exp(self.low), np.exp(self.high), 0.0, lost=ELEMENTARY)
+            return Interval.round_outward(np.exp(self.lower), np.exp(self.upper), 0.0, lost=ELEMENTARY_ERROR)
 
     def positive(self) -> Interval:
         """Return max(x, 0)."""
-        return Interval(np.maximum(self.low, 0.0), np.maximum(self.high, 0.0))
+        return Interval(np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0))
 
     def step(self) -> Interval:
         """Return 0 left of 0, 1 right of it."""
-        return Interval(np.where(self.low > 0, 1.0, 0.0), np.where(self.high < 0, 0.0, 1.0))
+        return Interval(np.where(self.lower > 0, 1.0, 0.0), np.where(self.upper < 0, 0.0, 1.0))
 
     def power(self, exponent: Fraction) -> Interval:
         """Return a power; of a negative number only a whole one is defined."""
         if exponent == 1:
             return self
-        if np.min(self.low) >= 0.0:
+        if np.min(self.lower) >= 0.0:
             return self._of_positive(exponent)
         if exponent.denominator != 1:
-            undefined = self.low < 0
+            undefined = self.lower < 0
             made = self._of_positive(exponent)
-            return Interval(np.where(undefined, -np.inf, made.low), np.where(undefined, np.inf, made.high))
+            return Interval(np.where(undefined, -np.inf, made.lower), np.where(undefined, np.inf, made.upper))
         mirrored = (-self)._of_positive(exponent)
         mirrored = mirrored if exponent % 2 == 0 else -mirrored
-        made, least = self._of_positive(exponent), self.low >= 0
+        made, least = self._of_positive(exponent), self.lower >= 0
         # On both sides of 0: even powers are at least 0, negative ones unbounded.
-        size = Interval(np.zeros_like(self.low), np.maximum(np.abs(self.low), np.abs(self.high)))._of_positive(exponent)
-        low = np.where(
-            least, made.low, np.where(self.high <= 0, mirrored.low, 0.0 if exponent % 2 == 0 else -size.high)
+        size = Interval(np.zeros_like(self.lower), np.maximum(np.abs(self.lower), np.abs(self.upper)))._of_positive(
+            exponent
         )
-        return Interval(low, np.where(least, made.high, np.where(self.high <= 0, mirrored.high, size.high)))
+        low = np.where(
+            least, made.lower, np.where(self.upper <= 0, mirrored.lower, 0.0 if exponent % 2 == 0 else -size.upper)
+        )
+        return Interval(low, np.where(least, made.upper, np.where(self.upper <= 0, mirrored.upper, size.upper)))
 
     def _of_positive(self, exponent: Fraction) -> Interval:
         """Return a power where no number is negative."""
         p = float(exponent)
         once = ROUNDED_ONCE.get(p)
         with np.errstate(all="ignore"):
-            ends = [once(x) if once else x**p for x in (np.maximum(self.low, 0.0), np.maximum(self.high, 0.0))]
+            ends = [once(x) if once else x**p for x in (np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0))]
         low, high = ends if p > 0 else (ends[1], ends[0])
-        return Interval.outward(low, high, 0.0, lost=0.0 if once else _lost_by_power(exponent))
+        return Interval.round_outward(low, high, 0.0, lost=0.0 if once else _lost_by_power(exponent))
 
     def times_log(self, exponent: Fraction) -> Interval:
         """Return x^p log x for p > 0 and x >= 0: 0 at 0, falling to -1 / (p e) at exp(-1 / p), rising from there."""
         p, least = float(exponent), math.exp(-1.0 / float(exponent))
         with np.errstate(all="ignore"):
-            ends = [np.where(x > 0.0, x**p * np.log(x), 0.0) for x in (self.low, self.high)]
-        turns = (self.low <= least * (1.0 + ROOM)) & (self.high >= least * (1.0 - ROOM))
+            ends = [np.where(x > 0.0, x**p * np.log(x), 0.0) for x in (self.lower, self.upper)]
+        turns = (self.lower <= least * (1.0 + ROOM)) & (self.upper >= least * (1.0 - ROOM))
         low = np.where(turns, -(1.0 + ROOM) / (p * math.e), np.minimum(*ends))
         # A power that is next to no float is multiplied by a logarithm of at most 745.
         low, high = low - 745.0 * SUBNORMAL, np.maximum(*ends) + 745.0 * SUBNORMAL
-        return Interval.outward(low, high, lost=2.0 * ELEMENTARY + _lost_by_power(exponent))
+        return Interval.round_outward(low, high, lost=2.0 * ELEMENTARY_ERROR + _lost_by_power(exponent))
 
     def within(self, other: Interval) -> Interval:
         """Return what two intervals that contain the same number have in common."""
-        return Interval(np.maximum(self.low, other.low), np.minimum(self.high, other.high))
+        return Interval(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
     @property
     def middle(self) -> Any:
         """A number between both ends; nan where both are infinite."""
         with np.errstate(all="ignore"):
-            return 0.5 * self.low + 0.5 * self.high
+            return 0.5 * self.lower + 0.5 * self.upper
 
     @property
     def is_finite(self) -> Any:
         """Whether both ends are finite, entry by entry."""
-        return np.isfinite(self.low) & np.isfinite(self.high)
+        return np.isfinite(self.lower) & np.isfinite(self.upper)
 
     @property
     def absolute(self) -> Interval:
         """The absolute value."""
-        low, high = np.abs(self.low), np.abs(self.high)
-        return Interval(np.maximum(np.maximum(self.low, -self.high), 0.0), np.maximum(low, high))
+        low, high = np.abs(self.lower), np.abs(self.upper)
+        return Interval(np.maximum(np.maximum(self.lower, -self.upper), 0.0), np.maximum(low, high))
 
     def total(self) -> Interval:
         """Return the sum of the entries, shape (n,), as two floats."""
-        steps = PAIRWISE_STEPS + math.log2(max(np.size(self.low), 1))
+        steps = PAIRWISE_STEPS + math.log2(max(np.size(self.lower), 1))
         with np.errstate(all="ignore"):
-            ends = [(np.sum(x), steps * 2.0**-53 * np.sum(np.abs(x))) for x in (self.low, self.high)]
-            made = Interval.outward(ends[0][0] - 1.01 * ends[0][1], ends[1][0] + 1.01 * ends[1][1])
-        return Interval(float(made.low), float(made.high))
+            ends = [(np.sum(x), steps * 2.0**-53 * np.sum(np.abs(x))) for x in (self.lower, self.upper)]
+            made = Interval.round_outward(ends[0][0] - 1.01 * ends[0][1], ends[1][0] + 1.01 * ends[1][1])
+        return Interval(float(made.lower), float(made.upper))
 
 
-def point(x: Any) -> Interval:
+def exact_interval(x: Any) -> Interval:
     """Return floats as intervals."""
     return Interval(x, x)
 
 
-def rational(number: Fraction) -> Interval:
+def enclose_rational(number: Fraction) -> Interval:
     """Return a rational number."""
     x = np.array(float(number))
     exact = Fraction(float(x)) == number
-    return point(x) if exact else Interval(np.nextafter(x, -np.inf), np.nextafter(x, np.inf))
+    return exact_interval(x) if exact else Interval(np.nextafter(x, -np.inf), np.nextafter(x, np.inf))
 
 
 def _may_vanish(low: Any, high: Any) -> bool:
@@ -202,7 +206,7 @@ def _may_vanish(low: Any, high: Any) -> bool:
 
 def _lost_by_power(exponent: Fraction) -> float:
     """Return the relative error of a power, with what it changes that the exponent is no float."""
-    return ELEMENTARY * (1.0 if Fraction(float(exponent)) == exponent else 800.0)
+    return ELEMENTARY_ERROR * (1.0 if Fraction(float(exponent)) == exponent else 800.0)
 
 
 def allowance(value: float, bound: float) -> float:
@@ -212,18 +216,18 @@ def allowance(value: float, bound: float) -> float:
     return math.inf if math.isnan(added) else added
 
 
-def enclosure(of: Sum, names: Mapping[str, Interval], known: Collection[str] = ()) -> Interval:
+def enclose(of: Expression, names: Mapping[str, Interval], known: Collection[str] = ()) -> Interval:
     """Return an interval for the values of a sum, the names within theirs; `known` are keys of sums that are >= 0."""
     terms = [_term(term, names, known) for term in of.terms]
-    made = sum(terms[1:], start=terms[0]) if terms else point(np.array(0.0))
+    made = sum(terms[1:], start=terms[0]) if terms else exact_interval(np.array(0.0))
     return made.positive() if of.key in known else made
 
 
-def _term(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _term(term: Monomial, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a term: as a product; where that has no end, by logarithms and x log x."""
     factors = [_power(base, power, names, known) for base, power in term.factors]
     if abs(term.coefficient) != ONE or not factors:
-        factors.insert(0, rational(abs(term.coefficient)))
+        factors.insert(0, enclose_rational(abs(term.coefficient)))
     made = functools.reduce(Interval.__mul__, factors)
     made = made if term.coefficient > 0 else -made
     if not term.factors or np.all(made.is_finite):
@@ -233,24 +237,24 @@ def _term(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> 
     return made if np.all(made.is_finite) else made.within(_by_logarithms(term, names, known))
 
 
-Shared = tuple[Base, Base, Fraction, Fraction, Term]
+Shared = tuple[Factor, Factor, Fraction, Fraction, Monomial]
 """Of a term with the factors log(R X^k) and X^p: the logarithm, X, p, k and R."""
 
 
-def _shared_factors(term: Term) -> Iterable[Shared]:
+def _shared_factors(term: Monomial) -> Iterable[Shared]:
     """Yield what a term has in common with a logarithm in it of a positive product."""
     for log, exponent in term.factors:
-        product = log.inner[0].single if log.kind == "log" and exponent == ONE else None
+        product = log.arguments[0].single_term if log.kind == "log" and exponent == ONE else None
         if product is None or product.coefficient <= 0:
             continue
         powers = dict(product.factors)
         for X, p in term.factors:
             if X.kind != "log" and p > 0 and X in powers:
                 rest = tuple(pair for pair in product.factors if pair[0] != X)
-                yield log, X, p, powers[X], Term(product.coefficient, rest)
+                yield log, X, p, powers[X], Monomial(product.coefficient, rest)
 
 
-def _of_entropy(term: Term, shared: Shared, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _of_entropy(term: Monomial, shared: Shared, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a term with X^p log(R X^k) by k X^p log X + X^p log R.
 
     Where X may be 0, the interval of the product has no end: the logarithm has none.
@@ -258,48 +262,48 @@ def _of_entropy(term: Term, shared: Shared, names: Mapping[str, Interval], known
     log, X, p, k, rest = shared
     x = _base(X, names, known)
     own = x.positive()
-    made = own.times_log(p) * rational(k) + own.power(p) * _logarithm(Sum((rest,)), names, known)
-    made = made * rational(term.coefficient)
+    made = own.times_log(p) * enclose_rational(k) + own.power(p) * _logarithm(Expression((rest,)), names, known)
+    made = made * enclose_rational(term.coefficient)
     for base, power in term.factors:
         if base not in (log, X):
             made = made * _power(base, power, names, known)
     # Of what may be negative this says nothing.
-    return Interval(np.where(x.low < 0.0, -np.inf, made.low), np.where(x.low < 0.0, np.inf, made.high))
+    return Interval(np.where(x.lower < 0.0, -np.inf, made.lower), np.where(x.lower < 0.0, np.inf, made.upper))
 
 
-def _by_logarithms(term: Term, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _by_logarithms(term: Monomial, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a term by the logarithms of its factors: one may underflow where another overflows."""
-    negative, parts = np.array(term.coefficient < 0), rational(abs(term.coefficient)).log()
+    negative, parts = np.array(term.coefficient < 0), enclose_rational(abs(term.coefficient)).log()
     certain = np.array(True)
     for base, power in term.factors:
         factor = _base(base, names, known)
-        certain = certain & ((factor.low > 0.0) | ((factor.high < 0.0) & (power.denominator == 1)))
-        negative = negative ^ ((factor.high < 0.0) & (power.numerator % 2 == 1))
-        parts = parts + factor.absolute.log() * rational(power)
+        certain = certain & ((factor.lower > 0.0) | ((factor.upper < 0.0) & (power.denominator == 1)))
+        negative = negative ^ ((factor.upper < 0.0) & (power.numerator % 2 == 1))
+        parts = parts + factor.absolute.log() * enclose_rational(power)
     made = parts.exp()
-    low, high = np.where(negative, -made.high, made.low), np.where(negative, -made.low, made.high)
+    low, high = np.where(negative, -made.upper, made.lower), np.where(negative, -made.lower, made.upper)
     return Interval(np.where(certain, low, -np.inf), np.where(certain, high, np.inf))
 
 
-def _power(base: Base, power: Fraction, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _power(base: Factor, power: Fraction, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a power of a base."""
     x = _base(base, names, known)
     if base.kind != "positive":
         return x if base.kind == "step" else x.power(power)
     made = x.power(power)
     # Left of where it begins it is 0, whatever the power is.
-    return Interval(np.where(x.low <= 0.0, 0.0, made.low), np.where(x.high <= 0.0, 0.0, made.high))
+    return Interval(np.where(x.lower <= 0.0, 0.0, made.lower), np.where(x.upper <= 0.0, 0.0, made.upper))
 
 
-def _base(base: Base, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _base(base: Factor, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a base."""
     if base.kind in ("name", "real"):
         return names[base.name]
     if base.kind == "number":
-        return rational(base.number)
+        return enclose_rational(base.number)
     if base.kind == "log":
-        return _logarithm(base.inner[0], names, known)
-    inner = enclosure(base.inner[0], names, known)
+        return _logarithm(base.arguments[0], names, known)
+    inner = enclose(base.arguments[0], names, known)
     if base.kind == "sum":
         return inner
     if base.kind == "exp":
@@ -309,18 +313,18 @@ def _base(base: Base, names: Mapping[str, Interval], known: Collection[str]) -> 
     if base.kind == "positive":
         return inner.positive()
     if base.kind in ("huber", "clip", "inside"):
-        return _of_huber(base.kind, inner, enclosure(base.inner[1], names, known))
-    raise FormulaFault(f"{base.kind!r} is no part of a formula")
+        return _of_huber(base.kind, inner, enclose(base.arguments[1], names, known))
+    raise FormulaError(f"{base.kind!r} is no part of a formula")
 
 
-def _logarithm(of: Sum, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
+def _logarithm(of: Expression, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
     """Return an interval for a logarithm, that of a product factor by factor where the product is no float."""
-    made, product = enclosure(of, names, known).log(), of.single
+    made, product = enclose(of, names, known).log(), of.single_term
     if product is None or product.coefficient <= 0 or np.all(made.is_finite):
         return made
-    parts = rational(product.coefficient).log()
+    parts = enclose_rational(product.coefficient).log()
     for base, power in product.factors:
-        parts = parts + _base(base, names, known).absolute.log() * rational(power)
+        parts = parts + _base(base, names, known).absolute.log() * enclose_rational(power)
     return made.within(parts)
 
 
@@ -330,11 +334,11 @@ def _of_huber(kind: str, x: Interval, at: Interval) -> Interval:
         two = Fraction(2)
         beyond, below = (x + -at).positive(), (-x + -at).positive()
         made = x.power(two) + -beyond.power(two) + -below.power(two)
-        return Interval(np.maximum(made.low, 0.0), made.high)
+        return Interval(np.maximum(made.lower, 0.0), made.upper)
     if kind == "clip":
         return Interval(
-            np.minimum(np.maximum(x.low, -at.high), at.high), np.minimum(np.maximum(x.high, -at.high), at.high)
+            np.minimum(np.maximum(x.lower, -at.upper), at.upper), np.minimum(np.maximum(x.upper, -at.upper), at.upper)
         )
-    within = (x.high < at.low) & (x.low > -at.low)
-    outside = (x.low > at.high) | (x.high < -at.high)
+    within = (x.upper < at.lower) & (x.lower > -at.lower)
+    outside = (x.lower > at.upper) | (x.upper < -at.upper)
     return Interval(np.where(within, 1.0, 0.0), np.where(outside, 0.0, 1.0))

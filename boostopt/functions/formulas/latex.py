@@ -6,7 +6,7 @@ import ast
 from importlib import import_module
 from typing import Any
 
-from boostopt.functions.formulas.expressions import FormulaFault
+from boostopt.functions.formulas.expressions import FormulaError
 
 SYMBOLS = {"d": "d_n", "d0": "d^0_n", "c": "c_n", "u": "u_n", "e": "e_q"}
 """How the names of every formula are written."""
@@ -47,7 +47,7 @@ class _Writer:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self.called(name, [self.read(argument) for argument in arguments])
             case _:
-                raise FormulaFault(f"{ast.unparse(node)!r} is not part of a formula")
+                raise FormulaError(f"{ast.unparse(node)!r} is not part of a formula")
 
     def operation(self, op: ast.operator, a: Any, b: Any) -> Any:
         """Return what an operation makes, as it was written."""

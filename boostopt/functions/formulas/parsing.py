@@ -10,25 +10,33 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 
-from boostopt.functions.formulas.differentiation import derivative
-from boostopt.functions.formulas.expressions import KINKED, Base, FormulaFault, Sum, called, constant, of_base
+from boostopt.functions.formulas.differentiation import differentiate
+from boostopt.functions.formulas.expressions import (
+    NONSMOOTH_ALTERNATIVE,
+    Expression,
+    Factor,
+    FormulaError,
+    constant_expression,
+    function_expression,
+    power_expression,
+)
 
-LONGEST_TEXT = 1000
+MAX_TEXT_LENGTH = 1000
 """Letters of a formula."""
 
-MOST_NODES = 300
+MAX_NODES = 300
 """Names, numbers and operations of a formula."""
 
 GRAMMAR = "Write it with + - * / **, numbers, names, log, exp, sqrt, max, min and huber(x, M)."
 
 
-def parsed(
+def parse_formula(
     text: str,
     numbers: Mapping[str, float],
     positive: Collection[str] = (),
     real: Collection[str] = (),
     variable: str = "d",
-) -> Sum:
+) -> Expression:
     """Return a formula as a sum.
 
     Parameters
@@ -46,22 +54,22 @@ def parsed(
 
     Raises
     ------
-    FormulaFault
+    FormulaError
         It is no formula, has an unknown name, or says what the grammar does not know.
     """
-    if len(text) > LONGEST_TEXT:
-        raise FormulaFault(f"it must have at most {LONGEST_TEXT} letters; it has {len(text)}")
+    if len(text) > MAX_TEXT_LENGTH:
+        raise FormulaError(f"it must have at most {MAX_TEXT_LENGTH} letters; it has {len(text)}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
         why = failure.msg if isinstance(failure, SyntaxError) else failure  # without the place in a file that is none
-        raise FormulaFault(f"it is no formula: {why}. {GRAMMAR}") from None
-    if sum(1 for _ in ast.walk(tree)) > 2 * MOST_NODES:
-        raise FormulaFault(f"it must have at most {MOST_NODES} names, numbers and operations")
-    return _Reader(numbers, positive, real, variable).read(tree)
+        raise FormulaError(f"it is no formula: {why}. {GRAMMAR}") from None
+    if sum(1 for _ in ast.walk(tree)) > 2 * MAX_NODES:
+        raise FormulaError(f"it must have at most {MAX_NODES} names, numbers and operations")
+    return _Parser(numbers, positive, real, variable).read(tree)
 
 
-class _Reader:
+class _Parser:
     """The meaning of names."""
 
     def __init__(
@@ -69,11 +77,11 @@ class _Reader:
     ) -> None:
         self.numbers, self.positive, self.real, self.variable = numbers, positive, real, variable
 
-    def read(self, node: ast.expr) -> Sum:
+    def read(self, node: ast.expr) -> Expression:
         """Return what a part of the formula means."""
         match node:
             case ast.Constant(value=value):
-                return constant(_exact(value))
+                return constant_expression(_to_fraction(value))
             case ast.Name(id=name):
                 return self._named(name)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
@@ -86,19 +94,19 @@ class _Reader:
                 return self._called(name, arguments)
             case _:
                 what = ast.unparse(node)[:40]
-                raise FormulaFault(f"{what!r} is not part of a formula. {GRAMMAR}")
+                raise FormulaError(f"{what!r} is not part of a formula. {GRAMMAR}")
 
-    def _named(self, name: str) -> Sum:
+    def _named(self, name: str) -> Expression:
         if name in self.numbers:
-            return constant(_exact(self.numbers[name]))
+            return constant_expression(_to_fraction(self.numbers[name]))
         if name not in self.positive and name not in self.real:
             known = ", ".join(sorted({*self.numbers, *self.positive, *self.real}))
-            raise FormulaFault(
+            raise FormulaError(
                 f"it has the unknown name {name!r}. Known: {known}. Pass a parameter by its name: {name}=0.1."
             )
-        return of_base(Base("name" if name in self.positive else "real", name=name))
+        return power_expression(Factor("name" if name in self.positive else "real", name=name))
 
-    def _operation(self, op: ast.operator, a: Sum, b: Sum) -> Sum:
+    def _operation(self, op: ast.operator, a: Expression, b: Expression) -> Expression:
         match op:
             case ast.Add():
                 return a + b
@@ -109,59 +117,63 @@ class _Reader:
             case ast.Div():
                 return a * b.power(Fraction(-1))
             case ast.Pow():
-                return a.power(b.number) if b.number is not None else called("exp", b * called("log", a))
+                return (
+                    a.power(b.constant_value)
+                    if b.constant_value is not None
+                    else function_expression("exp", b * function_expression("log", a))
+                )
             case ast.BitXor():
-                raise FormulaFault("^ is no operation of a formula. Write a power as x**2")
+                raise FormulaError("^ is no operation of a formula. Write a power as x**2")
             case _:
-                raise FormulaFault(f"{type(op).__name__} is no operation of a formula. {GRAMMAR}")
+                raise FormulaError(f"{type(op).__name__} is no operation of a formula. {GRAMMAR}")
 
-    def _called(self, name: str, arguments: list[ast.expr]) -> Sum:
-        makers: Mapping[str, tuple[int, Callable[..., Sum]]] = {
-            "log": (1, lambda x: called("log", x)),
-            "exp": (1, lambda x: called("exp", x)),
+    def _called(self, name: str, arguments: list[ast.expr]) -> Expression:
+        makers: Mapping[str, tuple[int, Callable[..., Expression]]] = {
+            "log": (1, lambda x: function_expression("log", x)),
+            "exp": (1, lambda x: function_expression("exp", x)),
             "sqrt": (1, lambda x: x.power(Fraction(1, 2))),
             "max": (2, self._largest),
             "min": (2, lambda x, y: -self._largest(-x, -y)),
             "huber": (2, self._huber),
         }
         if name in {"abs", "Abs"}:
-            raise FormulaFault(
+            raise FormulaError(
                 "abs(x) has a kink, and a formula has none. Write huber(x, M) or sqrt(x**2 + a); or state it by CVXPY: "
-                f"{KINKED}"
+                f"{NONSMOOTH_ALTERNATIVE}"
             )
         if name not in makers:
-            raise FormulaFault(f"it calls {name!r}, which is no function of a formula. {GRAMMAR}")
+            raise FormulaError(f"it calls {name!r}, which is no function of a formula. {GRAMMAR}")
         count, make = makers[name]
         if len(arguments) != count:
-            raise FormulaFault(f"{name} takes {count} {'arguments' if count > 1 else 'argument'}; got {len(arguments)}")
+            raise FormulaError(f"{name} takes {count} {'arguments' if count > 1 else 'argument'}; got {len(arguments)}")
         return make(*map(self.read, arguments))
 
-    def _positive(self, x: Sum) -> Sum:
+    def _positive(self, x: Expression) -> Expression:
         self._must_be_linear(x)
-        number = x.number
-        return called("positive", x) if number is None else constant(max(number, Fraction(0)))
+        number = x.constant_value
+        return function_expression("positive", x) if number is None else constant_expression(max(number, Fraction(0)))
 
-    def _largest(self, x: Sum, y: Sum) -> Sum:
+    def _largest(self, x: Expression, y: Expression) -> Expression:
         """Return max(x, y) as what does not move plus a positive part: max(0, x) is nothing else than that."""
-        x, y = (y, x) if y.has(self.variable) and not x.has(self.variable) else (x, y)
+        x, y = (y, x) if y.depends_on(self.variable) and not x.depends_on(self.variable) else (x, y)
         return self._positive(x - y) + y
 
-    def _huber(self, x: Sum, at: Sum) -> Sum:
+    def _huber(self, x: Expression, at: Expression) -> Expression:
         self._must_be_linear(x)
-        if at.has(self.variable) or (at.number is not None and at.number <= 0):
-            raise FormulaFault(f"huber(x, M) must have a positive M without {self.variable}")
-        return called("huber", x, at)
+        if at.depends_on(self.variable) or (at.constant_value is not None and at.constant_value <= 0):
+            raise FormulaError(f"huber(x, M) must have a positive M without {self.variable}")
+        return function_expression("huber", x, at)
 
-    def _must_be_linear(self, x: Sum) -> None:
+    def _must_be_linear(self, x: Expression) -> None:
         """Refuse a positive part of something else: it begins in one point only where that is linear."""
-        if derivative(x, self.variable).has(self.variable):
-            raise FormulaFault(f"max, min and huber must be of something that is linear in {self.variable}")
+        if differentiate(x, self.variable).depends_on(self.variable):
+            raise FormulaError(f"max, min and huber must be of something that is linear in {self.variable}")
 
 
-def _exact(value: object) -> Fraction:
+def _to_fraction(value: object) -> Fraction:
     """Return a number as the rational that it is."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e100:
-        raise FormulaFault(f"{str(value)[:40]!r} must be a number of at most 1e100")
+        raise FormulaError(f"{str(value)[:40]!r} must be a number of at most 1e100")
     if isinstance(value, float) and not math.isfinite(value):
-        raise FormulaFault(f"{value!r} must be a finite number")
+        raise FormulaError(f"{value!r} must be a finite number")
     return Fraction(value)

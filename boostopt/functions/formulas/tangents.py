@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.functions.formulas.convexity import Formula
-from boostopt.functions.formulas.expressions import Sum
-from boostopt.functions.formulas.intervals import Interval, enclosure, point
-from boostopt.functions.formulas.maximizers import Slope
+from boostopt.functions.formulas.convexity import ConvexFormula
+from boostopt.functions.formulas.expressions import Expression
+from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
+from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
 NEAREST = 2.0**-46
 """Distance of tangents from an end that is rounded and infinitely steep, as a share of the box: 128 roundings."""
@@ -49,12 +49,12 @@ class Tangents:
         The slope in floats, which finds the points of tangents.
     """
 
-    formula: Formula
+    formula: ConvexFormula
     variable: str
     names: Mapping[str, Interval]
     low: Interval
     high: Interval
-    slope: Slope
+    slope: MonotoneDerivative
 
     def values(self, x: Interval) -> Interval:
         """Return f at points that are known as intervals."""
@@ -75,38 +75,38 @@ class Tangents:
             Points at which the slopes are about y; found where there are none.
         """
         middle = y.middle
-        x = self._inside(self.slope.touching(middle, start))
-        slope = self.slopes(point(x))
+        x = self._inside(self.slope.tangent_points(middle, start))
+        slope = self.slopes(exact_interval(x))
         bounds = self._bounds(y, x, slope)
-        unsure = (slope.low < y.high) & (slope.high > y.low)
+        unsure = (slope.lower < y.upper) & (slope.upper > y.lower)
         with np.errstate(invalid="ignore", over="ignore"):
-            lost = float(np.sum((slope.high - slope.low) * (self.high.high - self.low.low), where=unsure))
-        if lost <= NEGLIGIBLE * max(1.0, float(np.abs(bounds.high).sum())):
+            lost = float(np.sum((slope.upper - slope.lower) * (self.high.upper - self.low.lower), where=unsure))
+        if lost <= NEGLIGIBLE * max(1.0, float(np.abs(bounds.upper).sum())):
             return bounds
         # Beyond y, towards the middle: then what is not known of the slope is multiplied by the shorter side.
         with np.errstate(invalid="ignore", over="ignore"):
-            width = AHEAD * (slope.high - slope.low)
-            wanted = middle + np.where(x - self.low.high < self.high.low - x, width, -width)
+            width = AHEAD * (slope.upper - slope.lower)
+            wanted = middle + np.where(x - self.low.upper < self.high.lower - x, width, -width)
         moved = self._inside(self.slope.stepped(x, wanted - slope.middle))
-        others = self._bounds(y, moved, self.slopes(point(moved)))
-        better = others.high < bounds.high
-        return Interval(np.where(better, others.low, bounds.low), np.where(better, others.high, bounds.high))
+        others = self._bounds(y, moved, self.slopes(exact_interval(moved)))
+        better = others.upper < bounds.upper
+        return Interval(np.where(better, others.lower, bounds.lower), np.where(better, others.upper, bounds.upper))
 
     def _bounds(self, y: Interval, x: np.ndarray, slope: Interval) -> Interval:
         """Return what tangents at x allow."""
-        at, excess = point(x), y + -slope
+        at, excess = exact_interval(x), y + -slope
         room = excess.positive() * (self.high + -at) + (-excess).positive() * (at + -self.low)
         return y * at + -self.values(at) + room
 
     def _inside(self, x: np.ndarray) -> np.ndarray:
         """Return points within the boxes, whatever the rounding of the ends."""
-        low, high = self.low.high, self.high.low
-        if self.slope.singular[1] and np.any(self.high.low < self.high.high):
+        low, high = self.low.upper, self.high.lower
+        if self.slope.infinite_at[1] and np.any(self.high.lower < self.high.upper):
             high = high - NEAREST * (high - low)
         return np.clip(x, low, high)
 
-    def _at(self, of: Sum, x: Interval) -> Interval:
+    def _at(self, of: Expression, x: Interval) -> Interval:
         """Return a sum at points."""
-        made = enclosure(of, {**self.names, self.variable: x}, self.formula.known)
-        ends: Any = np.broadcast_arrays(made.low, made.high, x.low)
+        made = enclose(of, {**self.names, self.variable: x}, self.formula.known)
+        ends: Any = np.broadcast_arrays(made.lower, made.upper, x.lower)
         return Interval(ends[0], ends[1])

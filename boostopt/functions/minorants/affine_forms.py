@@ -15,7 +15,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.interval_sums import Coefficients, exact_sum, interval, reciprocal
 
 STRUCTURAL = frozenset(
@@ -52,7 +52,7 @@ class AffineForm:
     @property
     def m(self) -> int:
         """The number of entries."""
-        return len(self.offset.low)
+        return len(self.offset.lower)
 
     @property
     def is_constant(self) -> bool:
@@ -93,7 +93,7 @@ class AffineForm:
                     moved.append(int(row))
         if not moved:
             return self
-        offset = sum_of(offset, point(shift))
+        offset = sum_of(offset, exact_interval(shift))
         # A copy: zeros are taken out in place, also of indices that are shared.
         values = scipy.sparse.csr_array((data, A.values.indices, A.values.indptr), shape=A.shape, copy=True)
         if A.is_exact:
@@ -106,9 +106,9 @@ class AffineForm:
 
 def sum_of(x: Interval, y: Interval) -> Interval:
     """Return x + y, unrounded where one of them is 0."""
-    if not (x.low.any() or x.high.any()):
+    if not (x.lower.any() or x.upper.any()):
         return y
-    if not (y.low.any() or y.high.any()):
+    if not (y.lower.any() or y.upper.any()):
         return x
     return exact_sum(x, y)
 
@@ -120,7 +120,7 @@ def constant(values: Any) -> AffineForm:
     low = flat.astype(np.float64)
     if flat.dtype.kind in "iu" and (np.abs(low) > 2.0**53).any():
         return AffineForm({}, interval(low, low))
-    return AffineForm({}, point(low))
+    return AffineForm({}, exact_interval(low))
 
 
 def combined(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
@@ -132,7 +132,7 @@ def combined(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
         shapes = [argument.shape for argument in expression.args]
         return added([spread(form, shape, expression.shape) for form, shape in zip(arguments, shapes, strict=True)])
     if name == "NegExpression":
-        return arguments[0].mapped(Coefficients.of_diagonal(point(np.full(arguments[0].m, -1.0))))
+        return arguments[0].mapped(Coefficients.of_diagonal(exact_interval(np.full(arguments[0].m, -1.0))))
     if name == "Sum":
         places = members(expression)
         k, m = places.shape
@@ -221,13 +221,13 @@ def _multiplied(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
     )
     if type(expression).__name__ == "DivExpression":
         if first.is_constant and second.is_constant:
-            exact = (second.offset.low == second.offset.high) & (second.offset.low != 0.0)
+            exact = (second.offset.lower == second.offset.upper) & (second.offset.lower != 0.0)
             with np.errstate(all="ignore"):
                 ends = [a / b for a in _ends(first.offset) for b in _ends(second.offset)]
-            made = Interval.outward(np.min(ends, axis=0), np.max(ends, axis=0))
+            made = Interval.round_outward(np.min(ends, axis=0), np.max(ends, axis=0))
             other = first.offset * reciprocal(second.offset)
             return AffineForm(
-                {}, Interval(np.where(exact, made.low, other.low), np.where(exact, made.high, other.high))
+                {}, Interval(np.where(exact, made.lower, other.lower), np.where(exact, made.upper, other.upper))
             )
         second = AffineForm({}, _exact_reciprocal(second.offset))
     if first.is_constant and second.is_constant:
@@ -237,16 +237,16 @@ def _multiplied(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
 
 
 def _ends(x: Interval) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
-    return x.low, x.high
+    return x.lower, x.upper
 
 
 def _exact_reciprocal(x: Interval) -> Interval:
     """Return 1 / x, without rounding for powers of two."""
     made = reciprocal(x)
     with np.errstate(all="ignore"):
-        exact = (x.low == x.high) & (np.frexp(np.abs(x.low))[0] == 0.5) & (np.abs(x.low) > 1e-300)
-        inverse = 1.0 / x.low
-    return Interval(np.where(exact, inverse, made.low), np.where(exact, inverse, made.high))
+        exact = (x.lower == x.upper) & (np.frexp(np.abs(x.lower))[0] == 0.5) & (np.abs(x.lower) > 1e-300)
+        inverse = 1.0 / x.lower
+    return Interval(np.where(exact, inverse, made.lower), np.where(exact, inverse, made.upper))
 
 
 def matrix_of(expression: Any, form: AffineForm) -> Coefficients:
@@ -306,10 +306,10 @@ def _convolved(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
         i, j = np.meshgrid(np.arange(fixed.m), np.arange(form.m), indexing="ij")
         rows, of_fixed, columns = (i + j).ravel(), i.ravel(), j.ravel()
     # Each place once: the products are entries of the constant factor.
-    entries = Interval(fixed.offset.low[of_fixed], fixed.offset.high[of_fixed])
+    entries = Interval(fixed.offset.lower[of_fixed], fixed.offset.upper[of_fixed])
     order = np.lexsort((columns, rows))
     m = expression.size
-    diagonal = Coefficients.of_diagonal(Interval(entries.low[order], entries.high[order]))
+    diagonal = Coefficients.of_diagonal(Interval(entries.lower[order], entries.upper[order]))
     ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
     values = scipy.sparse.csr_array((diagonal.values.data, columns[order], ends), shape=(m, form.m))
     return form.mapped(Coefficients(values, diagonal.radius))

@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.affine_forms import AFFINE, AffineForm, combined, constant, sum_of
 from boostopt.functions.minorants.atoms.base import Rule, lowest
 from boostopt.functions.minorants.atoms.table import ALL_ATOMS, cumulative_order, rule_of
@@ -119,12 +119,12 @@ class Graph:
         -------
         None where an atom has no slope at the point, or nothing finite can be said.
         """
-        nodes = self._values(point(at))
+        nodes = self._values(exact_interval(at))
         pulled = dict[int, Interval]()
         offset = total(Interval(np.zeros(0), np.zeros(0)))
         for root, mu in zip(self.roots, multipliers, strict=True):
             if mu.any():
-                offset = offset + Interval(np.array(_pull(root, point(mu), pulled)), np.array(np.inf))
+                offset = offset + Interval(np.array(_pull(root, exact_interval(mu), pulled)), np.array(np.inf))
         for number, node in reversed(self._nodes.items()):
             if (mu := pulled.get(number)) is None:
                 continue
@@ -140,10 +140,10 @@ class Graph:
             offset = offset + Interval(np.array(part), np.array(np.inf))
             for form, of_form in zip(node.arguments, multipliers_of_arguments, strict=True):
                 offset = offset + Interval(np.array(_pull(form, of_form, pulled)), np.array(np.inf))
-        gradient = pulled.get(VARIABLE, point(np.zeros(self.N)))
-        if not np.isfinite(offset.low) or not np.isfinite([gradient.low, gradient.high]).all():
+        gradient = pulled.get(VARIABLE, exact_interval(np.zeros(self.N)))
+        if not np.isfinite(offset.lower) or not np.isfinite([gradient.lower, gradient.upper]).all():
             return None
-        return AffineMinorant(gradient, float(offset.low))
+        return AffineMinorant(gradient, float(offset.lower))
 
     @cached_property
     def _ranges(self) -> dict[int, Interval]:
@@ -166,16 +166,16 @@ class Graph:
         lost = 0.0
         for x, range_ in zip(points, ranges, strict=True):
             with np.errstate(all="ignore"):
-                farthest = np.maximum(range_.high - x, x - range_.low)
+                farthest = np.maximum(range_.upper - x, x - range_.lower)
                 lost += float((farthest**2).sum())
-        of_mu = float(np.abs([mu.low, mu.high]).max())
+        of_mu = float(np.abs([mu.lower, mu.upper]).max())
         return -lost * node.rule.shift * of_mu * (1.0 + 1e-6) if lost * of_mu > 0.0 else 0.0
 
     @staticmethod
     def _is_signed(rule: Rule, mu: Interval) -> bool:
         if rule.sign == 0:
             return True
-        return bool((mu.low >= 0.0).all()) if rule.sign > 0 else bool((mu.high <= 0.0).all())
+        return bool((mu.lower >= 0.0).all()) if rule.sign > 0 else bool((mu.upper <= 0.0).all())
 
     def _centered(self, form: AffineForm) -> AffineForm:
         return form.centered(VARIABLE) if self.on_simplex else form
@@ -190,7 +190,7 @@ class Graph:
     def _read(self, expression: Any) -> AffineForm:
         if expression is self._variable or getattr(expression, "id", None) == self._variable.id:
             unit = Coefficients.selection(np.arange(self.N), self.N)
-            return AffineForm({VARIABLE: unit}, point(np.zeros(self.N)))
+            return AffineForm({VARIABLE: unit}, exact_interval(np.zeros(self.N)))
         if not expression.args:
             value = expression.value
             if value is None or not np.isrealobj(value):
@@ -213,7 +213,7 @@ class Graph:
         else:
             number, m = len(self._nodes) + 1, expression.size
             self._nodes[number] = Node(rule, forms, id(expression))
-            made = AffineForm({number: Coefficients.selection(np.arange(m), m)}, point(np.zeros(m)))
+            made = AffineForm({number: Coefficients.selection(np.arange(m), m)}, exact_interval(np.zeros(m)))
         order = cumulative_order(expression)
         return made if order is None else made.mapped(Coefficients.selection(order, len(order)))
 
@@ -234,4 +234,4 @@ def _pull(form: AffineForm, mu: Interval, pulled: dict[int, Interval]) -> float:
     for number, matrix in form.terms.items():
         part = matrix.transposed @ mu
         pulled[number] = sum_of(pulled[number], part) if number in pulled else part
-    return lowest(mu, form.offset) if form.offset.low.any() or form.offset.high.any() else 0.0
+    return lowest(mu, form.offset) if form.offset.lower.any() or form.offset.upper.any() else 0.0

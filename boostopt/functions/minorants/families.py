@@ -13,15 +13,15 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_approximately
-from boostopt.functions.minorants.linearization import Choice, Linearized
-from boostopt.functions.minorants.multiplier_sets import Kink
+from boostopt.functions.minorants.linearization import Linearization, NonsmoothNode
+from boostopt.functions.minorants.multiplier_sets import MultiplierSet
 
 Bound = Callable[[Any, Any], tuple[Any, list[Any]]]
 """Makes of a minorant's g and alpha, CVXPY expressions, what is to be small and the constraints."""
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class Multipliers:
     """Multipliers, as raw as they came.
 
     Attributes
@@ -37,7 +37,7 @@ class Choices:
 
 
 @dataclass(frozen=True, eq=False)
-class Minorants:
+class MinorantFamily:
     """All the minorants of f and <weights, h>, weights >= 0, that one tangent point leaves.
 
     Attributes
@@ -46,23 +46,23 @@ class Minorants:
         Both linearized there; for each inequality also the number of its entries.
     """
 
-    f: Linearized
-    h: Sequence[tuple[Linearized, int]]
+    f: Linearization
+    h: Sequence[tuple[Linearization, int]]
 
-    def best(self, bound: Bound) -> Choices | None:
+    def best_multipliers(self, bound: Bound) -> Multipliers | None:
         """Return the multipliers for which a bound is smallest, as a solver finds them; None if it fails."""
         deltas, constraints = list[tuple[int, Any]](), list[Any]()
 
-        def choose(kink: Kink, mu: Any, choice: Choice) -> Any:
-            delta = cp.Variable(choice.u.shape)
+        def choose(kink: MultiplierSet, mu: Any, choice: NonsmoothNode) -> Any:
+            delta = cp.Variable(choice.values.shape)
             deltas.append((choice.key, delta))
-            constraints.extend(kink.conditions(delta, mu))
+            constraints.extend(kink.constraints(delta, mu))
             return delta
 
         weights: list[Any] = [cp.Variable(k, nonneg=True) for _, k in self.h]
-        g, alpha = self.f.pull(np.ones(1), choose)
+        g, alpha = self.f.pullback(np.ones(1), choose)
         for (h, _), weight in zip(self.h, weights, strict=True):
-            g_of_h, alpha_of_h = h.pull(weight, choose)
+            g_of_h, alpha_of_h = h.pullback(weight, choose)
             g, alpha = g + g_of_h, alpha + alpha_of_h
         objective, further = bound(g, alpha)
         problem = cp.Problem(cp.Minimize(objective), [*constraints, *further])
@@ -72,4 +72,4 @@ class Minorants:
         sums = dict[int, Any]()
         for key, delta in deltas:
             sums[key] = sums[key] + delta.value if key in sums else delta.value
-        return Choices(sums, [weight.value for weight in weights])
+        return Multipliers(sums, [weight.value for weight in weights])

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt.functions.formulas.intervals import SMALLEST, Interval, point
+from boostopt.functions.formulas.intervals import SMALLEST, Interval, exact_interval
 
 UNIT = 2.0**-53
 """The unit roundoff: the relative error of one operation."""
@@ -37,63 +37,63 @@ def interval(low: Any, high: Any, error: Any = 0.0) -> Interval:
     """Return the interval from low - error to high + error, for ends and errors that were rounded."""
     with np.errstate(all="ignore"):
         error = np.asarray(error) * INFLATION
-        return Interval.outward(np.asarray(low) - error, np.asarray(high) + error)
+        return Interval.round_outward(np.asarray(low) - error, np.asarray(high) + error)
 
 
 def middle(x: Interval) -> Float[Array, ...]:
     """Return a float within each interval, nan where both ends are infinite."""
     with np.errstate(all="ignore"):
-        mid = x.low + 0.5 * (x.high - x.low)
-        mid = np.where(np.isfinite(mid), mid, 0.5 * x.low + 0.5 * x.high)
-    return np.where(np.isfinite(mid), np.clip(mid, x.low, x.high), np.nan)
+        mid = x.lower + 0.5 * (x.upper - x.lower)
+        mid = np.where(np.isfinite(mid), mid, 0.5 * x.lower + 0.5 * x.upper)
+    return np.where(np.isfinite(mid), np.clip(mid, x.lower, x.upper), np.nan)
 
 
 def size(x: Interval) -> Float[Array, ...]:
     """Return the largest absolute value in each interval."""
-    return np.maximum(np.abs(x.low), np.abs(x.high))
+    return np.maximum(np.abs(x.lower), np.abs(x.upper))
 
 
 def reciprocal(x: Interval) -> Interval:
     """Return 1 / x; everything is possible where x may have both signs."""
     with np.errstate(all="ignore"):
-        made = Interval.outward(1.0 / x.high, 1.0 / x.low)
-    positive, negative = (x.low >= 0.0) & (x.high > 0.0), (x.high <= 0.0) & (x.low < 0.0)
-    low = np.where(positive, np.maximum(made.low, 0.0), np.where(negative & (x.high < 0.0), made.low, -np.inf))
-    high = np.where(negative, np.minimum(made.high, 0.0), np.where(positive & (x.low > 0.0), made.high, np.inf))
+        made = Interval.round_outward(1.0 / x.upper, 1.0 / x.lower)
+    positive, negative = (x.lower >= 0.0) & (x.upper > 0.0), (x.upper <= 0.0) & (x.lower < 0.0)
+    low = np.where(positive, np.maximum(made.lower, 0.0), np.where(negative & (x.upper < 0.0), made.lower, -np.inf))
+    high = np.where(negative, np.minimum(made.upper, 0.0), np.where(positive & (x.lower > 0.0), made.upper, np.inf))
     return Interval(low, high)
 
 
 def total(x: Interval) -> Interval:
     """Return the sum of all entries, rounded once."""
-    return Interval(_exact_sum(x.low, -np.inf), _exact_sum(x.high, np.inf))
+    return Interval(_exact_sum(x.lower, -np.inf), _exact_sum(x.upper, np.inf))
 
 
 def column_sums(x: Interval) -> Interval:
     """Return the sums of the columns of a matrix."""
-    k, m = x.low.shape
+    k, m = x.lower.shape
     if m <= FEW_ROWS and k >= LONG_ROW:
-        sums = [total(Interval(x.low[:, j], x.high[:, j])) for j in range(m)]
-        return Interval(np.array([float(one.low) for one in sums]), np.array([float(one.high) for one in sums]))
+        sums = [total(Interval(x.lower[:, j], x.upper[:, j])) for j in range(m)]
+        return Interval(np.array([float(one.lower) for one in sums]), np.array([float(one.upper) for one in sums]))
     with np.errstate(all="ignore"):
-        lost = gamma(k) * np.abs(x.low).sum(axis=0), gamma(k) * np.abs(x.high).sum(axis=0)
-        low, high = x.low.sum(axis=0), x.high.sum(axis=0)
-    low, high = interval(low, low, lost[0]).low, interval(high, high, lost[1]).high
-    low = np.where((x.low >= 0.0).all(axis=0), np.maximum(low, 0.0), low)
+        lost = gamma(k) * np.abs(x.lower).sum(axis=0), gamma(k) * np.abs(x.upper).sum(axis=0)
+        low, high = x.lower.sum(axis=0), x.upper.sum(axis=0)
+    low, high = interval(low, low, lost[0]).lower, interval(high, high, lost[1]).upper
+    low = np.where((x.lower >= 0.0).all(axis=0), np.maximum(low, 0.0), low)
     # One infinite term decides, unless another one has the other sign.
-    low = np.where((x.low == np.inf).any(axis=0) & ~np.isneginf(x.low).any(axis=0), np.inf, low)
-    return Interval(low, np.where(np.isneginf(x.high).any(axis=0) & ~np.isposinf(x.high).any(axis=0), -np.inf, high))
+    low = np.where((x.lower == np.inf).any(axis=0) & ~np.isneginf(x.lower).any(axis=0), np.inf, low)
+    return Interval(low, np.where(np.isneginf(x.upper).any(axis=0) & ~np.isposinf(x.upper).any(axis=0), -np.inf, high))
 
 
 def running_sums(x: Interval) -> Interval:
     """Return the sums of the first 1, 2, ... rows of a matrix."""
-    count = np.arange(1.0, len(x.low) + 1.0)[:, None]
+    count = np.arange(1.0, len(x.lower) + 1.0)[:, None]
     with np.errstate(all="ignore"):
-        lost = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.low, x.high)]
-        low, high = np.cumsum(x.low, axis=0), np.cumsum(x.high, axis=0)
-    low, high = interval(low, low, lost[0]).low, interval(high, high, lost[1]).high
+        lost = [gamma(count) * np.cumsum(np.abs(end), axis=0) for end in (x.lower, x.upper)]
+        low, high = np.cumsum(x.lower, axis=0), np.cumsum(x.upper, axis=0)
+    low, high = interval(low, low, lost[0]).lower, interval(high, high, lost[1]).upper
     # Sums of numbers of one sign have this sign, whatever rounding does.
-    low = np.where(np.logical_and.accumulate(x.low >= 0.0), np.maximum(low, 0.0), low)
-    return Interval(low, np.where(np.logical_and.accumulate(x.high <= 0.0), np.minimum(high, 0.0), high))
+    low = np.where(np.logical_and.accumulate(x.lower >= 0.0), np.maximum(low, 0.0), low)
+    return Interval(low, np.where(np.logical_and.accumulate(x.upper <= 0.0), np.minimum(high, 0.0), high))
 
 
 def _exact_sum(ends: Float[Array, ...], unknown: float) -> Float[Array, ""]:
@@ -135,7 +135,7 @@ def exact_sum(x: Interval, y: Interval) -> Interval:
     """Return x + y, with ends that are moved outward only where they were rounded [Knuth 1969, two sums]."""
     made = x + y
     ends = list[Float[Array, "..."]]()
-    for a, b, moved in ((x.low, y.low, made.low), (x.high, y.high, made.high)):
+    for a, b, moved in ((x.lower, y.lower, made.lower), (x.upper, y.upper, made.upper)):
         with np.errstate(all="ignore"):
             rounded = a + b
             rest = rounded - a
@@ -168,8 +168,8 @@ class Coefficients:
     @classmethod
     def of_interval(cls, x: Interval) -> Coefficients:
         """Return a dense matrix of intervals."""
-        exact = bool((x.low == x.high).all())
-        center = x.low if exact else middle(x)
+        exact = bool((x.lower == x.upper).all())
+        center = x.lower if exact else middle(x)
         if not np.isfinite(center).all():
             center = np.nan_to_num(center)
         if exact:
@@ -178,7 +178,7 @@ class Coefficients:
         places = np.tile(np.arange(k), m), np.arange(m + 1) * k
         values = scipy.sparse.csr_array((center.ravel(), *places), shape=(m, k))
         with np.errstate(all="ignore"):
-            radius = np.maximum(x.high - center, center - x.low).ravel()
+            radius = np.maximum(x.upper - center, center - x.lower).ravel()
         return cls(values, np.where(np.isnan(radius), np.inf, radius) * INFLATION)
 
     @property
@@ -240,26 +240,26 @@ class Coefficients:
         """Return the product with a vector of intervals."""
         if self.is_identity:
             return x
-        if self.is_zero or not (x.low.any() or x.high.any()):
-            return point(np.zeros(self.shape[0]))
+        if self.is_zero or not (x.lower.any() or x.upper.any()):
+            return exact_interval(np.zeros(self.shape[0]))
         if self.lengths.max(initial=0) <= 1:
             return self._picked(x)
         with np.errstate(all="ignore"):
             if self.shape[0] <= FEW_ROWS and self.lengths.max() >= LONG_ROW:
                 return self._summed(x)
             positive, negative = self._parts
-            low = positive @ x.low - negative @ x.high
-            high = positive @ x.high - negative @ x.low
+            low = positive @ x.lower - negative @ x.upper
+            high = positive @ x.upper - negative @ x.lower
             sizes = (
-                positive @ np.abs(x.low) + negative @ np.abs(x.high),
-                positive @ np.abs(x.high) + negative @ np.abs(x.low),
+                positive @ np.abs(x.lower) + negative @ np.abs(x.upper),
+                positive @ np.abs(x.upper) + negative @ np.abs(x.lower),
             )
             lost = gamma(self.lengths + 3.0), self.lengths * SMALLEST
             spread = 0.0 if self.radius is None else self._radii @ size(x)
             errors = [relative + lost[1] + spread for relative in (lost[0] * sizes[0], lost[0] * sizes[1])]
-        made = Interval(interval(low, low, errors[0]).low, interval(high, high, errors[1]).high)
-        if self.is_exact and not negative.nnz and (x.low >= 0.0).all():
-            return Interval(np.maximum(made.low, 0.0), made.high)
+        made = Interval(interval(low, low, errors[0]).lower, interval(high, high, errors[1]).upper)
+        if self.is_exact and not negative.nnz and (x.lower >= 0.0).all():
+            return Interval(np.maximum(made.lower, 0.0), made.upper)
         return made
 
     def product(self, other: Coefficients) -> Coefficients:
@@ -289,15 +289,15 @@ class Coefficients:
     @classmethod
     def of_diagonal(cls, x: Interval) -> Coefficients:
         """Return a diagonal matrix."""
-        m = len(x.low)
-        center = np.where(x.low == x.high, x.low, middle(x))
+        m = len(x.lower)
+        center = np.where(x.lower == x.upper, x.lower, middle(x))
         bad = ~np.isfinite(center)
         center = np.where(bad, 1.0, center)
         values = scipy.sparse.csr_array((center, np.arange(m), np.arange(m + 1)), shape=(m, m))
-        if (x.low == x.high).all() and not bad.any():
+        if (x.lower == x.upper).all() and not bad.any():
             return cls(values)
         with np.errstate(all="ignore"):
-            radius = np.where(bad, np.inf, np.maximum(x.high - center, center - x.low))
+            radius = np.where(bad, np.inf, np.maximum(x.upper - center, center - x.lower))
         return cls(values, radius * INFLATION)
 
     @cached_property
@@ -318,36 +318,36 @@ class Coefficients:
     def _entries(self) -> Interval:
         """Return the stored entries as intervals."""
         data = self.values.data
-        return point(data) if self.radius is None else interval(data, data, self.radius)
+        return exact_interval(data) if self.radius is None else interval(data, data, self.radius)
 
     def _products(self, x: Interval) -> Interval:
         """Return each stored entry times its entry of the vector."""
-        of_x = Interval(x.low[self.values.indices], x.high[self.values.indices])
+        of_x = Interval(x.lower[self.values.indices], x.upper[self.values.indices])
         made = self._entries() * of_x
         if self.radius is not None:
             return made
         a = self.values.data
-        low, high = np.where(a > 0.0, a * of_x.low, a * of_x.high), np.where(a > 0.0, a * of_x.high, a * of_x.low)
-        exact = is_exact_product(a, np.where(a > 0.0, of_x.low, of_x.high), low)
-        exact &= is_exact_product(a, np.where(a > 0.0, of_x.high, of_x.low), high)
+        low, high = np.where(a > 0.0, a * of_x.lower, a * of_x.upper), np.where(a > 0.0, a * of_x.upper, a * of_x.lower)
+        exact = is_exact_product(a, np.where(a > 0.0, of_x.lower, of_x.upper), low)
+        exact &= is_exact_product(a, np.where(a > 0.0, of_x.upper, of_x.lower), high)
         exact &= np.isfinite(low) & np.isfinite(high)
         low, high, exact = np.where(a == 0.0, 0.0, low), np.where(a == 0.0, 0.0, high), exact | (a == 0.0)
-        return Interval(np.where(exact, low, made.low), np.where(exact, high, made.high))
+        return Interval(np.where(exact, low, made.lower), np.where(exact, high, made.upper))
 
     def _picked(self, x: Interval) -> Interval:
         """Return the product where no row has a second entry."""
         with np.errstate(all="ignore"):
             products = self._products(x)
         low, high = np.zeros(self.shape[0]), np.zeros(self.shape[0])
-        low[self.rows], high[self.rows] = products.low, products.high
+        low[self.rows], high[self.rows] = products.lower, products.upper
         return Interval(low, high)
 
     def _summed(self, x: Interval) -> Interval:
         """Return the product by exact sums of rounded products."""
         products = self._products(x)
         ends = self.values.indptr
-        sums = [total(Interval(products.low[a:b], products.high[a:b])) for a, b in itertools.pairwise(ends)]
-        return Interval(np.array([one.low for one in sums]), np.array([one.high for one in sums]))
+        sums = [total(Interval(products.lower[a:b], products.upper[a:b])) for a, b in itertools.pairwise(ends)]
+        return Interval(np.array([one.lower for one in sums]), np.array([one.upper for one in sums]))
 
 
 def _laid_out(matrix: Any, structure: Any) -> Float[Array, " nnz"]:

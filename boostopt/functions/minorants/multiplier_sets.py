@@ -16,32 +16,32 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp
 
-NEAR = 1e-6
+KINK_RTOL = 1e-6
 """Arguments closer than this share of the largest to a kink count as on it, where kinks are named."""
 
 
-class Kink(ABC):
+class MultiplierSet(ABC):
     """The set D of an atom, and its multiples mu D for m results with multipliers mu >= 0."""
 
     @abstractmethod
-    def conditions(self, delta: Any, mu: Any) -> list[Any]:
+    def constraints(self, delta: Any, mu: Any) -> list[Any]:
         """Return the CVXPY constraints of delta in mu D; delta of shape (k, m), mu of shape (m,)."""
 
     @abstractmethod
-    def nearest(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         """Return a point of mu D near delta, whatever finite numbers delta holds."""
 
     @abstractmethod
-    def attained(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         """Return a point of mu D with <delta, u> = <mu, phi(u)>."""
 
     @abstractmethod
-    def active(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
+    def on_kink(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
         """Return which entries of u lie on a kink."""
 
 
 @dataclass(frozen=True)
-class Ball(Kink):
+class DualNormBall(MultiplierSet):
     """The norm with the dual exponent q: D is the unit ball of the q-norm.
 
     Attributes
@@ -55,7 +55,7 @@ class Ball(Kink):
     q: float
     sign: int = 0
 
-    def conditions(self, delta: Any, mu: Any) -> list[Any]:
+    def constraints(self, delta: Any, mu: Any) -> list[Any]:
         signed = [self.sign * delta >= 0] if self.sign else []
         if delta.shape[0] == 1 or self.q == np.inf:
             return [*signed, cp.abs(delta) <= np.ones((delta.shape[0], 1)) @ cp.reshape(mu, (1, delta.shape[1]), "F")]
@@ -64,48 +64,48 @@ class Ball(Kink):
         q: Any = self.q  # CVXPY's annotation knows whole numbers only
         return [*signed, *(cp.pnorm(delta[:, j], q) <= mu[j] for j in range(delta.shape[1]))]
 
-    def nearest(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         if self.sign:
             delta = self.sign * np.maximum(self.sign * delta, 0.0)
         if self.q == np.inf:
             return np.clip(delta, -mu, mu)
-        largest, shape = _shape(delta)
+        largest, shape = _scaled_columns(delta)
         size = np.linalg.norm(shape, self.q, axis=0)
         outside = size * largest > mu
         return np.where(outside, shape * np.divide(mu, size, out=np.zeros_like(size), where=outside), delta)
 
-    def attained(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         if self.q == 1.0:
             first = np.arange(len(u))[:, None] == np.abs(u).argmax(axis=0)
             return np.where(first, np.sign(u), 0.0) * mu
         p = 1.0 if self.q == np.inf else self.q / (self.q - 1.0)
-        slope = np.sign(u) * np.abs(_shape(u)[1]) ** (p - 1.0)
+        slope = np.sign(u) * np.abs(_scaled_columns(u)[1]) ** (p - 1.0)
         size = np.linalg.norm(slope, self.q, axis=0)
         return slope * np.divide(mu, size, out=np.zeros_like(size), where=size > 0.0)
 
-    def active(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
+    def on_kink(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
         size = np.abs(u)
-        scale = NEAR * max(float(size.max(initial=0.0)), NEAR)
+        scale = KINK_RTOL * max(float(size.max(initial=0.0)), KINK_RTOL)
         if self.q == np.inf:
             return size <= scale
         if self.q == 1.0:
-            return several(size, 1.0)
+            return tied_with_largest(size, 1.0)
         return np.broadcast_to(size.max(axis=0) <= scale, u.shape)
 
 
 @dataclass(frozen=True)
-class Largest(Kink):
+class SumLargestMultipliers(MultiplierSet):
     """The sum of the `count` largest, also a fraction of one: D has entries between 0 and 1 that sum to `count`."""
 
     count: float
 
-    def conditions(self, delta: Any, mu: Any) -> list[Any]:
+    def constraints(self, delta: Any, mu: Any) -> list[Any]:
         k, m = delta.shape
         sums = [delta >= 0, cp.sum(delta, axis=0) == self.count * mu]
         # With a count of at most 1 the sum bounds the entries.
         return sums if self.count <= 1 else [*sums, delta <= np.ones((k, 1)) @ cp.reshape(mu, (1, m), "F")]
 
-    def nearest(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         inside = np.clip(delta, 0.0, mu)
         total, wanted = inside.sum(axis=0), self.count * mu
         shrunk = inside * np.divide(wanted, total, out=np.ones_like(total), where=total > wanted)
@@ -113,44 +113,44 @@ class Largest(Kink):
         short = np.divide(wanted - total, room, out=np.zeros_like(total), where=(total < wanted) & (room > 0.0))
         return shrunk + np.minimum(short, 1.0) * (mu - inside)
 
-    def attained(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         rank = np.argsort(np.argsort(-u, axis=0, kind="stable"), axis=0, kind="stable")
         return np.clip(self.count - rank, 0.0, 1.0) * mu
 
-    def active(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
-        return several(u, self.count)
+    def on_kink(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
+        return tied_with_largest(u, self.count)
 
 
 @dataclass(frozen=True)
-class Sums(Kink):
+class CumulativeSumMultipliers(MultiplierSet):
     """Cumulative sums, which are linear: one choice alone, delta_i = mu_i + mu_(i+1) + ...
 
     As a matrix they would have half of n^2 entries; these conditions have 2 n.
     """
 
-    def conditions(self, delta: Any, mu: Any) -> list[Any]:
+    def constraints(self, delta: Any, mu: Any) -> list[Any]:
         n = delta.shape[1]
         later = cp.hstack([delta[0, 1:], np.zeros(1)]) if n > 1 else np.zeros(1)
         return [delta[0, :] - later == mu]
 
-    def nearest(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+    def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         return np.cumsum(mu[::-1])[::-1][None, :]
 
-    def attained(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
-        return self.nearest(u, mu)
+    def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
+        return self.project(u, mu)
 
-    def active(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
+    def on_kink(self, u: Float[Array, "k m"]) -> Bool[Array, "k m"]:
         return np.zeros(u.shape, dtype=bool)
 
 
-def _shape(u: Float[Array, "k m"]) -> tuple[Float[Array, " m"], Float[Array, "k m"]]:
+def _scaled_columns(u: Float[Array, "k m"]) -> tuple[Float[Array, " m"], Float[Array, "k m"]]:
     """Return the largest size of each column, and the columns over it: no power of those overflows."""
     largest = np.abs(u).max(axis=0, initial=0.0)
     return largest, np.divide(u, largest, out=np.zeros_like(u), where=largest > 0.0)
 
 
-def several(u: Float[Array, "k m"], count: float) -> Bool[Array, "k m"]:
+def tied_with_largest(u: Float[Array, "k m"], count: float) -> Bool[Array, "k m"]:
     """Return which entries are as large as the last of the `count` largest of their column, if several are."""
     last = -np.sort(-u, axis=0)[min(int(np.ceil(count)), len(u)) - 1]
-    tied = np.abs(u - last) <= NEAR * max(float(np.abs(u).max(initial=0.0)), NEAR)
+    tied = np.abs(u - last) <= KINK_RTOL * max(float(np.abs(u).max(initial=0.0)), KINK_RTOL)
     return tied & (tied.sum(axis=0) > 1)

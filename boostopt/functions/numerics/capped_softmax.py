@@ -12,16 +12,16 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float
 
-FULL_SUPPORT = 1e-12
+CAP_SUM_TOL = 1e-12
 """Relative tolerance at which the multiplicities count as summing to nu: then every weight stands at its cap."""
 
-SORT_BELOW = 20_000
+MAX_SORT_ENTRIES = 20_000
 """Entries up to which sorting beats selection (measured: equal at about this many)."""
 
-GROWING_ROUNDS = 30
+MAX_CAPPING_ROUNDS = 30
 """Rounds of growing the capped set before the search by sorting or selection begins."""
 
-GROWING_UNDERFLOW = 1e-150
+MIN_FREE_TOTAL = 1e-150
 """Total of the free shares, relative to the largest share of all, below which their logarithms are needed."""
 
 
@@ -48,13 +48,13 @@ def capped_softmax(
     live = np.isfinite(a) & (c > 0)
     s, counts = a[live], c[live]
     d = np.zeros(len(a))
-    if counts.sum() <= nu * (1 + FULL_SUPPORT):
+    if counts.sum() <= nu * (1 + CAP_SUM_TOL):
         d[live] = counts / nu
         return CappedSoftmax(d, float(np.max(np.log(counts / nu) - s)))
-    split = _capped_by_growing(s, counts, nu) if method == "auto" else None
+    split = _find_capped_by_rounds(s, counts, nu) if method == "auto" else None
     if split is None:
-        by_sorting = method == "sort" or (method == "auto" and len(s) <= SORT_BELOW)
-        split = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
+        by_sorting = method == "sort" or (method == "auto" and len(s) <= MAX_SORT_ENTRIES)
+        split = (_find_capped_by_sorting if by_sorting else _find_capped_by_selection)(s, np.log(counts), counts, nu)
     at_cap, rem = split
     # The free entries summed anew, in one shot: the running sums that found the capped ones drift like sqrt(N) ulp.
     # Relative to the largest free exponent: of two huge numbers only their difference is known well.
@@ -65,7 +65,7 @@ def capped_softmax(
     return CappedSoftmax(d, float(np.log(rem / (nu * total))) - largest)
 
 
-def _capped_by_growing(
+def _find_capped_by_rounds(
     a: Float[Array, " n"], c: Float[Array, " n"], nu: float
 ) -> tuple[Bool[Array, " n"], float] | None:
     """Return which entries are capped and rem, by capping all that exceed their cap until none does.
@@ -76,9 +76,9 @@ def _capped_by_growing(
     free = np.arange(len(a))
     exponents, counts = a, c
     shares, rem = np.exp(a - a.max()), nu
-    for _ in range(GROWING_ROUNDS):
+    for _ in range(MAX_CAPPING_ROUNDS):
         total = float(shares.sum())
-        if total < GROWING_UNDERFLOW:
+        if total < MIN_FREE_TOTAL:
             # Beside those that were capped the free ones vanish: relative to the largest free one they do not.
             shares = np.exp(exponents - exponents.max())
             total = float(shares.sum())
@@ -95,7 +95,7 @@ def _capped_by_growing(
     return None
 
 
-def _capped_by_sorting(
+def _find_capped_by_sorting(
     a: Float[Array, " n"], log_c: Float[Array, " n"], c: Float[Array, " n"], nu: float
 ) -> tuple[Bool[Array, " n"], float]:
     """Return which entries are capped and rem, the multiplicity of nu left for the others."""
@@ -112,10 +112,10 @@ def _capped_by_sorting(
     return capped, float(rem[k])
 
 
-def _capped_by_selection(
+def _find_capped_by_selection(
     a: Float[Array, " n"], log_c: Float[Array, " n"], c: Float[Array, " n"], nu: float
 ) -> tuple[Bool[Array, " n"], float]:
-    """Return the same as `_capped_by_sorting` by halving the undecided entries at the median of their keys."""
+    """Return the same as `_find_capped_by_sorting` by halving the undecided entries at the median of their keys."""
     keys = a - log_c
     undecided = keys, a, c
     counted = 0.0  # multiplicity known to be capped
@@ -137,7 +137,7 @@ def _capped_by_selection(
     return keys >= lowest_capped, nu - counted
 
 
-def logarithm(x: Float[Array, " n"]) -> Float[Array, " n"]:
+def log_or_neg_inf(x: Float[Array, " n"]) -> Float[Array, " n"]:
     """Logarithm with log 0 = -inf and no warning."""
     return np.log(x, out=np.full(len(x), -np.inf), where=x > 0)
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-ROOT = 1e-15
+ROOT_RTOL = 1e-15
 """Relative accuracy of the roots; no bound depends on it."""
 
-FARTHEST = 1e18
+MAX_BRACKET_DISTANCE = 1e18
 """End of the search for a root."""
 
 
-def bracket(f: Callable[[float], float], start: float, farthest: float = FARTHEST) -> tuple[float, float]:
+def bracket_root(
+    f: Callable[[float], float], start: float, farthest: float = MAX_BRACKET_DISTANCE
+) -> tuple[float, float]:
     """Return low < high with f(low) <= 0 <= f(high), f increasing; up to `farthest` away, where the search ends."""
     low = high = start
     step = 1.0
@@ -27,10 +29,10 @@ def bracket(f: Callable[[float], float], start: float, farthest: float = FARTHES
     return low, high
 
 
-def root(f: Callable[[float], float], low: float, high: float) -> float:
+def find_root(f: Callable[[float], float], low: float, high: float) -> float:
     """Return the root of f between low and high, or the end that is nearer to one."""
     at_low, at_high = f(low), f(high)
     if at_low >= 0.0 or at_high <= 0.0:
         return low if at_low >= 0.0 else high
-    x: Any = brentq(f, low, high, xtol=ROOT * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT))
+    x: Any = brentq(f, low, high, xtol=ROOT_RTOL * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT_RTOL))
     return float(x)

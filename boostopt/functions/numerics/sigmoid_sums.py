@@ -7,37 +7,37 @@ from scipy.special import expit
 
 from boostopt._utils.array_types import Array, Float
 
-SPLIT = 2.0**27 + 1.0
+DEKKER_FACTOR = 2.0**27 + 1.0
 """Factor that splits a double into two halves of its digits."""
 
-ROOT_STEPS = 300
+MAX_ROOT_STEPS = 300
 """Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
 
-LARGEST_LOGIT = 750.0
+MAX_LOGIT = 750.0
 """Logit beyond which a sigmoid is 0 or 1 in floating point."""
 
-NARROWING = 4
+SATURATION_CHECK_PERIOD = 4
 """Steps after which the search looks again which sigmoids can still change."""
 
-SATURATED = 45.0
+SATURATION_LOGIT = 45.0
 """Logit beyond which a sigmoid is 0 or 1: exp(-45) is below the rounding of a sum of 1e4 such terms."""
 
 
-def exact_difference(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
+def difference_rounded_once(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return c - nu d0 as if rounded once: the product is a sum of two numbers [Dekker 1971, section 5]."""
     product = nu * d0
-    (a, b), (x, y) = halves(np.full(len(d0), nu)), halves(d0)
+    (a, b), (x, y) = dekker_split(np.full(len(d0), nu)), dekker_split(d0)
     return (c - product) - (((a * x - product) + a * y + b * x) + b * y)
 
 
-def halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+def dekker_split(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     """Return two numbers of half the digits that sum to x, so that products of such are exact."""
-    scaled = SPLIT * x
+    scaled = DEKKER_FACTOR * x
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:
+def solve_sigmoid_sum(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:
     """Return tau with sum_n u_n sigmoid(x_n - tau) = target, for 0 < target < sum u.
 
     Newton's method within a bracket. The start is where the sum of hard steps has the right value: for large eta the
@@ -47,15 +47,18 @@ def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -
     start = float(x[order[min(int(np.searchsorted(np.cumsum(u[order]), target)), len(x) - 1)]])
     low, high, width = start, start, 1.0
     # A target just below the sum of u may be above what the products sum to: the search ends where all are 1, or 0.
-    while float(u @ expit(x - low)) < target and low > float(x.min()) - LARGEST_LOGIT:
+    while float(u @ expit(x - low)) < target and low > float(x.min()) - MAX_LOGIT:
         low, width = low - width, 2.0 * width
     width = 1.0
-    while float(u @ expit(x - high)) > target and high < float(x.max()) + LARGEST_LOGIT:
+    while float(u @ expit(x - high)) > target and high < float(x.max()) + MAX_LOGIT:
         high, width = high + width, 2.0 * width
     tau, settled = 0.5 * (low + high), 0.0
-    for step in range(ROOT_STEPS):
-        if step % NARROWING == 0:
-            ones, undecided = x > high + SATURATED, (x >= low - SATURATED) & (x <= high + SATURATED)
+    for step in range(MAX_ROOT_STEPS):
+        if step % SATURATION_CHECK_PERIOD == 0:
+            ones, undecided = (
+                x > high + SATURATION_LOGIT,
+                (x >= low - SATURATION_LOGIT) & (x <= high + SATURATION_LOGIT),
+            )
             settled += float(u[ones].sum())
             x, u = x[undecided], u[undecided]
         p = expit(x - tau)

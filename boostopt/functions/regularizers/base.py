@@ -39,7 +39,7 @@ class ConjugatePoint:
 
 
 @dataclass(frozen=True)
-class Stationarity:
+class StationarityConditions:
     """The conditions under which d maximizes <z, d> - F(d), as linear equations in the multipliers.
 
     z = slopes + beta + psi - zeta + normals @ nu, with beta only on the simplex, psi >= 0 where d is at `upper`,
@@ -47,30 +47,30 @@ class Stationarity:
 
     Attributes
     ----------
-    slopes
+    gradient
         The gradient of the smooth part of F at d, shape (N,).
     lower, upper
         The ends of the box, shape (N,).
     normals
         The gradients of further constraints or of norms that are active at d, shape (N, k).
-    total
+    required_inner_product
         The value that <d, z - slopes - beta> must have in addition; None for no such condition.
     """
 
-    slopes: Float[Array, " N"]
+    gradient: Float[Array, " N"]
     lower: Float[Array, " N"]
     upper: Float[Array, " N"]
     normals: Float[Array, "N k"]
-    total: float | None = None
+    required_inner_product: float | None = None
 
 
-INSIDE = 1e-9
+BOX_BOUND_TOL = 1e-9
 """Share of the box at its ends within which a weight counts as at the end."""
 
-SEGMENTS, HALVINGS = 8, 35
+JUMP_SEARCH_SEGMENTS, JUMP_SEARCH_BISECTIONS = 8, 35
 """The search for a jump of a slope halves each of so many parts of the box so often, down to 4e-12 of its width."""
 
-JUMP = 1e-6
+JUMP_TOL = 1e-6
 """A slope that rises by more than this on such an interval, relative to its size at the ends of the part, jumps."""
 
 
@@ -96,7 +96,7 @@ class Pointwise:
 
     def freedom(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return 1 / f_n''(d_n) for the weights between the ends of the box, and 0 for those at the ends."""
-        inside = (d > self.lower + INSIDE * self.upper) & (d < self.upper * (1.0 - INSIDE))
+        inside = (d > self.lower + BOX_BOUND_TOL * self.upper) & (d < self.upper * (1.0 - BOX_BOUND_TOL))
         if not inside.any():
             return np.zeros(len(d))
         return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
@@ -108,11 +108,11 @@ class Pointwise:
         the half with the larger rise.
         """
         width = self.upper - self.lower
-        for share in range(SEGMENTS):
-            low, high = (self.lower + (0.01 + 0.98 * (share + k) / SEGMENTS) * width for k in (0, 1))
+        for share in range(JUMP_SEARCH_SEGMENTS):
+            low, high = (self.lower + (0.01 + 0.98 * (share + k) / JUMP_SEARCH_SEGMENTS) * width for k in (0, 1))
             at_low, at_high = self.derivatives(low), self.derivatives(high)
             start = np.abs(at_low) + np.abs(at_high)
-            for _ in range(HALVINGS):
+            for _ in range(JUMP_SEARCH_BISECTIONS):
                 middle = 0.5 * (low + high)
                 at_middle = self.derivatives(middle)
                 left = at_middle - at_low > at_high - at_middle
@@ -120,7 +120,7 @@ class Pointwise:
                 high, at_high = np.where(left, middle, high), np.where(left, at_middle, at_high)
             rise = np.where(width > 0, at_high - at_low, 0.0)
             n = int(np.argmax(rise / (1.0 + start)))
-            if rise[n] > JUMP * (1.0 + start[n]):
+            if rise[n] > JUMP_TOL * (1.0 + start[n]):
                 return n, float(high[n]), float(rise[n])
         return None
 
@@ -317,7 +317,7 @@ class Regularizer(HasImmutableArrays, ABC):
         return rise if np.isfinite(rise) else np.inf
 
     @abstractmethod
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         """Return the conditions at d, with slopes at weights of at least `floor` times the upper end of the box.
 
         At smaller weights, the slope of an entropy is the noise of a solver.

@@ -21,11 +21,11 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_instance, check_number, check_positive, non_negative_weights
 from boostopt.errors import ProblemError
-from boostopt.functions.formulas.intervals import UNIT, Interval, point
+from boostopt.functions.formulas.intervals import UNIT, Interval, exact_interval
 from boostopt.functions.minorants.interval_sums import total
-from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
+from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL, capped_softmax, log_or_neg_inf
 
-SUM_ROUNDING = 2e-15
+WEIGHT_SUM_TOL = 2e-15
 """By how much a pairwise sum of weights may miss 1 and still be called 1: far below the slack of any certificate."""
 
 
@@ -48,7 +48,7 @@ class CappedSimplex(ImmutableArrays):
 
     c: Float[Array, " N"]
     nu: float
-    _last: list[tuple[Float[Array, " N"], float]] = field(
+    _quantile_cache: list[tuple[Float[Array, " N"], float]] = field(
         default_factory=list[Any], init=False, repr=False, compare=False
     )
     """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
@@ -59,7 +59,7 @@ class CappedSimplex(ImmutableArrays):
         expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", check_positive("nu", self.nu, expected, advice, ProblemError))
         counted = float(c.sum())
-        if counted < self.nu * (1 - FULL_SUPPORT):
+        if counted < self.nu * (1 - CAP_SUM_TOL):
             raise ProblemError(
                 f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
                 f"{counted:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
@@ -76,22 +76,22 @@ class CappedSimplex(ImmutableArrays):
     @property
     def single(self) -> bool:
         """Whether the set is a single point, where every weight is at its cap."""
-        return float(self.c.sum()) <= self.nu * (1 + FULL_SUPPORT)
+        return float(self.c.sum()) <= self.nu * (1 + CAP_SUM_TOL)
 
     def quantile(self, m: Float[Array, " N"]) -> float:
         """Return rho = m_(ceil nu), the smallest value for which the examples with m_n <= rho count at least nu."""
-        if not self._last or not np.array_equal(self._last[0][0], m):
-            self._last[:] = [(m.copy(), self._quantile(m))]
-        return self._last[0][1]
+        if not self._quantile_cache or not np.array_equal(self._quantile_cache[0][0], m):
+            self._quantile_cache[:] = [(m.copy(), self._quantile(m))]
+        return self._quantile_cache[0][1]
 
     def _quantile(self, m: Float[Array, " N"]) -> float:
         live = self.c > 0
         values, counts = m[live], self.c[live]
         if np.all(counts == counts[0]):
-            k = min(max(int(np.ceil(self.nu / counts[0] * (1 - FULL_SUPPORT))), 1), len(values))
+            k = min(max(int(np.ceil(self.nu / counts[0] * (1 - CAP_SUM_TOL))), 1), len(values))
             return float(np.partition(values, k - 1)[k - 1])
         order = np.argsort(values)
-        reached = np.cumsum(counts[order]) >= self.nu * (1 - FULL_SUPPORT)
+        reached = np.cumsum(counts[order]) >= self.nu * (1 - CAP_SUM_TOL)
         return float(values[order[np.argmax(reached) if reached.any() else -1]])
 
     def fill(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
@@ -105,7 +105,7 @@ class CappedSimplex(ImmutableArrays):
 
     def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d with the rounding error of its sum corrected, never above the caps."""
-        return normalized(d, np.zeros(len(d)), self.upper)
+        return renormalize_in_box(d, np.zeros(len(d)), self.upper)
 
     def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the point of the set nearest to q in relative entropy, for any numbers q.
@@ -119,18 +119,20 @@ class CappedSimplex(ImmutableArrays):
         q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
         positive = q > 0
         carried = float(self.c[positive].sum()) if positive.any() else 0.0
-        if carried >= self.nu * (1 + FULL_SUPPORT):
-            return self.normalized(capped_softmax(logarithm(q), self.c, self.nu).d)
+        if carried >= self.nu * (1 + CAP_SUM_TOL):
+            return self.normalized(capped_softmax(log_or_neg_inf(q), self.c, self.nu).d)
         rest = max(1.0 - carried / self.nu, 0.0)
         d = np.where(positive, self.upper, 0.0)
         others = (self.c > 0) & ~positive
         if others.any() and rest > 0.0:
-            a = np.where(others, logarithm(reference), -np.inf)
+            a = np.where(others, log_or_neg_inf(reference), -np.inf)
             d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
         return self.normalized(d)
 
 
-def normalized(d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]) -> Float[Array, " N"]:
+def renormalize_in_box(
+    d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]
+) -> Float[Array, " N"]:
     """Return d scaled to sum 1 and clipped to the box, what is then missing handed out where there is room.
 
     For d that are feasible but for rounding. Without the last step the sum may be short by the tolerance with which
@@ -140,7 +142,7 @@ def normalized(d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Ar
     d = np.clip(d / d.sum(), lower, upper)
     for in_proportion in (True, True, False, False):
         missing = 1.0 - float(d.sum())
-        if abs(missing) <= SUM_ROUNDING:
+        if abs(missing) <= WEIGHT_SUM_TOL:
             break
         room = upper - d if missing > 0 else lower - d
         shares = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
@@ -200,10 +202,10 @@ def project_capped_simplex(
         )
     expected = f"lie in [1, sum of c] = [1, {c.sum():.6g}]"
     advice = "Pass the least number of examples that share the weight."
-    most = float(c.sum()) * (1 + FULL_SUPPORT)
+    most = float(c.sum()) * (1 + CAP_SUM_TOL)
     nu = check_number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
-    return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
+    return simplex.normalized(capped_softmax(log_or_neg_inf(q), c, nu, method).d)
 
 
 def read_domain(name: str, value: object) -> CappedSimplex:
@@ -226,13 +228,13 @@ def feasible_box(d: Float[Array, " N"], upper: Interval) -> Interval:
     upper
         The exact caps, shape (N,). They sum to at least 1.
     """
-    x = np.clip(d, 0.0, upper.low)
+    x = np.clip(d, 0.0, upper.lower)
     missing = math.fsum([1.0, *(-x).tolist()]) * (1.0 + UNIT)
     up, down = max(missing, 0.0), max(-missing, 0.0)
-    room = np.minimum(upper.low - x - up, x - down)
+    room = np.minimum(upper.lower - x - up, x - down)
     n = int(np.argmax(room))
     changed = np.arange(len(x)) == n if room[n] >= 0.0 else np.ones(len(x), dtype=bool)
-    low, high = np.nextafter(x - down, -np.inf).clip(min=0.0), np.minimum(np.nextafter(x + up, np.inf), upper.high)
+    low, high = np.nextafter(x - down, -np.inf).clip(min=0.0), np.minimum(np.nextafter(x + up, np.inf), upper.upper)
     return Interval(np.where(changed & (down > 0.0), low, x), np.where(changed & (up > 0.0), high, x))
 
 
@@ -261,9 +263,9 @@ def support_bound(y: Float[Array, " N"], beta: float, upper: Interval) -> float:
     """
     if not np.isfinite(y).all() or not np.isfinite(beta):
         return np.inf
-    beyond = (point(y) + point(np.full(len(y), -beta))).positive()
-    live = beyond.high > 0.0
+    beyond = (exact_interval(y) + exact_interval(np.full(len(y), -beta))).positive()
+    live = beyond.upper > 0.0
     if not live.any():
         return beta
-    terms = Interval(beyond.low[live], beyond.high[live]) * Interval(upper.low[live], upper.high[live])
-    return float(total(Interval(np.append(terms.low, beta), np.append(terms.high, beta))).high)
+    terms = Interval(beyond.lower[live], beyond.upper[live]) * Interval(upper.lower[live], upper.upper[live])
+    return float(total(Interval(np.append(terms.lower, beta), np.append(terms.upper, beta))).upper)

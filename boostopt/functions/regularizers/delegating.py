@@ -11,7 +11,7 @@ from boostopt.functions.regularizers.base import Regularizer
 
 
 @dataclass(frozen=True)
-class Composite(Regularizer):
+class DelegatingRegularizer(Regularizer):
     """The base with something added, on a part of its domain at most.
 
     Parameters

@@ -21,7 +21,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, with_caps
+from boostopt.functions.statements import Statement, statement_with_caps
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Cap(Separable):
         return self.upper
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        return with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
+        return statement_with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
 
     @property
     def upper(self) -> Float[Array, " N"]:

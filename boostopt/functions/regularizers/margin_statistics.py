@@ -23,11 +23,11 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
-from boostopt.functions.regularizers.capped_simplex import normalized
+from boostopt.functions.regularizers.capped_simplex import renormalize_in_box
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
-FARTHEST_FROM_MEAN = 2.0
+MAX_DISTANCE_FROM_MEAN = 2.0
 """Farthest that a margin in [-1, 1] can be from the mean."""
 
 
@@ -57,7 +57,7 @@ class MarginVariance(Separable):
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, D=positive_parameter)
-        if not self.freedom > 0.0:
+        if not self.degrees_of_freedom > 0.0:
             raise ProblemError(
                 f"for a variance of the margins, the multiplicities must sum to more than 1; got {self.total:.6g}. "
                 "Pass at least two examples."
@@ -76,7 +76,7 @@ class MarginVariance(Separable):
         return float(self.c.sum())
 
     @cached_property
-    def freedom(self) -> float:
+    def degrees_of_freedom(self) -> float:
         """The sum of the multiplicities minus 1, rounded once: the divisor of the variance."""
         return math.fsum([*self.c.tolist(), -1.0])
 
@@ -86,17 +86,17 @@ class MarginVariance(Separable):
         return self.c / self.total
 
     @cached_property
-    def yields(self) -> Float[Array, " N"]:
+    def sensitivities(self) -> Float[Array, " N"]:
         """The change of each weight with its margin, c / s, shape (N,)."""
-        return self.c * (self.D / self.freedom)
+        return self.c * (self.D / self.degrees_of_freedom)
 
     @cached_property
     def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.share - FARTHEST_FROM_MEAN * self.yields
+        return self.share - MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.share + FARTHEST_FROM_MEAN * self.yields
+        return self.share + MAX_DISTANCE_FROM_MEAN * self.sensitivities
 
     @cached_property
     def mass(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -105,11 +105,11 @@ class MarginVariance(Separable):
     @property
     def strong_convexity(self) -> float:
         """The modulus s / sum c, because (sum x)^2 <= (sum c) (sum x^2 / c)."""
-        return self.freedom / (self.total * self.D)
+        return self.degrees_of_freedom / (self.total * self.D)
 
     @property
     def value_bound(self) -> float:
-        return 0.5 * FARTHEST_FROM_MEAN**2 * float(self.yields.sum())
+        return 0.5 * MAX_DISTANCE_FROM_MEAN**2 * float(self.sensitivities.sum())
 
     @property
     def magnitude(self) -> float:
@@ -120,31 +120,31 @@ class MarginVariance(Separable):
         return self.share
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return 0.5 * (d - self.share) * ((d - self.share) / self.yields)
+        return 0.5 * (d - self.share) * ((d - self.share) / self.sensitivities)
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return (d - self.share) / self.yields
+        return (d - self.share) / self.sensitivities
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return 1.0 / self.yields
+        return 1.0 / self.sensitivities
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self.share + self.yields * np.clip(y, -FARTHEST_FROM_MEAN, FARTHEST_FROM_MEAN)
+        return self.share + self.sensitivities * np.clip(y, -MAX_DISTANCE_FROM_MEAN, MAX_DISTANCE_FROM_MEAN)
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        x = np.minimum(np.abs(y), FARTHEST_FROM_MEAN)
-        return self.share * y + self.yields * x * (np.abs(y) - 0.5 * x)
+        x = np.minimum(np.abs(y), MAX_DISTANCE_FROM_MEAN)
+        return self.share * y + self.sensitivities * x * (np.abs(y) - 0.5 * x)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
-        square = 0.5 * (d - x) * ((d - x) / self.yields)
+        square = 0.5 * (d - x) * ((d - x) / self.sensitivities)
         return square + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # The mean, where no weight is at an end of the box; else by bisection.
         beta = float(self.share @ z)
-        if float(np.abs(z - beta).max()) <= FARTHEST_FROM_MEAN:
+        if float(np.abs(z - beta).max()) <= MAX_DISTANCE_FROM_MEAN:
             return beta, self.maximizers(z - beta)
         return super().normalizer(z)
 
@@ -153,16 +153,16 @@ class MarginVariance(Separable):
             return self.share.copy()
         near = np.clip(np.where(np.isfinite(d), d, 0.0), self.lower, self.upper)
         # The nearest by the norm of F itself: the maximizer at the slopes of what is wanted.
-        return normalized(self.normalizer(self.derivatives(near))[1], self.lower, self.upper)
+        return renormalize_in_box(self.normalizer(self.derivatives(near))[1], self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        squares = cp.sum(cp.multiply(0.5 / self.yields, cp.square(d - self.share)))
+        squares = cp.sum(cp.multiply(0.5 / self.sensitivities, cp.square(d - self.share)))
         return squares, [cp.sum(d) == 1, d >= self.lower, d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         beta = cp.Variable(name="beta")
         # Half of the Huber function with its bend at 2: the square within the box, a line beyond it.
-        return self.share @ z + 0.5 * (self.yields @ cp.huber(z - beta, int(FARTHEST_FROM_MEAN))), []
+        return self.share @ z + 0.5 * (self.sensitivities @ cp.huber(z - beta, int(MAX_DISTANCE_FROM_MEAN))), []
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        return np.maximum(y - FARTHEST_FROM_MEAN, 0.0), np.maximum(-y - FARTHEST_FROM_MEAN, 0.0)
+        return np.maximum(y - MAX_DISTANCE_FROM_MEAN, 0.0), np.maximum(-y - MAX_DISTANCE_FROM_MEAN, 0.0)

@@ -32,12 +32,12 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, read_fields, real_parameter
 from boostopt.errors import ProblemError
-from boostopt.functions.numerics.capped_softmax import logarithm
-from boostopt.functions.numerics.root_finding import root
+from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
+from boostopt.functions.numerics.root_finding import find_root
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, with_caps
+from boostopt.functions.statements import Statement, statement_with_caps
 
 SMALL = 1e-290
 """Quotient below which digits may be lost to underflow."""
@@ -88,7 +88,9 @@ class PowerDivergence(Separable):
         # The checker has a formula for the square alone, from the shares of the file's own multiplicities.
         if self.q != 2.0 or not np.array_equal(self.domain.c, c):
             return None
-        return with_caps({"kind": self.kind, "q": self.q, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus))
+        return statement_with_caps(
+            {"kind": self.kind, "q": self.q, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus)
+        )
 
     @property
     def unsmoothed(self) -> Cap:
@@ -111,7 +113,7 @@ class PowerDivergence(Separable):
         """
         if self.q > 2.0:
             return 0.0
-        return (1.0 if self.q >= 1.0 else self._largest ** (self.q - 1.0)) / self.eta
+        return (1.0 if self.q >= 1.0 else self._max_ratio ** (self.q - 1.0)) / self.eta
 
     @property
     def value_bound(self) -> float:
@@ -120,7 +122,7 @@ class PowerDivergence(Separable):
             return 0.0
         if self.q <= 0.0:
             return float("nan")
-        at_cap = 1.0 / self._largest
+        at_cap = 1.0 / self._max_ratio
         return float((1.0 - at_cap) * self._phi(-np.inf) + at_cap * self._phi(self._log_largest)) / self.eta
 
     @cached_property
@@ -139,7 +141,7 @@ class PowerDivergence(Separable):
         - r < 1, q <= 0: phi is unbounded, and is off by (11 + 4 x) phi + 30 (1 + x), x = |q| |l|. Where G is a largest
           edge, an F(d) above 4 proves nothing whatever its rounding, and 4 bounds x.
         """
-        top = np.minimum(self._largest, 1.0 / self.share)
+        top = np.minimum(self._max_ratio, 1.0 / self.share)
         log_top = np.log(top)
         steep = np.maximum(self._slope(log_top), log_top)
         above = 2.0 * self.support(steep * (1.0 + 0.25 * log_top))
@@ -174,15 +176,15 @@ class PowerDivergence(Separable):
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # All y have one sign at either end, and so have all r - 1.
-        beta = self._balance(z)
+        beta = self._find_simplex_multiplier(z)
         # Of a large beta the last digit may move weights: once more from the z next to it, where beta is small.
         nearest = float(z[np.abs(z - beta).argmin()])
-        rest = self._balance(z - nearest)
+        rest = self._find_simplex_multiplier(z - nearest)
         return nearest + rest, self.maximizers(z - nearest - rest)
 
-    def _balance(self, z: Float[Array, " N"]) -> float:
+    def _find_simplex_multiplier(self, z: Float[Array, " N"]) -> float:
         """Return the beta at which the maximizers of (z_n - beta) d_n - f_n(d_n) sum to 1."""
-        return root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
+        return find_root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.domain.repair(self.share if d is None else d, self.share)
@@ -220,18 +222,18 @@ class PowerDivergence(Separable):
         return cp.square(x) if exponent == 2.0 else cp.power(x, exponent, approx=False)
 
     @cached_property
-    def _largest(self) -> float:
+    def _max_ratio(self) -> float:
         """The cap over the share, the same for all examples."""
         return float(self.domain.c.sum()) / self.domain.nu
 
     @cached_property
     def _log_largest(self) -> float:
-        return math.log(self._largest)
+        return math.log(self._max_ratio)
 
     def _log_ratio(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return ln(d / a), -inf at weight 0: of the quotient, which is rounded once, where it has all its digits."""
         ratio = d / self.share
-        return np.where(ratio > SMALL, logarithm(ratio), logarithm(d) - np.log(self.share))
+        return np.where(ratio > SMALL, log_or_neg_inf(ratio), log_or_neg_inf(d) - np.log(self.share))
 
     def _phi(self, log_ratio: Any) -> Any:
         """Return phi(r) from ln r, -inf at weight 0."""

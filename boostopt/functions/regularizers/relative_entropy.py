@@ -20,12 +20,12 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import non_negative_weights, positive_parameter, read_fields
 from boostopt.errors import ProblemError
-from boostopt.functions.numerics.capped_softmax import capped_softmax, logarithm
+from boostopt.functions.numerics.capped_softmax import capped_softmax, log_or_neg_inf
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, with_caps
+from boostopt.functions.statements import Statement, statement_with_caps
 
 E = TypeVar("E", bound="RelativeEntropy")
 
@@ -101,7 +101,7 @@ class RelativeEntropy(Entropy):
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(self.d0, d0):
             return None
-        return with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
+        return statement_with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
 
     @property
     def unsmoothed(self) -> Regularizer:
@@ -114,12 +114,12 @@ class RelativeEntropy(Entropy):
     @cached_property
     def log_d0(self) -> Float[Array, " N"]:
         """The logarithm of d0, -inf at its zeros."""
-        return logarithm(self.d0)
+        return log_or_neg_inf(self.d0)
 
     @cached_property
     def log_upper(self) -> Float[Array, " N"]:
         """The logarithm of the caps, -inf where the cap is 0."""
-        return logarithm(self.upper)
+        return log_or_neg_inf(self.upper)
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]

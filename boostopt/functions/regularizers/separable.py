@@ -20,23 +20,34 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
-from boostopt.functions.formulas.intervals import Interval, allowance, point
-from boostopt.functions.formulas.maximizers import TINY
+from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
+from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
 from boostopt.functions.formulas.tangents import NEAREST
-from boostopt.functions.numerics.root_finding import root
-from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Pointwise, Regularizer, Stationarity
-from boostopt.functions.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, feasible_box, normalized
+from boostopt.functions.numerics.root_finding import find_root
+from boostopt.functions.regularizers.base import (
+    ConjugatePoint,
+    Enclosures,
+    Pointwise,
+    Regularizer,
+    StationarityConditions,
+)
+from boostopt.functions.regularizers.capped_simplex import (
+    WEIGHT_SUM_TOL,
+    CappedSimplex,
+    feasible_box,
+    renormalize_in_box,
+)
 
-FARTHEST = 1e150
+MAX_SIMPLEX_MULTIPLIER = 1e150
 """End of the search for a bracket of beta: at full support no finite beta brings the sum to 1."""
 
-DIFFERENCE = 1e-5
+FINITE_DIFFERENCE_STEP = 1e-5
 """Step of a numerical second derivative, as a share of the distance to the nearer end of the box."""
 
 STEEPEST = 1e150
 """Slope at which an infinite one is cut: any slope gives a bound."""
 
-HALVINGS = 64
+MAX_BISECTIONS = 64
 """Bisection of all non-negative doubles: one step for each of their bits."""
 
 
@@ -87,14 +98,14 @@ class Separable(Regularizer):
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
         """Return f_n(d_n) as intervals; those in closed form as they are."""
-        return point(self.values(d)) if self.enclosures is None else self.enclosures.values(point(d))
+        return exact_interval(self.values(d)) if self.enclosures is None else self.enclosures.values(exact_interval(d))
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n''(d_n) for d inside the box; by default from differences of f'.
 
         Newton steps use it. No bound depends on it.
         """
-        step = DIFFERENCE * np.minimum(d - self.lower, self.upper - d)
+        step = FINITE_DIFFERENCE_STEP * np.minimum(d - self.lower, self.upper - d)
         risen = self.derivatives(d + step) - self.derivatives(d - step)
         return np.divide(np.maximum(risen, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
 
@@ -142,16 +153,16 @@ class Separable(Regularizer):
         """
         high = 1.0 + float(np.abs(z).max())
         low = -high
-        while self.maximizers(z - low).sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+        while self.maximizers(z - low).sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
             low *= 2.0
-        while self.maximizers(z - high).sum() > 1.0 and high < FARTHEST:
+        while self.maximizers(z - high).sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
             high *= 2.0
         for _ in range(200):
             middle = 0.5 * (low + high)
             if middle in (low, high):
                 break
             low, high = (middle, high) if self.maximizers(z - middle).sum() > 1.0 else (low, middle)
-        return high, mixed(self.maximizers(z - high), self.maximizers(z - low))
+        return high, interpolate_to_sum_one(self.maximizers(z - high), self.maximizers(z - low))
 
     @property
     def mass(self) -> float:
@@ -167,7 +178,9 @@ class Separable(Regularizer):
         value = beta + float(self.conjugate_terms(y).sum())
         if d is None:
             return ConjugatePoint(value, self.maximizers(y), {"psi": psi, "zeta": zeta})
-        return ConjugatePoint(value, normalized(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta})
+        return ConjugatePoint(
+            value, renormalize_in_box(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta}
+        )
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.young_gaps(d, z - at.multipliers.get("beta", 0.0))
@@ -189,14 +202,14 @@ class Separable(Regularizer):
     def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
         # The same by convexity, one weight at a time.
         room, values = self.room(d), self._value_intervals(d)
-        ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).high for move in (room, -room))
-        rise = float((share * np.maximum(np.maximum(*ends) - values.low, 0.0)).sum())
+        ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).upper for move in (room, -room))
+        rise = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
         return np.inf if np.isnan(rise) else rise
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         lower, upper = self.lower, self.upper
         inside = np.clip(d, lower + floor * (upper - lower), upper)
-        return Stationarity(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
+        return StationarityConditions(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
@@ -215,7 +228,7 @@ class Separable(Regularizer):
         return psi, zeta
 
 
-def mixed(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, " N"]:
+def interpolate_to_sum_one(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the point between two maximizers whose sum is 1, for sums on both sides of 1."""
     excess = float(above.sum() - below.sum())
     share = (1.0 - float(below.sum())) / excess if excess > 0 else 1.0
@@ -317,10 +330,10 @@ class SeparableSum(Separable):
         if not self._enclosed:
             return super().value_slack(d, unit)
         box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.pieces])
-        total = sum((made.values(box) for made in self._enclosed), start=point(np.zeros(self.N))).total()
+        total = sum((made.values(box) for made in self._enclosed), start=exact_interval(np.zeros(self.N))).total()
         known = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
         of_closed = sum(piece.value_slack(d, unit) for piece in self._closed)
-        return allowance(known, total.high) + of_closed + unit * float(np.abs(values).sum())
+        return allowance(known, total.upper) + of_closed + unit * float(np.abs(values).sum())
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed)
@@ -331,27 +344,27 @@ class SeparableSum(Separable):
             return at
         # Affine functions below each piece: tangents, and s d - f*(s) at any slope s where f* is a closed form.
         beta, upper = float(at.multipliers["beta"]), self._exact_upper
-        y = point(z) + point(np.array(-beta))
-        x = np.clip(self.maximizers(z - beta), TINY * upper.low, upper.low * (1.0 - NEAREST))
-        slope, constant, here = point(np.zeros(self.N)), point(np.zeros(self.N)), point(x)
+        y = exact_interval(z) + exact_interval(np.array(-beta))
+        x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - NEAREST))
+        slope, constant, here = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
         for made in self._enclosed:
             its = made.slopes(here)
             slope, constant = slope + its, constant + (its * here + -made.values(here))
         for piece in self._closed:
             its = np.clip(piece.derivatives(x), -STEEPEST, STEEPEST)
-            slope, constant = slope + point(its), constant + point(piece.conjugate_terms(its))
+            slope, constant = slope + exact_interval(its), constant + exact_interval(piece.conjugate_terms(its))
         excess = y + -slope
         room = excess.positive() * (upper + -here) + (-excess).positive() * here
-        bounds = (excess * here + constant + room).total() + point(beta)
-        value = float(bounds.middle if bounds.is_finite else bounds.high)
-        return replace(at, value=value, slack=allowance(value, float(bounds.high)))
+        bounds = (excess * here + constant + room).total() + exact_interval(beta)
+        value = float(bounds.middle if bounds.is_finite else bounds.upper)
+        return replace(at, value=value, slack=allowance(value, float(bounds.upper)))
 
     @cached_property
     def _exact_upper(self) -> Interval:
         """The caps before they were rounded."""
         closed = (piece.upper for piece in self._closed)
-        caps = [made.upper for made in self._enclosed] + [Interval.outward(cap, cap, 0.0) for cap in closed]
-        return Interval(np.min([cap.low for cap in caps], axis=0), np.min([cap.high for cap in caps], axis=0))
+        caps = [made.upper for made in self._enclosed] + [Interval.round_outward(cap, cap, 0.0) for cap in closed]
+        return Interval(np.min([cap.lower for cap in caps], axis=0), np.min([cap.upper for cap in caps], axis=0))
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -371,21 +384,21 @@ class SeparableSum(Separable):
         return np.sum([piece.curvatures(d) for piece in self.pieces], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self._between(y, np.zeros(self.N), self.upper)
+        return self._bisect_maximizers(y, np.zeros(self.N), self.upper)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # Each trial of beta bisects all weights: a root finder needs few, and what is found bounds what comes next.
         high = 1.0 + float(np.abs(z).max())
         low = -high
         above, below = self.maximizers(z - low), self.maximizers(z - high)
-        while above.sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+        while above.sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
             low, above = 2.0 * low, self.maximizers(z - 2.0 * low)
-        while below.sum() > 1.0 and high < FARTHEST:
+        while below.sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
             high, below = 2.0 * high, self.maximizers(z - 2.0 * high)
 
         def shortage(beta: float) -> float:
             nonlocal low, high, above, below
-            x = self._between(z - beta, below, above)
+            x = self._bisect_maximizers(z - beta, below, above)
             missing = 1.0 - float(x.sum())
             if missing <= 0.0:
                 low, above = beta, x
@@ -393,14 +406,16 @@ class SeparableSum(Separable):
                 high, below = beta, x
             return missing
 
-        return root(shortage, low, high), mixed(below, above)
+        return find_root(shortage, low, high), interpolate_to_sum_one(below, above)
 
-    def _between(self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _bisect_maximizers(
+        self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
+    ) -> Float[Array, " N"]:
         """Return the maximizers at y, known to lie between low and high."""
         # Non-negative doubles are ordered as their bits are: halving those finds the smallest weights as fast as any.
         a, b = low.view(np.int64), high.view(np.int64)
         at_high = self.derivatives(high) <= y
-        for _ in range(HALVINGS):
+        for _ in range(MAX_BISECTIONS):
             middle = a + (b - a) // 2
             if np.all((middle == a) | at_high):
                 break

@@ -40,7 +40,7 @@ from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.statements import Statement
 
-LARGEST_MASS = 1e120
+MAX_WEIGHT_NORM = 1e120
 """Largest sum of the weights: edge functions square it."""
 
 
@@ -68,8 +68,8 @@ class Loss(Separable):
 
     def __post_init__(self) -> None:
         read_fields(self, c=positive_weights, C=positive_parameter)
-        if not self.mass <= LARGEST_MASS:
-            most = LARGEST_MASS * (float(self.priced.sum()) / self.mass)
+        if not self.mass <= MAX_WEIGHT_NORM:
+            most = MAX_WEIGHT_NORM * (float(self.priced.sum()) / self.mass)
             raise ProblemError(
                 f"the largest sum of the weights, C times the sum of the multiplicities, must be at most {most:g}, or "
                 f"squares overflow; got {self.mass:.6g}. Lower C."
@@ -176,7 +176,7 @@ class QuadraticHinge(Loss):
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.priced * (steepest_squared(self.c) if self.B is None else self.B)
+        return self.priced * (max_slope_squared_hinge(self.c) if self.B is None else self.B)
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -230,12 +230,12 @@ class Exponential(Loss):
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.priced * steepest_exponential(self.c)
+        return self.priced * max_slope_exponential(self.c)
 
     @cached_property
     def end(self) -> Float[Array, " N"]:
         """The slope of F at the end of the box, shape (N,)."""
-        return np.log(steepest_exponential(self.c))
+        return np.log(max_slope_exponential(self.c))
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -327,11 +327,11 @@ class Logistic(LogarithmicLoss):
         return self.caps @ cp.logistic(z), []
 
 
-def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
+def max_slope_squared_hinge(c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
     return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
 
 
-def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
+def max_slope_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the slope of the exponential loss that no optimum exceeds."""
     return np.e * (c.sum() / np.minimum(c, 1.0))

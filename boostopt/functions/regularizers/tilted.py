@@ -9,16 +9,16 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import finite_weights, read_fields
-from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Stationarity
-from boostopt.functions.regularizers.delegating import Composite
-from boostopt.functions.statements import Statement, stated
+from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, StationarityConditions
+from boostopt.functions.regularizers.delegating import DelegatingRegularizer
+from boostopt.functions.statements import Statement, statement_of
 
-TILTABLE = ("cap", "relative entropy")
+RECORDABLE_BASE_KINDS = ("cap", "relative entropy")
 """Kinds whose tilted forms a certificate file can hold."""
 
 
 @dataclass(frozen=True)
-class Tilted(Composite):
+class Tilted(DelegatingRegularizer):
     """A regularizer plus a linear function.
 
     Parameters
@@ -38,8 +38,8 @@ class Tilted(Composite):
         read_fields(self, tilt=lambda name, tilt: finite_weights(name, tilt, self.N))
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        base = stated(self.base, c, d0, nus)
-        if base is None or base.numbers["kind"] not in TILTABLE:
+        base = statement_of(self.base, c, d0, nus)
+        if base is None or base.numbers["kind"] not in RECORDABLE_BASE_KINDS:
             return None
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
@@ -97,9 +97,9 @@ class Tilted(Composite):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.base.gaps(d, z - self.tilt, at)
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         of_base = self.base.stationarity(d, floor)
-        return replace(of_base, slopes=of_base.slopes + self.tilt)
+        return replace(of_base, slopes=of_base.gradient + self.tilt)
 
     def pointwise(self) -> Pointwise | None:
         of_base = self.base.pointwise()

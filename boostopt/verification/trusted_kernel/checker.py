@@ -188,7 +188,7 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
     of, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
     stated = _formula(document, F) if F["kind"] == "formula" else None
-    plain, live = of / nu, d0 > 0 if stated is None or stated.read.has("d0") else np.ones(len(c), dtype=bool)
+    plain, live = of / nu, d0 > 0 if stated is None or stated.read.depends_on("d0") else np.ones(len(c), dtype=bool)
     counted = of if F["kind"] == "cap" else of[live]
     total = math.fsum(counted.tolist()) / nu
     if total < 1.0 - 1e-12:

@@ -18,12 +18,20 @@ from typing import Any
 import numpy as np
 
 from boostopt.functions.formulas.compilation import Compiler
-from boostopt.functions.formulas.convexity import Formula, Range, convex
-from boostopt.functions.formulas.expressions import Base, Factors, FormulaFault, Sum, Term, constant, of_base
-from boostopt.functions.formulas.intervals import Interval, point
-from boostopt.functions.formulas.maximizers import TINY as LEAST
-from boostopt.functions.formulas.maximizers import Slope
-from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
+from boostopt.functions.formulas.expressions import (
+    Expression,
+    Factor,
+    Factors,
+    FormulaError,
+    Monomial,
+    constant_expression,
+    power_expression,
+)
+from boostopt.functions.formulas.intervals import Interval, exact_interval
+from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION as BOUNDARY_FRACTION
+from boostopt.functions.formulas.maximizers import MonotoneDerivative
+from boostopt.functions.formulas.parsing import parse_formula
 from boostopt.verification.trusted_kernel.conjugates import Box, Edge, Vector, power
 from boostopt.verification.trusted_kernel.json_parsing import fail
 from boostopt.verification.trusted_kernel.number_types import TINY, ZERO, Numbers
@@ -47,7 +55,7 @@ class StatedFormula:
         Parameters that are arrays, by name.
     """
 
-    read: Sum
+    read: Expression
     arrays: Mapping[str, np.ndarray]
 
     @classmethod
@@ -59,8 +67,8 @@ class StatedFormula:
         if set(parameters) & {*names, variable}:
             fail(f"the parameters of a formula must not be called {', '.join([*names, variable])}")
         try:
-            return cls(parsed(text, numbers, names, [*arrays, variable], variable), arrays)
-        except FormulaFault as fault:
+            return cls(parse_formula(text, numbers, names, [*arrays, variable], variable), arrays)
+        except FormulaError as fault:
             fail(f"its formula cannot be read: {fault}"[:400])
 
     def box(self, A: Numbers, u: Vector, c: np.ndarray, d0: np.ndarray) -> Box:
@@ -68,14 +76,14 @@ class StatedFormula:
         live = A.high(u) > ZERO
         ones, nothing = np.ones(len(c)), A.vector(np.zeros(len(c)))
         given = {"c": c, "d0": d0, **self.arrays}
-        floats = {name: np.where(live, value, 1.0) for name, value in given.items() if self.read.has(name)}
+        floats = {name: np.where(live, value, 1.0) for name, value in given.items() if self.read.depends_on(name)}
         caps = A.choose(live, u, A.vector(ones))
         formula = self._convex(floats, A.low(caps), A.high(caps))
         names = {"u": caps, **{name: A.vector(value) for name, value in floats.items()}}
         computed = Computed(A, names)
         ends = Compiler("d", {**floats, "u": A.low(caps) * WITHIN})
         slope, bend = ends.function(formula.slope), ends.function(formula.curvature)
-        between = Slope.between(slope, bend, np.zeros(len(c)), A.low(caps) * WITHIN)
+        between = MonotoneDerivative.on_box(slope, bend, np.zeros(len(c)), A.low(caps) * WITHIN)
 
         def values(d: Vector) -> Vector:
             return A.choose(
@@ -84,8 +92,8 @@ class StatedFormula:
 
         def conjugates(y: Vector) -> Vector:
             middle = np.clip(0.5 * A.low(y) + 0.5 * A.high(y), -1e300, 1e300)
-            x = between.touching(middle)
-            x = A.vector(np.clip(x, LEAST * A.low(caps), A.low(caps) * WITHIN))
+            x = between.tangent_points(middle)
+            x = A.vector(np.clip(x, BOUNDARY_FRACTION * A.low(caps), A.low(caps) * WITHIN))
             at = computed.at(x)
             excess = y - at.sum(formula.slope)
             room = A.positive(excess) * (caps - x) + A.positive(-excess) * x
@@ -97,15 +105,19 @@ class StatedFormula:
         """Return the sum over t edges on [-1, 1]; Rejected where it is not proved to be convex there."""
         ones = np.ones(t)
         try:
-            formula = convex(self.read, Range("e", -ones[:1], ones[:1], {}, (constant(-1), constant(1))))
-        except FormulaFault as fault:
+            formula = prove_convex(
+                self.read, BoxFamily("e", -ones[:1], ones[:1], {}, (constant_expression(-1), constant_expression(1)))
+            )
+        except FormulaError as fault:
             fail(f"its formula of the edges is not allowed: {fault}"[:400])
         floats = Compiler("e", {})
-        between = Slope.between(floats.function(formula.slope), floats.function(formula.curvature), -ones, ones)
+        between = MonotoneDerivative.on_box(
+            floats.function(formula.slope), floats.function(formula.curvature), -ones, ones
+        )
 
         def conjugate(w: Vector) -> Any:
             middle = np.clip(0.5 * A.low(w) + 0.5 * A.high(w), -1e300, 1e300)
-            x = A.vector(np.clip(between.touching(middle), -1.0, 1.0))
+            x = A.vector(np.clip(between.tangent_points(middle), -1.0, 1.0))
             at, end = Computed(A, {"e": x}, "e"), A.vector(ones)
             excess = w - at.sum(formula.slope)
             room = A.positive(excess) * (end - x) + A.positive(-excess) * (x + end)
@@ -113,15 +125,15 @@ class StatedFormula:
 
         return Edge(lambda e: A.total(Computed(A, {"e": e}, "e").sum(formula.value)), conjugate, "signed")
 
-    def _convex(self, floats: Mapping[str, np.ndarray], low: np.ndarray, high: np.ndarray) -> Formula:
+    def _convex(self, floats: Mapping[str, np.ndarray], low: np.ndarray, high: np.ndarray) -> ConvexFormula:
         """Return the formula with its derivatives; Rejected where it is not proved to be convex on every box."""
         kinds = np.unique(np.column_stack([low, high, *floats.values()]), axis=0).T
-        names = {name: point(column) for name, column in zip(floats, kinds[2:], strict=True)}
+        names = {name: exact_interval(column) for name, column in zip(floats, kinds[2:], strict=True)}
         names["u"] = Interval(kinds[0], kinds[1])
-        ends = Sum(()), of_base(Base("name", name="u"))
+        ends = Expression(()), power_expression(Factor("name", name="u"))
         try:
-            return convex(self.read, Range("d", np.zeros(kinds.shape[1]), kinds[1], names, ends))
-        except FormulaFault as fault:
+            return prove_convex(self.read, BoxFamily("d", np.zeros(kinds.shape[1]), kinds[1], names, ends))
+        except FormulaError as fault:
             fail(f"its formula is not allowed: {fault}"[:400])
 
 
@@ -137,14 +149,14 @@ class Computed:
         """Return the same with a weight."""
         return replace(self, names={**self.names, self.variable: d})
 
-    def sum(self, of: Sum) -> Vector:
+    def sum(self, of: Expression) -> Vector:
         """Return the value of a sum."""
         made = self.names[self.variable] * self.A.number(0.0)
         for term in of.terms:
             made = made + self._term(term)
         return made
 
-    def _term(self, term: Term) -> Vector:
+    def _term(self, term: Monomial) -> Vector:
         made = self._rational(term.coefficient)
         shared = _shared(term, self.variable)
         if shared is None:
@@ -153,9 +165,9 @@ class Computed:
             return made
         # X^p log(X^k r) is k X^p log X + X^p log r, also where X is 0.
         (log, _), (X, p) = shared
-        (product,) = log.inner[0].terms
+        (product,) = log.arguments[0].terms
         k = next(exponent for base, exponent in product.factors if base == X)
-        rest = Sum((Term(product.coefficient, tuple(pair for pair in product.factors if pair[0] != X)),))
+        rest = Expression((Monomial(product.coefficient, tuple(pair for pair in product.factors if pair[0] != X)),))
         own = self._self_log(self._base(X), p) * self._rational(k) + self._power(X, p) * self._log(rest)
         for base, exponent in term.factors:
             if base not in (log, X):
@@ -173,7 +185,7 @@ class Computed:
         range_ = np.where(high > ZERO, 1.001 * np.maximum(top, end), 0.0)
         return A.choose(sure, self._raised(safe, p) * A.log(safe), A.within(np.where(sure, 0.0, range_)))
 
-    def _power(self, base: Base, exponent: Fraction) -> Vector:
+    def _power(self, base: Factor, exponent: Fraction) -> Vector:
         return self._raised(self._base(base), exponent)
 
     def _raised(self, x: Vector, exponent: Fraction) -> Vector:
@@ -188,15 +200,15 @@ class Computed:
             return made
         return power(A, x, self._rational(exponent))
 
-    def _base(self, base: Base) -> Vector:
+    def _base(self, base: Factor) -> Vector:
         A, nothing = self.A, self.names[self.variable] * self.A.number(0.0)
         if base.kind in ("name", "real"):
             return self.names[base.name]
         if base.kind == "number":
             return nothing + self._rational(base.number)
         if base.kind == "log":
-            return self._log(base.inner[0])
-        inner = self.sum(base.inner[0])
+            return self._log(base.arguments[0])
+        inner = self.sum(base.arguments[0])
         if base.kind == "sum":
             return inner
         if base.kind == "exp":
@@ -204,14 +216,14 @@ class Computed:
         if base.kind == "positive":
             return A.positive(inner)
         if base.kind in ("huber", "clip"):
-            at = self.sum(base.inner[1])
+            at = self.sum(base.arguments[1])
             beyond, below = A.positive(inner - at), A.positive(-inner - at)
             return inner * inner - beyond * beyond - below * below if base.kind == "huber" else inner - beyond + below
         return fail(f"{base.kind!r} is not allowed in the value or the slope of a formula")
 
-    def _log(self, of: Sum) -> Vector:
+    def _log(self, of: Expression) -> Vector:
         """Return a logarithm, that of a product of positive quantities factor by factor."""
-        A, product = self.A, of.single
+        A, product = self.A, of.single_term
         ones = A.vector(np.ones(len(A.low(self.names[self.variable]))))
         if product is None or product.coefficient <= 0 or not all(base.is_positive for base, _ in product.factors):
             return A.log(self.sum(of))
@@ -231,14 +243,14 @@ class Computed:
         return made + A.total(A.within(np.array([1.001 * abs(float(number)) + TINY])))
 
 
-def _shared(term: Term, variable: str) -> tuple[tuple[Base, Fraction], tuple[Base, Fraction]] | None:
+def _shared(term: Monomial, variable: str) -> tuple[tuple[Factor, Fraction], tuple[Factor, Fraction]] | None:
     """Return a logarithm of a product and a power in front of it whose base is one of the factors; None for none."""
     positive: Factors = tuple(pair for pair in term.factors if pair[0].kind != "log" and pair[1] > 0)
     for base, exponent in term.factors:
-        product = base.inner[0].single if base.kind == "log" and exponent == 1 else None
+        product = base.arguments[0].single_term if base.kind == "log" and exponent == 1 else None
         if product is None or product.coefficient <= 0:
             continue
         for X, p in positive:
-            if X.has(variable) and any(inner == X for inner, _ in product.factors):
+            if X.depends_on(variable) and any(inner == X for inner, _ in product.factors):
                 return (base, exponent), (X, p)
     return None

@@ -172,13 +172,13 @@ def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
 
 def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatch) -> None:
     """The points that floats find are hearsay: any others give a bound that is not below."""
-    from boostopt.functions.formulas.maximizers import Slope
+    from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
     A, rng = Floats(), np.random.default_rng(0)
     y = A.vector(rng.normal(size=12))
     best = recomputed("d*log(d/d0)/2", {}).conjugates(y)
     for _ in range(20):
-        monkeypatch.setattr(Slope, "touching", lambda self, y: rng.uniform(-0.5, 1.0, 12))
+        monkeypatch.setattr(MonotoneDerivative, "touching", lambda self, y: rng.uniform(-0.5, 1.0, 12))
         other = recomputed("d*log(d/d0)/2", {}).conjugates(y)
         assert (A.high(other) >= A.low(best)).all()
 

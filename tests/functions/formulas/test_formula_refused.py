@@ -23,9 +23,9 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.functions.formulas.compilation import Compiler
-from boostopt.functions.formulas.differentiation import derivative
-from boostopt.functions.formulas.intervals import enclosure, point
-from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.formulas.differentiation import differentiate
+from boostopt.functions.formulas.intervals import enclose, exact_interval
+from boostopt.functions.formulas.parsing import parse_formula
 
 SIX = CappedSimplex(np.ones(6), 2.0)
 UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
@@ -102,36 +102,36 @@ def test_what_counts_copies_as_copies_is_taken(text: str) -> None:
 )
 def test_derivatives_are_those_of_sympy_and_lie_in_the_enclosures(text: str) -> None:
     names = {"d0": 0.2, "c": 1.0, "u": 0.5}
-    of = parsed(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
-    slope = derivative(of)
+    of = parse_formula(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
+    slope = differentiate(of)
     d, d0, u = sympy.symbols("d d0 u", positive=True)
     known = {"d": d, "d0": d0, "u": u, "eta": 3.7, "q": 1.3, "log": sympy.log, "exp": sympy.exp, "sqrt": sympy.sqrt}
     expression: Any = eval(text, known)
     for share in (0.11, 0.37, 0.62, 0.93):
         x = share * 0.5
         at = {d: x, d0: 0.2, u: 0.5}
-        for k, part in enumerate((of, slope, derivative(slope))):
+        for k, part in enumerate((of, slope, differentiate(slope))):
             theirs = float(sympy.diff(expression, d, k).subs(at))
             ours = float(Compiler("d", names).function(part)(np.array([x]))[0])
             assert ours == pytest.approx(theirs, rel=1e-11)
-            given = {name: point(np.array([value])) for name, value in {**names, "d": x}.items()}
-            inside = enclosure(part, given)
+            given = {name: exact_interval(np.array([value])) for name, value in {**names, "d": x}.items()}
+            inside = enclose(part, given)
             size = max(1.0, abs(theirs))
-            assert inside.low[0] - 1e-13 * size <= theirs <= inside.high[0] + 1e-13 * size
-            assert inside.high[0] - inside.low[0] <= 1e-11 * size
+            assert inside.lower[0] - 1e-13 * size <= theirs <= inside.upper[0] + 1e-13 * size
+            assert inside.upper[0] - inside.lower[0] <= 1e-11 * size
 
 
 def test_wide_enclosures_hold_every_value_in_them() -> None:
     rng = np.random.default_rng(0)
     for text in ("d*log(d/d0)", "(d - d0)**3/(d + d0)", "exp(d)*(d - u)**2 - d**2", "max(d - d0, 0)**2 - huber(d, u)"):
-        of = parsed(text, {}, ("d", "d0", "c", "u"))
+        of = parse_formula(text, {}, ("d", "d0", "c", "u"))
         function = Compiler("d", {"d0": np.array([0.2]), "u": np.array([0.5])}).function(of)
         for _ in range(15):
             low, high = np.sort(rng.uniform(0.0, 0.5, 2))
-            names = {"d0": point(np.array([0.2])), "u": point(np.array([0.5]))}
-            wide = enclosure(of, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
+            names = {"d0": exact_interval(np.array([0.2])), "u": exact_interval(np.array([0.5]))}
+            wide = enclose(of, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
             values = function(np.linspace(max(low, 1e-300), high, 40))
-            assert (values >= wide.low - 1e-15).all() and (values <= wide.high + 1e-15).all()
+            assert (values >= wide.lower - 1e-15).all() and (values <= wide.upper + 1e-15).all()
 
 
 def test_a_program_of_formulas_is_its_formulas_in_a_notebook() -> None:

@@ -33,8 +33,8 @@ from boostopt.authoring import (
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.functions.edge_functions.intercept import InterceptEdges
-from boostopt.functions.formulas.intervals import Interval, enclosure, point
-from boostopt.functions.formulas.parsing import parsed
+from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
+from boostopt.functions.formulas.parsing import parse_formula
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import SoftMarginObjective
 
@@ -215,36 +215,36 @@ def test_intervals_contain_all_values_and_are_narrow(text: str) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(0, 1, 20), 10.0 ** rng.uniform(-300, 0, 20), 1.0 - 10.0 ** rng.uniform(-16, 0, 20)])
     a = 10.0 ** rng.uniform(-3, 3, len(x))
-    read = parsed(text, {}, ("d", "a"))
+    read = parse_formula(text, {}, ("d", "a"))
     wide = Interval(np.maximum(x - 1e-9 * x, 0.0), np.minimum(x + 1e-9 * x, 1.0))
-    made = [enclosure(read, {"d": d, "a": point(a)}, _known(read)) for d in (point(x), wide)]
+    made = [enclose(read, {"d": d, "a": exact_interval(a)}, _known(read)) for d in (exact_interval(x), wide)]
     with mpmath.workdps(DIGITS):
         for n in range(len(x)):
             names = {"a": mpmath.mpf(float(a[n])), "d": mpmath.mpf(float(x[n])), "mpf": mpmath.mpf}
             exact = in_all_digits(text, names)
             for interval in made:
-                assert interval.low[n] <= exact <= interval.high[n]
-            assert made[0].high[n] - made[0].low[n] <= 1e-11 * max(abs(float(exact)), 1e-3)
+                assert interval.lower[n] <= exact <= interval.upper[n]
+            assert made[0].upper[n] - made[0].lower[n] <= 1e-11 * max(abs(float(exact)), 1e-3)
 
 
 def _known(read: Any) -> frozenset[str]:
     """Return the sums that are not negative on [0, 1]: 1 - d and 2 - d."""
     sums = {base.inner[0] for term in read.terms for base, _ in term.factors if base.kind == "sum"}
-    return frozenset(each.key for each in sums if parsed("1 - d", {}, ("d", "a")).key == each.key)
+    return frozenset(each.key for each in sums if parse_formula("1 - d", {}, ("d", "a")).key == each.key)
 
 
 def test_x_log_x_is_enclosed_where_x_may_be_zero() -> None:
     x = Interval(np.array([0.0, 0.0, 0.1, 0.5]), np.array([1e-15, 1.0, 0.9, 2.0]))
     made = x.times_log(Fraction(1))
-    assert np.allclose(made.low, [1e-15 * math.log(1e-15), -1 / math.e, -1 / math.e, 0.5 * math.log(0.5)], rtol=1e-9)
-    assert np.allclose(made.high, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
+    assert np.allclose(made.lower, [1e-15 * math.log(1e-15), -1 / math.e, -1 / math.e, 0.5 * math.log(0.5)], rtol=1e-9)
+    assert np.allclose(made.upper, [0.0, 0.0, 0.9 * math.log(0.9), 2.0 * math.log(2.0)], rtol=1e-9, atol=1e-300)
 
 
 def test_a_logarithm_of_a_square_may_have_a_negative_factor() -> None:
-    read = parsed("(d - 10)*log((d - 10)**2)", {}, ("d",))
-    made = enclosure(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
+    read = parse_formula("(d - 10)*log((d - 10)**2)", {}, ("d",))
+    made = enclose(read, {"d": Interval(np.array([0.0]), np.array([11.0]))})
     for x in (0.0, 9.0, 9.75, 10.25, 11.0):
-        assert made.low[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= made.high[0]
+        assert made.lower[0] <= (x - 10.0) * math.log((x - 10.0) ** 2) <= made.upper[0]
 
 
 def test_feasible_weights_are_in_the_box_that_bounds_them() -> None:

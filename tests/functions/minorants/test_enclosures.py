@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.affine_forms import AffineForm
 from boostopt.functions.minorants.atoms.nonsmooth import LargestSum, Norm
 from boostopt.functions.minorants.interval_sums import (
@@ -20,7 +20,7 @@ from boostopt.functions.minorants.interval_sums import (
     running_sums,
     total,
 )
-from boostopt.functions.minorants.multiplier_sets import Ball
+from boostopt.functions.minorants.multiplier_sets import DualNormBall
 
 
 def fractions(A: np.ndarray) -> list[list[Fraction]]:
@@ -53,8 +53,8 @@ def test_products_of_matrices_hold_the_exact_ones(seed: int) -> None:
     for row, center, r in zip(exact, centers.tolist(), radii.tolist(), strict=True):
         for value, c, spread in zip(row, center, r, strict=True):
             assert abs(value - Fraction(c)) <= Fraction(spread)
-    applied = made @ point(x[:, 0])
-    for (value,), low, high in zip(times(exact, fractions(x)), applied.low, applied.high, strict=True):
+    applied = made @ exact_interval(x[:, 0])
+    for (value,), low, high in zip(times(exact, fractions(x)), applied.lower, applied.upper, strict=True):
         assert Fraction(low) <= value <= Fraction(high)
 
 
@@ -62,13 +62,13 @@ def test_a_transposed_selection_adds_what_stands_at_one_place() -> None:
     """Its entries are ones in the order of the unit matrix, but not one in each row."""
     picked = Coefficients.selection(np.array([0, 1, 1, 3, 3, 3]), 6)
     assert not picked.transposed.is_identity
-    found = picked.transposed @ point(np.ones(6))
+    found = picked.transposed @ exact_interval(np.ones(6))
     np.testing.assert_allclose(middle(found), [1, 2, 0, 3, 0, 0], atol=1e-300)
 
 
 def test_a_centered_form_leaves_the_other_one_as_it_was() -> None:
     A = Coefficients(scipy.sparse.csr_array(np.array([[3.0, 3.0], [1.0, 5.0], [2.0, 3.0]])))
-    form = AffineForm({0: A}, point(np.zeros(3)))
+    form = AffineForm({0: A}, exact_interval(np.zeros(3)))
     moved = form.centered(0)
     assert A.values.nnz == 6
     np.testing.assert_array_equal(middle(moved.offset), [3.0, 0.0, 2.0])
@@ -79,9 +79,9 @@ def test_radii_are_looked_at_without_changing_the_matrix() -> None:
     values = scipy.sparse.csr_array(np.array([[1.0, 2.0], [3.0, 4.0]]))
     A = Coefficients(values, np.array([0.0, 0.5, 0.0, 0.0]))
     for _ in range(2):
-        found = A @ point(np.ones(2))
-        assert found.low[0] <= 2.5
-        assert found.high[0] >= 3.5
+        found = A @ exact_interval(np.ones(2))
+        assert found.lower[0] <= 2.5
+        assert found.upper[0] >= 3.5
         assert values.nnz == 4
 
 
@@ -90,27 +90,31 @@ def test_sums_hold_the_exact_ones(n: int) -> None:
     rng = np.random.default_rng(n)
     x = rng.normal(size=(n, 3)) * 10.0 ** rng.uniform(-10, 10, (n, 3))
     exact = fractions(x.T)
-    sums, running, whole = column_sums(point(x)), running_sums(point(x)), total(point(x))
-    assert Fraction(float(whole.low)) <= sum(map(sum, exact)) <= Fraction(float(whole.high))
+    sums, running, whole = column_sums(exact_interval(x)), running_sums(exact_interval(x)), total(exact_interval(x))
+    assert Fraction(float(whole.lower)) <= sum(map(sum, exact)) <= Fraction(float(whole.upper))
     for j, column in enumerate(exact):
-        assert Fraction(sums.low[j]) <= sum(column) <= Fraction(sums.high[j])
+        assert Fraction(sums.lower[j]) <= sum(column) <= Fraction(sums.upper[j])
         for i in range(n):
-            assert Fraction(running.low[i, j]) <= sum(column[: i + 1]) <= Fraction(running.high[i, j])
+            assert Fraction(running.lower[i, j]) <= sum(column[: i + 1]) <= Fraction(running.upper[i, j])
 
 
 def test_what_is_not_finite_ends_in_infinite_ends() -> None:
     infinite = np.array([[np.inf, 1.0], [1.0, -np.inf]])
-    for found in (column_sums(point(infinite)), running_sums(point(infinite)), total(point(infinite))):
-        assert not np.isnan([found.low, found.high]).any()
-    found = exact_sum(point(np.array([1e308, 1.0])), point(np.array([1e308, 2.0])))
-    assert found.high[0] == np.inf
-    assert (found.low[1], found.high[1]) == (3.0, 3.0)
+    for found in (
+        column_sums(exact_interval(infinite)),
+        running_sums(exact_interval(infinite)),
+        total(exact_interval(infinite)),
+    ):
+        assert not np.isnan([found.lower, found.upper]).any()
+    found = exact_sum(exact_interval(np.array([1e308, 1.0])), exact_interval(np.array([1e308, 2.0])))
+    assert found.upper[0] == np.inf
+    assert (found.lower[1], found.upper[1]) == (3.0, 3.0)
 
 
 def test_a_reciprocal_of_what_may_vanish_is_not_bounded() -> None:
     found = reciprocal(Interval(np.array([0.0, -1.0, -2.0, 2.0, 0.0]), np.array([2.0, 0.0, 3.0, 4.0, 0.0])))
-    np.testing.assert_array_equal(np.isinf(found.low), [False, True, True, False, True])
-    np.testing.assert_array_equal(np.isinf(found.high), [True, False, True, False, True])
+    np.testing.assert_array_equal(np.isinf(found.lower), [False, True, True, False, True])
+    np.testing.assert_array_equal(np.isinf(found.upper), [True, False, True, False, True])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,17 +127,17 @@ def test_multipliers_of_kinks_lie_in_their_sets_exactly(seed: int) -> None:
     points = [rng.normal(size=k * m)]
     for p, q in ((2.0, 2.0), (np.inf, 1.0), (1.0, np.inf)):
         for proposed in (raw, None):
-            found = Norm(k, p, Ball(q)).pullback(points, point(mu), proposed)
+            found = Norm(k, p, DualNormBall(q)).pullback(points, exact_interval(mu), proposed)
             assert found is not None
-            delta = fractions(np.abs(found[0][0].low.reshape((k, m), order="F")).T)
+            delta = fractions(np.abs(found[0][0].lower.reshape((k, m), order="F")).T)
             for column, most in zip(delta, map(Fraction, mu.tolist()), strict=True):
                 sizes = {1.0: sum(column), 2.0: sum(x * x for x in column), np.inf: max(column)}[q]
                 assert sizes <= (most**2 if q == 2.0 else most)
     for count in (1.0, 2.5, 4.0):
         for proposed in (np.abs(raw), None):
-            found = LargestSum(k, count).pullback(points, point(mu), proposed)
+            found = LargestSum(k, count).pullback(points, exact_interval(mu), proposed)
             assert found is not None
-            low, high = (fractions(end.reshape((k, m), order="F").T) for end in (found[0][0].low, found[0][0].high))
+            low, high = (fractions(end.reshape((k, m), order="F").T) for end in (found[0][0].lower, found[0][0].upper))
             for least, most, total_mu in zip(low, high, map(Fraction, mu.tolist()), strict=True):
                 assert min(least) >= 0
                 assert sum(least) <= Fraction(count) * total_mu <= sum(min(x, total_mu) for x in most)

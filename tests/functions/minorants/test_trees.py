@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from boostopt import ProblemError
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.expression_graph import Graph
-from boostopt.functions.minorants.expression_trees import tree_of
-from boostopt.functions.minorants.families import Minorants
-from boostopt.functions.minorants.linearization import Linearized, in_words
+from boostopt.functions.minorants.expression_trees import build_tree
+from boostopt.functions.minorants.families import MinorantFamily
+from boostopt.functions.minorants.linearization import Linearization, describe_linear_form
 
 pytestmark = pytest.mark.every(2)
 
@@ -63,11 +63,11 @@ def weights(rng: np.random.Generator) -> np.ndarray:
     ]
 
 
-def linearized(name: str, d: np.ndarray) -> tuple[Any, Any, Linearized]:
+def linearized(name: str, d: np.ndarray) -> tuple[Any, Any, Linearization]:
     variable = cp.Variable(N)
     f = cp.Constant(0.0) + EXPRESSIONS[name](variable)
     variable.value = d
-    found = tree_of(f, variable).at_values()
+    found = build_tree(f, variable).linearize()
     assert found is not None
     return variable, f, found
 
@@ -86,15 +86,18 @@ def test_any_choice_bounds_the_expression_from_below(name: str) -> None:
         graph, value = graph_of(f, variable), float(f.value)
         touching = graph.minorant(at, [np.ones(1)])
         assert touching is not None
-        assert float(touching.gradient.low @ at) + touching.offset == pytest.approx(value, abs=1e-10)
-        enclosed = graph.values(point(at))[0]
-        assert enclosed.low[0] - 1e-13 <= value <= enclosed.high[0] + 1e-13
-        drawn = [{choice.key: 3.0 * rng.normal(size=choice.u.shape) for choice in tree.choices()} for _ in range(4)]
+        assert float(touching.gradient.lower @ at) + touching.offset == pytest.approx(value, abs=1e-10)
+        enclosed = graph.values(exact_interval(at))[0]
+        assert enclosed.lower[0] - 1e-13 <= value <= enclosed.upper[0] + 1e-13
+        drawn = [
+            {choice.key: 3.0 * rng.normal(size=choice.values.shape) for choice in tree.nonsmooth_nodes()}
+            for _ in range(4)
+        ]
         for minorant in (touching, *(graph.minorant(at, [np.ones(1)], raw) for raw in drawn)):
             assert minorant is not None
             for _ in range(8):
                 variable.value = weights(rng)
-                bound = float(minorant.gradient.low @ variable.value) + minorant.offset
+                bound = float(minorant.gradient.lower @ variable.value) + minorant.offset
                 assert bound <= float(f.value) + 1e-13 * (1.0 + abs(float(f.value)))
 
 
@@ -110,30 +113,30 @@ def test_the_best_choice_is_the_conjugate(name: str) -> None:
     at = np.maximum(variable.value, 0.0) / np.maximum(variable.value, 0.0).sum()
     variable, f, tree = linearized(name, at)
     raw = None
-    if tree.choices():
-        choices = Minorants(tree, []).best(lambda g, alpha: (cp.max(z - g) - alpha, []))
+    if tree.nonsmooth_nodes():
+        choices = MinorantFamily(tree, []).best_multipliers(lambda g, alpha: (cp.max(z - g) - alpha, []))
         assert choices is not None
         raw = choices.deltas
     found = graph_of(f, variable).minorant(at, [np.ones(1)], raw)
     assert found is not None
-    assert best - 1e-7 <= float((z - found.gradient.low).max()) - found.offset <= best + 1e-6
+    assert best - 1e-7 <= float((z - found.gradient.lower).max()) - found.offset <= best + 1e-6
 
 
 def test_there_is_a_tree_only_where_there_is_a_choice() -> None:
     for name in ("smooth", "sums, smooth"):
-        assert not linearized(name, A)[2].choices()
-    assert len(linearized("kinks of kinks", A)[2].choices()) == 4
+        assert not linearized(name, A)[2].nonsmooth_nodes()
+    assert len(linearized("kinks of kinks", A)[2].nonsmooth_nodes()) == 4
 
 
 @pytest.mark.parametrize("number", (0.0, 1e200, -1.0, np.inf, np.nan))
 def test_raw_choices_of_any_kind_give_a_minorant(number: float) -> None:
     variable, f, tree = linearized("kinks of kinks", A)
-    raw = {choice.key: np.full(choice.u.shape, number) for choice in tree.choices()}
+    raw = {choice.key: np.full(choice.values.shape, number) for choice in tree.nonsmooth_nodes()}
     found = graph_of(f, variable).minorant(A, [np.ones(1)], raw)
     assert found is not None
     for d in (A, np.eye(N)[0]):
         variable.value = d
-        assert float(found.gradient.low @ d) + found.offset <= float(f.value) + 1e-13
+        assert float(found.gradient.lower @ d) + found.offset <= float(f.value) + 1e-13
 
 
 @pytest.mark.parametrize(
@@ -147,14 +150,17 @@ def test_raw_choices_of_any_kind_give_a_minorant(number: float) -> None:
 def test_eigenvalues_are_refused(f: Callable[[Any], Any], atom: str) -> None:
     d = cp.Variable(N)
     with pytest.raises(ProblemError, match=rf"\b{atom}\b.*\bnorms\b"):
-        tree_of(f(d), d)
+        build_tree(f(d), d)
 
 
 def test_kinks_are_named() -> None:
-    named = [in_words("d", row) for row in linearized("sizes", A + np.eye(N)[2] - np.eye(N)[4])[2].kinks()]
+    named = [
+        describe_linear_form("d", row)
+        for row in linearized("sizes", A + np.eye(N)[2] - np.eye(N)[4])[2].kink_gradients()
+    ]
     assert named == ["d_0", "d_1", "d_3", "d_5"]
-    assert in_words("d", linearized("steps", np.full(N, 1 / N))[2].kinks()[0]) == "d_0 with d_1"
-    assert in_words("d", np.ones(N)) == "a sum of 6 of d"
+    assert describe_linear_form("d", linearized("steps", np.full(N, 1 / N))[2].kink_gradients()[0]) == "d_0 with d_1"
+    assert describe_linear_form("d", np.ones(N)) == "a sum of 6 of d"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,7 @@ def test_an_entropy_of_a_number_and_a_vector_is_refused(f: Callable[[Any], Any],
     """CVXPY's gradient of it is wrong: it once gave a lower bound above the optimum."""
     d = cp.Variable(N)
     with pytest.raises(ProblemError) as refusal:
-        tree_of(f(d), d)
+        build_tree(f(d), d)
     assert str(refusal.value) == (
         f"{atom} must be of two arguments of one shape where both vary; got shapes {came}. "
         "Multiply the number by a vector of ones."

@@ -25,7 +25,7 @@ from twins import (
 )
 
 from boostopt import ProblemError, get_formulation
-from boostopt.functions.numerics.sigmoid_sums import sigmoid_shift
+from boostopt.functions.numerics.sigmoid_sums import solve_sigmoid_sum
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 
@@ -37,7 +37,7 @@ def reference(eta: float = 4.0) -> BinaryEntropy:
 
 
 def drawn(rng: np.random.Generator, largest_N: int = 9, fixed: bool = True) -> tuple[BinaryEntropy, np.ndarray]:
-    """Uneven caps, d0 strictly inside, and with `fixed` some of it at 0 and at the cap."""
+    """Uneven caps, d0 strictly inside, and with `fixed_weights` some of it at 0 and at the cap."""
     N = int(rng.integers(2, largest_N + 1))
     c = rng.uniform(0.4, 3.0, N)
     caps = c / rng.uniform(min(1.0, 0.9 * c.sum()), 0.9 * c.sum())
@@ -53,11 +53,14 @@ def drawn(rng: np.random.Generator, largest_N: int = 9, fixed: bool = True) -> t
 
 def feasible(F: BinaryEntropy, rng: np.random.Generator) -> list[np.ndarray]:
     """Points of the domain, the fixed weights where they must be."""
-    if not F.free.any():
-        return [F.fixed]
-    left = 1 - F.fixed.sum()
-    inside = points(rng, F.upper[F.free] / left)
-    return [F.fixed + left * np.where(F.free, np.bincount(np.flatnonzero(F.free), d, F.N), 0.0) for d in inside]
+    if not F.movable.any():
+        return [F.fixed_weights]
+    left = 1 - F.fixed_weights.sum()
+    inside = points(rng, F.upper[F.movable] / left)
+    return [
+        F.fixed_weights + left * np.where(F.movable, np.bincount(np.flatnonzero(F.movable), d, F.N), 0.0)
+        for d in inside
+    ]
 
 
 def test_the_reference_numbers() -> None:
@@ -210,7 +213,7 @@ def test_the_shift_brings_the_sum_of_sigmoids_to_its_target(seed: int) -> None:
     n = int(rng.integers(1, 50))
     x, u = rng.normal(size=n) * 10.0 ** rng.integers(-8, 9), rng.uniform(0.01, 3, n)
     for target in (0.3 * u.sum(), 1e-12 * u.sum(), (1 - 1e-12) * u.sum()):
-        tau = sigmoid_shift(x, u, float(target))
+        tau = solve_sigmoid_sum(x, u, float(target))
         steps = 1e-9 * max(1.0, abs(tau))
         below, above = (float(u @ (0.5 * (1 + np.tanh(0.5 * (x - tau + s))))) for s in (-steps, steps))
         assert below - 1e-12 * u.sum() <= target <= above + 1e-12 * u.sum()
@@ -226,7 +229,7 @@ def test_the_search_ends_where_rounding_hides_its_target() -> None:
         target = float(np.nextafter(u.sum(), 0.0))
         if float(u @ np.ones(len(u))) < target:
             hidden += 1
-            assert np.isfinite(sigmoid_shift(rng.normal(size=len(u)), u, target))
+            assert np.isfinite(solve_sigmoid_sum(rng.normal(size=len(u)), u, target))
 
 
 def test_a_reference_within_rounding_of_all_caps_is_solved() -> None:
@@ -289,7 +292,7 @@ def test_rounding_is_within_two_epsilons_of_the_magnitude(seed: int) -> None:
         d = F.project(simplex.repair(rng.dirichlet(np.full(N, 10 ** rng.uniform(-2.0, 2.0))), np.ones(N)))
         z = rng.normal(size=N) * 10 ** rng.uniform(-3.0, 0.0)
         beta = F.normalizer(z)[0]
-        free, y = F.free, z - beta
+        free, y = F.movable, z - beta
         computed = [terms[free].sum() for terms in (F.values(d), F.conjugate_terms(y), F.young_gaps(d, y))]
         allowed = 2.0 * np.finfo(np.float64).eps * (F.magnitude + np.abs(z).max() + abs(beta))
         np.testing.assert_allclose(computed, in_high_precision(F, d, y), rtol=0.0, atol=allowed)
@@ -302,8 +305,8 @@ def in_high_precision(F: BinaryEntropy, d: np.ndarray, y: np.ndarray) -> list[fl
     """
     with mpmath.workprec(200):
         eta, value, conjugate, gap = mpmath.mpf(F.eta), mpmath.mpf(0), mpmath.mpf(0), mpmath.mpf(0)
-        for n in np.flatnonzero(F.free):
-            u, x, x0, rest = (mpmath.mpf(float(array[n])) for array in (F.upper, d, F.d0, F.rest))
+        for n in np.flatnonzero(F.movable):
+            u, x, x0, rest = (mpmath.mpf(float(array[n])) for array in (F.upper, d, F.d0, F.cap_distance_or_zero))
             logit = mpmath.mpf(float(F.logit[n]))
             argument = logit + eta * mpmath.mpf(float(y[n]))
             value += sum(a * mpmath.log(a / b) for a, b in ((x, x0), (rest + x0 - x, rest)) if a > 0)

@@ -177,11 +177,11 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
     F = described("quadratic", "several")
     active = F.project(np.where(np.arange(N) < 3, 1.0, 0.0))
     at = F.stationarity(active, 1e-6)
-    np.testing.assert_allclose(at.slopes, 2 * Q @ active, atol=1e-5)  # taken 1e-6 of the way inside
+    np.testing.assert_allclose(at.gradient, 2 * Q @ active, atol=1e-5)  # taken 1e-6 of the way inside
     assert at.normals.shape[1] >= 1
     inner = F.stationarity(INSIDE, 1e-6)
     assert inner.normals.shape == (N, 0)
-    np.testing.assert_allclose(inner.slopes, 2 * Q @ INSIDE, atol=1e-12)
+    np.testing.assert_allclose(inner.gradient, 2 * Q @ INSIDE, atol=1e-12)
 
 
 def test_what_is_not_known_is_said() -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.interval_sums import total
 
 
@@ -61,13 +61,13 @@ class Groups(Rule):
 
     def columns(self, x: Interval) -> Interval:
         """Return the columns of an argument."""
-        return Interval(x.low.reshape((self.k, -1), order="F"), x.high.reshape((self.k, -1), order="F"))
+        return Interval(x.lower.reshape((self.k, -1), order="F"), x.upper.reshape((self.k, -1), order="F"))
 
     @staticmethod
     def flat(x: Interval) -> Interval:
         """Return columns as a vector."""
-        shape = np.broadcast_shapes(np.shape(x.low), np.shape(x.high))
-        return Interval(*(np.broadcast_to(end, shape).ravel(order="F") for end in (x.low, x.high)))
+        shape = np.broadcast_shapes(np.shape(x.lower), np.shape(x.upper))
+        return Interval(*(np.broadcast_to(end, shape).ravel(order="F") for end in (x.lower, x.upper)))
 
 
 class Entrywise(Rule):
@@ -86,18 +86,18 @@ class Entrywise(Rule):
         v = points[0]
         if not (v > self.domain_low).all() or not np.isfinite(v).all():
             return None
-        slopes, values = self.slopes(v), self.values([point(v)])
-        ends = (slopes.low, slopes.high, values.low, values.high)
+        slopes, values = self.slopes(v), self.values([exact_interval(v)])
+        ends = (slopes.lower, slopes.upper, values.lower, values.upper)
         # What has multiplier 0 may be as steep as it likes.
-        if not all((np.isfinite(end) | ((mu.low == 0.0) & (mu.high == 0.0))).all() for end in ends):
+        if not all((np.isfinite(end) | ((mu.lower == 0.0) & (mu.upper == 0.0))).all() for end in ends):
             return None
         return [mu * slopes], lowest(mu, self.intercepts(v, values, slopes))
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
         """Return phi(v) - phi'(v) v."""
-        return values + -(slopes * point(v))
+        return values + -(slopes * exact_interval(v))
 
 
 def lowest(mu: Interval, x: Interval) -> float:
     """Return a number that <mu, x> does not fall below."""
-    return float(total(mu * x).low)
+    return float(total(mu * x).lower)

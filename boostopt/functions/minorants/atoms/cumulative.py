@@ -27,8 +27,8 @@ class CumulativeSum(Groups):
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         columns = self.columns(mu)
-        sums = running_sums(Interval(columns.low[::-1], columns.high[::-1]))
-        return [self.flat(Interval(sums.low[::-1], sums.high[::-1]))], 0.0
+        sums = running_sums(Interval(columns.lower[::-1], columns.upper[::-1]))
+        return [self.flat(Interval(sums.lower[::-1], sums.upper[::-1]))], 0.0
 
 
 class CumulativeMaximum(Groups):
@@ -41,7 +41,7 @@ class CumulativeMaximum(Groups):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
-        return self.flat(Interval(np.maximum.accumulate(x.low), np.maximum.accumulate(x.high)))
+        return self.flat(Interval(np.maximum.accumulate(x.lower), np.maximum.accumulate(x.upper)))
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None

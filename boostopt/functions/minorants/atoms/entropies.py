@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.formulas.intervals import ELEMENTARY, Interval, point
+from boostopt.functions.formulas.intervals import ELEMENTARY_ERROR, Interval, exact_interval
 from boostopt.functions.minorants.atoms.base import Rule
 from boostopt.functions.minorants.interval_sums import UNIT, interval, reciprocal
 
@@ -25,16 +25,16 @@ class RelativeEntropyAtom(Rule):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x, y = arguments
-        if np.array_equal(x.low, x.high) and np.array_equal(y.low, y.high):
-            return self._value(x.low, y.low)
+        if np.array_equal(x.lower, x.upper) and np.array_equal(y.lower, y.upper):
+            return self._value(x.lower, y.lower)
         # A convex function is largest at a corner.
-        corners = [self._value(a, b) for a in (x.low, x.high) for b in (y.low, y.high)]
-        high = np.max([corner.high for corner in corners], axis=0)
-        outside = (x.low < 0.0) | ((y.low <= 0.0) & (x.high > 0.0)) | (y.low < 0.0)
-        zeros = np.zeros(len(x.low))
+        corners = [self._value(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+        high = np.max([corner.upper for corner in corners], axis=0)
+        outside = (x.lower < 0.0) | ((y.lower <= 0.0) & (x.upper > 0.0)) | (y.lower < 0.0)
+        zeros = np.zeros(len(x.lower))
         if self.is_divergence:
-            apart = [corner.low for corner in corners]
-            low = np.where((x.high < y.low) | (x.low > y.high), np.maximum(self._least(x, y), 0.0), zeros)
+            apart = [corner.lower for corner in corners]
+            low = np.where((x.upper < y.lower) | (x.lower > y.upper), np.maximum(self._least(x, y), 0.0), zeros)
             low = np.minimum(low, np.min(apart, axis=0))
         else:
             low = self._least(x, y)
@@ -42,13 +42,13 @@ class RelativeEntropyAtom(Rule):
 
     def _least(self, x: Interval, y: Interval) -> Float[Array, " m"]:
         """Return lower ends: at y / e, where x ln(x / y) is smallest, or at an end."""
-        at_y = y.high
-        ends = [self._value(np.maximum(end, 0.0), at_y).low for end in (x.low, x.high)]
+        at_y = y.upper
+        ends = [self._value(np.maximum(end, 0.0), at_y).lower for end in (x.lower, x.upper)]
         with np.errstate(all="ignore"):
-            bottom = np.where((x.low < 0.37 * at_y) & (x.high > 0.36 * at_y), -0.3678794411715 * at_y, np.inf)
+            bottom = np.where((x.lower < 0.37 * at_y) & (x.upper > 0.36 * at_y), -0.3678794411715 * at_y, np.inf)
         if self.is_divergence:
-            corner = [self._value(np.maximum(a, 0.0), b).low for a in (x.low, x.high) for b in (y.low, y.high)]
-            return np.where((x.high < y.low) | (x.low > y.high), np.min(corner, axis=0), 0.0)
+            corner = [self._value(np.maximum(a, 0.0), b).lower for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+            return np.where((x.upper < y.lower) | (x.lower > y.upper), np.min(corner, axis=0), 0.0)
         return np.minimum(np.minimum(*ends), bottom)
 
     def _value(self, x: Float[Array, " m"], y: Float[Array, " m"]) -> Interval:
@@ -58,14 +58,14 @@ class RelativeEntropyAtom(Rule):
             plain = (quotient > 1e-300) & (quotient < 1e300)
             log = np.where(plain, np.log(quotient), np.log(x) - np.log(y))
             size = np.where(plain, np.abs(log), np.abs(np.log(x)) + np.abs(np.log(y)))
-            value, lost = x * log, np.abs(x) * (2.0 * UNIT + (ELEMENTARY + 4.0 * UNIT) * size)
+            value, lost = x * log, np.abs(x) * (2.0 * UNIT + (ELEMENTARY_ERROR + 4.0 * UNIT) * size)
             if self.is_divergence:
                 value, lost = value - x + y, lost + 4.0 * UNIT * (np.abs(value) + np.abs(x) + np.abs(y))
             at_zero = (x == 0.0) & (y >= 0.0)
             value, lost = np.where(at_zero, y if self.is_divergence else 0.0, value), np.where(at_zero, 0.0, lost)
         made = interval(np.where(x < 0.0, np.inf, value), np.where(x < 0.0, np.inf, value), lost)
         known = at_zero & np.isfinite(y)
-        low, high = np.where(known, value, made.low), np.where(known, value, made.high)
+        low, high = np.where(known, value, made.lower), np.where(known, value, made.upper)
         return Interval(np.maximum(low, 0.0) if self.is_divergence else low, high)
 
     def pullback(
@@ -74,14 +74,16 @@ class RelativeEntropyAtom(Rule):
         x, y = points
         if not ((x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)).all():
             return None
-        ratio = point(x) * reciprocal(point(y))
+        ratio = exact_interval(x) * reciprocal(exact_interval(y))
         with np.errstate(all="ignore"):
             quotient = x / y
             plain = (quotient > 1e-300) & (quotient < 1e300)
-            near = interval(np.log(quotient), np.log(quotient), 2.0 * UNIT + ELEMENTARY * np.abs(np.log(quotient)))
-        far = point(x).log() + -point(y).log()
-        log = Interval(np.where(plain, near.low, far.low), np.where(plain, near.high, far.high))
-        one = point(np.ones(len(x)))
+            near = interval(
+                np.log(quotient), np.log(quotient), 2.0 * UNIT + ELEMENTARY_ERROR * np.abs(np.log(quotient))
+            )
+        far = exact_interval(x).log() + -exact_interval(y).log()
+        log = Interval(np.where(plain, near.lower, far.lower), np.where(plain, near.upper, far.upper))
+        one = exact_interval(np.ones(len(x)))
         if self.is_divergence:
             return [mu * log, mu * (one + -ratio)], 0.0
         return [mu * (log + one), mu * -ratio], 0.0

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.formulas.intervals import ELEMENTARY, Interval, point
+from boostopt.functions.formulas.intervals import ELEMENTARY_ERROR, Interval, exact_interval
 from boostopt.functions.minorants.atoms.base import Entrywise
 from boostopt.functions.minorants.interval_sums import UNIT, interval, reciprocal
 
@@ -23,7 +23,7 @@ class Exponential(Entrywise):
         return arguments[0].exp()
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return point(points).exp()
+        return exact_interval(points).exp()
 
 
 class Logarithm(Entrywise):
@@ -36,10 +36,10 @@ class Logarithm(Entrywise):
         return arguments[0].log()
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return reciprocal(point(points))
+        return reciprocal(exact_interval(points))
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
-        return values + point(np.full(len(v), -1.0))
+        return values + exact_interval(np.full(len(v), -1.0))
 
 
 class LogarithmOfOnePlus(Entrywise):
@@ -51,11 +51,11 @@ class LogarithmOfOnePlus(Entrywise):
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
         with np.errstate(all="ignore"):
-            low, high = np.log1p(x.low), np.log1p(x.high)
-        return Interval.outward(np.where(x.low < -1.0, -np.inf, low), high, lost=ELEMENTARY)
+            low, high = np.log1p(x.lower), np.log1p(x.upper)
+        return Interval.round_outward(np.where(x.lower < -1.0, -np.inf, low), high, lost=ELEMENTARY_ERROR)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return reciprocal(point(np.ones(len(points))) + point(points))
+        return reciprocal(exact_interval(np.ones(len(points))) + exact_interval(points))
 
 
 class Entropy(Entrywise):
@@ -66,25 +66,27 @@ class Entropy(Entrywise):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
-        ends = [_entropy(end) for end in (x.low, x.high)]
-        peak = (x.low <= 0.3679) & (x.high >= 0.3678)
-        high = np.maximum(ends[0].high, ends[1].high)
+        ends = [_entropy(end) for end in (x.lower, x.upper)]
+        peak = (x.lower <= 0.3679) & (x.upper >= 0.3678)
+        high = np.maximum(ends[0].upper, ends[1].upper)
         # A little more than 1/e, the largest value.
-        return Interval(np.minimum(ends[0].low, ends[1].low), np.where(peak, np.maximum(high, 0.36787944117145), high))
+        return Interval(
+            np.minimum(ends[0].lower, ends[1].lower), np.where(peak, np.maximum(high, 0.36787944117145), high)
+        )
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return -point(points).log() + point(np.full(len(points), -1.0))
+        return -exact_interval(points).log() + exact_interval(np.full(len(points), -1.0))
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
-        return point(v)
+        return exact_interval(v)
 
 
 def _entropy(x: Float[Array, " m"]) -> Interval:
     with np.errstate(all="ignore"):
         made = np.where(x == 0.0, 0.0, -x * np.log(x))
-    lost = (ELEMENTARY + 2.0 * UNIT) * np.abs(made)
+    lost = (ELEMENTARY_ERROR + 2.0 * UNIT) * np.abs(made)
     found = interval(made, made, lost)
-    return Interval(np.where(x < 0.0, -np.inf, found.low), np.where(x < 0.0, np.inf, found.high))
+    return Interval(np.where(x < 0.0, -np.inf, found.lower), np.where(x < 0.0, np.inf, found.upper))
 
 
 class Logistic(Entrywise):
@@ -94,11 +96,11 @@ class Logistic(Entrywise):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
-        low, high = np.logaddexp(0.0, x.low), np.logaddexp(0.0, x.high)
-        return Interval.outward(low, high, 0.0, lost=4.0 * ELEMENTARY)
+        low, high = np.logaddexp(0.0, x.lower), np.logaddexp(0.0, x.upper)
+        return Interval.round_outward(low, high, 0.0, lost=4.0 * ELEMENTARY_ERROR)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return reciprocal(point(np.ones(len(points))) + (-point(points)).exp())
+        return reciprocal(exact_interval(np.ones(len(points))) + (-exact_interval(points)).exp())
 
 
 class Huber(Entrywise):
@@ -111,17 +113,19 @@ class Huber(Entrywise):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = arguments[0].absolute
-        ends = [self._value(end) for end in (x.low, x.high)]
-        return Interval(ends[0].low, ends[1].high)
+        ends = [self._value(end) for end in (x.lower, x.upper)]
+        return Interval(ends[0].lower, ends[1].upper)
 
     def _value(self, x: Float[Array, " m"]) -> Interval:
-        inner = point(x) * point(x)
-        beyond = point(np.full(len(x), self.M)) * (point(2.0 * x) + point(np.full(len(x), -self.M)))
-        low, high = np.where(x <= self.M, inner.low, beyond.low), np.where(x <= self.M, inner.high, beyond.high)
+        inner = exact_interval(x) * exact_interval(x)
+        beyond = exact_interval(np.full(len(x), self.M)) * (
+            exact_interval(2.0 * x) + exact_interval(np.full(len(x), -self.M))
+        )
+        low, high = np.where(x <= self.M, inner.lower, beyond.lower), np.where(x <= self.M, inner.upper, beyond.upper)
         return Interval(np.maximum(low, 0.0), high)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        return point(2.0 * np.clip(points, -self.M, self.M))
+        return exact_interval(2.0 * np.clip(points, -self.M, self.M))
 
 
 class Power(Entrywise):
@@ -142,11 +146,11 @@ class Power(Entrywise):
         made = x.power(self.exponent)
         if self.even:
             return made
-        outside = x.low < 0.0 if self.p > 0.0 else x.low <= 0.0
-        inside = Interval(np.maximum(x.low, 0.0), np.maximum(x.high, 0.0)).power(self.exponent)
+        outside = x.lower < 0.0 if self.p > 0.0 else x.lower <= 0.0
+        inside = Interval(np.maximum(x.lower, 0.0), np.maximum(x.upper, 0.0)).power(self.exponent)
         if self.sign < 0:
-            return Interval(np.where(outside, -np.inf, inside.low), np.where(x.high < 0.0, np.inf, inside.high))
-        return Interval(np.where(x.high < 0.0, -np.inf, inside.low), np.where(outside, np.inf, inside.high))
+            return Interval(np.where(outside, -np.inf, inside.lower), np.where(x.upper < 0.0, np.inf, inside.upper))
+        return Interval(np.where(x.upper < 0.0, -np.inf, inside.lower), np.where(outside, np.inf, inside.upper))
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
@@ -156,10 +160,10 @@ class Power(Entrywise):
         return super().pullback(snapped, mu, raw)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
-        p = point(np.full(len(points), self.p))
+        p = exact_interval(np.full(len(points), self.p))
         with np.errstate(all="ignore"):
-            return p * point(points).power(self.exponent - 1)
+            return p * exact_interval(points).power(self.exponent - 1)
 
     def intercepts(self, v: Float[Array, " m"], values: Interval, slopes: Interval) -> Interval:
-        one_less = point(np.array(1.0)) + point(np.array(-self.p))
-        return values * Interval(np.full(len(v), float(one_less.low)), np.full(len(v), float(one_less.high)))
+        one_less = exact_interval(np.array(1.0)) + exact_interval(np.array(-self.p))
+        return values * Interval(np.full(len(v), float(one_less.lower)), np.full(len(v), float(one_less.upper)))

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.formulas.intervals import Interval, point
+from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.minorants.atoms.base import Groups
 from boostopt.functions.minorants.atoms.means import norm
 from boostopt.functions.minorants.interval_sums import column_sums, interval
-from boostopt.functions.minorants.multiplier_sets import Ball, Largest
+from boostopt.functions.minorants.multiplier_sets import DualNormBall, SumLargestMultipliers
 
 
 class Norm(Groups):
@@ -23,36 +23,36 @@ class Norm(Groups):
 
     sign = 1
 
-    def __init__(self, k: int, p: float, kink: Ball) -> None:
+    def __init__(self, k: int, p: float, kink: DualNormBall) -> None:
         self.k: int = k
         self.p: float = p
-        self.kink: Ball = kink
+        self.kink: DualNormBall = kink
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0]).absolute
-        return Interval(norm(x.low, self.p).low, norm(x.high, self.p).high)
+        return Interval(norm(x.lower, self.p).lower, norm(x.upper, self.p).upper)
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
-        u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.low, 0.0)
+        u, least = points[0].reshape((self.k, -1), order="F"), np.maximum(mu.lower, 0.0)
         if not np.isfinite(least).all() or (raw is None and not np.isfinite(u).all()):
             return None
         with np.errstate(all="ignore"):
-            delta = self.kink.attained(u, least) if raw is None else self.kink.nearest(raw, least)
+            delta = self.kink.maximizer(u, least) if raw is None else self.kink.project(raw, least)
         if self.kink.sign:
             delta = self.kink.sign * np.maximum(self.kink.sign * delta, 0.0)
         delta = np.where(np.isfinite(delta), delta, 0.0)
         if self.kink.q == np.inf:
-            return [self.flat(point(np.clip(delta, -least, least)))], 0.0
+            return [self.flat(exact_interval(np.clip(delta, -least, least)))], 0.0
         # 0 lies in D, so a multiplier that is a little too long is shortened.
-        sizes = norm(delta, self.kink.q).high
+        sizes = norm(delta, self.kink.q).upper
         if self.kink.q not in (1.0, 2.0):  # the dual exponent is rounded: a norm changes by less than this
             sizes = sizes * (1.0 + 1e-11)
         with np.errstate(all="ignore"):
             factor = np.where(sizes > least, least / sizes * (1.0 - 1e-15), 1.0)
         delta = np.where(np.isfinite(factor), delta * factor, 0.0)
-        return [self.flat(point(delta))], 0.0
+        return [self.flat(exact_interval(delta))], 0.0
 
 
 class LargestSum(Groups):
@@ -62,38 +62,38 @@ class LargestSum(Groups):
         self.k: int = k
         self.count: float = count
         self.sign: int = sign
-        self.kink: Largest = Largest(count)
+        self.kink: SumLargestMultipliers = SumLargestMultipliers(count)
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = self.columns(arguments[0])
         if self.sign < 0:
             x = -x
-        made = Interval(self._value(x.low).low, self._value(x.high).high)
+        made = Interval(self._value(x.lower).lower, self._value(x.upper).upper)
         return made if self.sign > 0 else -made
 
     def _value(self, x: Float[Array, "k m"]) -> Interval:
         if self.count == 1.0:
-            return point(x.max(axis=0))
+            return exact_interval(x.max(axis=0))
         ordered, whole = -np.sort(-x, axis=0), min(int(self.count), self.k)
-        made = column_sums(point(ordered[:whole])) if whole else point(np.zeros(x.shape[1]))
+        made = column_sums(exact_interval(ordered[:whole])) if whole else exact_interval(np.zeros(x.shape[1]))
         if self.count > whole and whole < self.k:
             rest = np.full(x.shape[1], self.count - whole)  # exact
-            made = made + point(rest) * point(ordered[whole])
+            made = made + exact_interval(rest) * exact_interval(ordered[whole])
         return made
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
     ) -> tuple[list[Interval], float] | None:
         mu = mu if self.sign > 0 else -mu
-        least = np.maximum(mu.low, 0.0)
+        least = np.maximum(mu.lower, 0.0)
         u = self.sign * points[0].reshape((self.k, -1), order="F")
-        if not np.isfinite(mu.high).all() or (raw is None and not np.isfinite(u).all()):
+        if not np.isfinite(mu.upper).all() or (raw is None and not np.isfinite(u).all()):
             return None
         if self.k <= self.count:
-            made = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.low, mu.high)))
+            made = Interval(*(np.broadcast_to(end, u.shape) for end in (mu.lower, mu.upper)))
             return [self.flat(made if self.sign > 0 else -made)], 0.0
         with np.errstate(all="ignore"):
-            delta = self.kink.attained(u, least) if raw is None else self.kink.nearest(raw, least)
+            delta = self.kink.maximizer(u, least) if raw is None else self.kink.project(raw, least)
         delta = np.clip(np.where(np.isfinite(delta), delta, 0.0), 0.0, least)
         made = self._on_sum(delta, mu, least)
         return [self.flat(made if self.sign > 0 else -made)], 0.0
@@ -104,22 +104,25 @@ class LargestSum(Groups):
         With mu within its interval and T = count mu, the point is delta T / sum for a sum above T, and otherwise
         delta + theta (mu - delta) with theta = (T - sum) / (k mu - sum).
         """
-        sums = column_sums(point(delta))
-        sums = Interval(np.maximum(sums.low, 0.0), sums.high)
-        wanted = Interval(least, mu.high) * point(np.full(len(least), self.count))
+        sums = column_sums(exact_interval(delta))
+        sums = Interval(np.maximum(sums.lower, 0.0), sums.upper)
+        wanted = Interval(least, mu.upper) * exact_interval(np.full(len(least), self.count))
         with np.errstate(all="ignore"):
-            shrinking = np.where(sums.high > wanted.low, wanted.low / sums.high * (1.0 - 1e-15), 1.0)
-            missing = np.maximum((wanted + -sums).high, 0.0)
-            room = (Interval(least, least) * point(np.full(len(least), float(self.k))) + -sums).low
+            shrinking = np.where(sums.upper > wanted.lower, wanted.lower / sums.upper * (1.0 - 1e-15), 1.0)
+            missing = np.maximum((wanted + -sums).upper, 0.0)
+            room = (Interval(least, least) * exact_interval(np.full(len(least), float(self.k))) + -sums).lower
             theta = np.where(missing > 0.0, missing / room * (1.0 + 1e-15), 0.0)
             theta = np.where((room > 0.0) & (theta < 1.0), theta, 1.0)
-            low = interval(*[delta * np.clip(shrinking, 0.0, 1.0)] * 2).low
-            room_up = (Interval(*[np.broadcast_to(mu.high, delta.shape)] * 2) + -point(delta)).high
-            high = (point(delta) + point(theta * np.ones_like(delta)) * point(np.maximum(room_up, 0.0))).high
+            low = interval(*[delta * np.clip(shrinking, 0.0, 1.0)] * 2).lower
+            room_up = (Interval(*[np.broadcast_to(mu.upper, delta.shape)] * 2) + -exact_interval(delta)).upper
+            high = (
+                exact_interval(delta)
+                + exact_interval(theta * np.ones_like(delta)) * exact_interval(np.maximum(room_up, 0.0))
+            ).upper
         exact = (theta == 0.0) & (shrinking >= 1.0)
         low = np.where(shrinking >= 1.0, delta, np.maximum(low, 0.0))
         high = np.where(theta == 0.0, delta, high)
-        return Interval(np.where(exact, delta, low), np.minimum(np.where(exact, delta, high), mu.high))
+        return Interval(np.where(exact, delta, low), np.minimum(np.where(exact, delta, high), mu.upper))
 
 
 class SortedProduct(Groups):
@@ -134,19 +137,19 @@ class SortedProduct(Groups):
     def values(self, arguments: Sequence[Interval]) -> Interval:
         x = arguments[0]
         # The largest of sums that each lie between sums of lower and of upper ends.
-        ends = [self._value(x.low), self._value(x.high)]
+        ends = [self._value(x.lower), self._value(x.upper)]
         if (self.weights >= 0.0).all():
-            return Interval(ends[0].low, ends[1].high)
+            return Interval(ends[0].lower, ends[1].upper)
         with np.errstate(all="ignore"):
-            m = 0.5 * x.low + 0.5 * x.high
-            moved = column_sums(point(np.abs(self.weights)[:, None]))
-            spread = float(moved.high[0]) * float(np.maximum(x.high - m, m - x.low).max())
+            m = 0.5 * x.lower + 0.5 * x.upper
+            moved = column_sums(exact_interval(np.abs(self.weights)[:, None]))
+            spread = float(moved.upper[0]) * float(np.maximum(x.upper - m, m - x.lower).max())
         made = self._value(m)
-        return interval(made.low, made.high, spread)
+        return interval(made.lower, made.upper, spread)
 
     def _value(self, x: Float[Array, " k"]) -> Interval:
-        products = point(np.sort(x)) * point(self.weights)
-        return column_sums(Interval(products.low[:, None], products.high[:, None]))
+        products = exact_interval(np.sort(x)) * exact_interval(self.weights)
+        return column_sums(Interval(products.lower[:, None], products.upper[:, None]))
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
@@ -156,4 +159,6 @@ class SortedProduct(Groups):
             return None
         delta = np.empty(self.k)
         delta[np.argsort(x, kind="stable")] = self.weights
-        return [point(delta) * Interval(*(np.full(self.k, float(end[0])) for end in (mu.low, mu.high)))], 0.0
+        return [
+            exact_interval(delta) * Interval(*(np.full(self.k, float(end[0])) for end in (mu.lower, mu.upper)))
+        ], 0.0

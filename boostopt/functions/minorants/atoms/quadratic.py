@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.formulas.intervals import SMALLEST, Interval, point
+from boostopt.functions.formulas.intervals import SMALLEST, Interval, exact_interval
 from boostopt.functions.minorants.atoms.base import Groups, Rule
 from boostopt.functions.minorants.interval_sums import (
     INFLATION,
@@ -34,8 +34,8 @@ class SquaresOverNumber(Groups):
     def values(self, arguments: Sequence[Interval]) -> Interval:
         y = arguments[1]
         made = column_sums(_squares(self.columns(arguments[0]))) * reciprocal(y)
-        low, high = np.maximum(np.where(y.high > 0.0, made.low, -np.inf), 0.0), made.high
-        return Interval(low, np.where(y.low > 0.0, high, np.inf))
+        low, high = np.maximum(np.where(y.upper > 0.0, made.lower, -np.inf), 0.0), made.upper
+        return Interval(low, np.where(y.lower > 0.0, high, np.inf))
 
     def pullback(
         self, points: Sequence[Float[Array, " _"]], mu: Interval, raw: Float[Array, "_ _"] | None
@@ -43,11 +43,11 @@ class SquaresOverNumber(Groups):
         v, y = points[0].reshape((self.k, -1), order="F"), points[1]
         if not ((y > 0.0) & np.isfinite(y)).all() or not np.isfinite(v).all():
             return None
-        ratio = point(v) * _rows(reciprocal(point(y)), v.shape)
-        slopes = self.flat(_rows(mu, v.shape) * ratio * point(np.full(v.shape, 2.0)))
+        ratio = exact_interval(v) * _rows(reciprocal(exact_interval(y)), v.shape)
+        slopes = self.flat(_rows(mu, v.shape) * ratio * exact_interval(np.full(v.shape, 2.0)))
         of_y = mu * -column_sums(_squares(ratio))
         if (v == 0.0).all():
-            of_y = point(np.zeros(len(of_y.low)))
+            of_y = exact_interval(np.zeros(len(of_y.lower)))
         return [slopes, of_y], 0.0
 
 
@@ -57,7 +57,7 @@ def _squares(x: Interval) -> Interval:
 
 
 def _rows(x: Interval, shape: tuple[int, ...]) -> Interval:
-    return Interval(np.broadcast_to(x.low, shape), np.broadcast_to(x.high, shape))
+    return Interval(np.broadcast_to(x.lower, shape), np.broadcast_to(x.upper, shape))
 
 
 class QuadraticForm(Rule):
@@ -79,10 +79,10 @@ class QuadraticForm(Rule):
 
     def __init__(self, P: Interval) -> None:
         with np.errstate(all="ignore"):
-            center = np.where(P.low == P.high, P.low, 0.5 * P.low + 0.5 * P.high)
+            center = np.where(P.lower == P.upper, P.lower, 0.5 * P.lower + 0.5 * P.upper)
             self.P: Float[Array, "n n"] = 0.5 * (center + center.T)
             # By how much an entry of the symmetric part may be off.
-            spread = np.maximum(P.high - center, center - P.low)
+            spread = np.maximum(P.upper - center, center - P.lower)
             spread = 0.5 * (spread + spread.T) + np.where(center == center.T, 0.0, 2.0 * UNIT * np.abs(self.P))
         self.spread: Float[Array, "n n"] | None = None if not spread.any() else spread * INFLATION
         self.sign: int = 0
@@ -96,10 +96,10 @@ class QuadraticForm(Rule):
 
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
-        n = len(x.low)
+        n = len(x.lower)
         with np.errstate(all="ignore"):
-            m = 0.5 * x.low + 0.5 * x.high
-            r = np.maximum(x.high - m, m - x.low) * INFLATION
+            m = 0.5 * x.lower + 0.5 * x.upper
+            r = np.maximum(x.upper - m, m - x.lower) * INFLATION
             sizes, absolutes = np.abs(m), np.abs(self.P)
             Pm, spread = self.P @ m, absolutes @ sizes
             value = float(m @ Pm)
@@ -109,7 +109,7 @@ class QuadraticForm(Rule):
                 lost += float(size(x) @ (self.spread @ size(x)))
         made = interval(np.array([value]), np.array([value]), np.array([lost]))
         if self.sign > 0 and self.shift == 0.0:
-            return Interval(np.maximum(made.low, 0.0), made.high)
+            return Interval(np.maximum(made.lower, 0.0), made.upper)
         return made
 
     def pullback(
@@ -125,9 +125,9 @@ class QuadraticForm(Rule):
             if self.spread is not None:
                 lost = lost + self.spread @ np.abs(v)
         slopes = interval(Pv, Pv, lost)
-        offset = -(self.values([point(v)]) * mu)
-        twice = slopes * point(np.full(n, 2.0))
-        return [_rows(mu, v.shape) * twice], float(offset.low[0])
+        offset = -(self.values([exact_interval(v)]) * mu)
+        twice = slopes * exact_interval(np.full(n, 2.0))
+        return [_rows(mu, v.shape) * twice], float(offset.lower[0])
 
 
 def _shift(P: Float[Array, "n n"]) -> float:

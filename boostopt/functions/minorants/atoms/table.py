@@ -28,7 +28,7 @@ from boostopt.functions.minorants.atoms.means import GeometricMean, LogSumExp, S
 from boostopt.functions.minorants.atoms.nonsmooth import LargestSum, Norm, SortedProduct
 from boostopt.functions.minorants.atoms.quadratic import QuadraticForm, SquaresOverNumber
 from boostopt.functions.minorants.interval_sums import Coefficients
-from boostopt.functions.minorants.multiplier_sets import Ball
+from boostopt.functions.minorants.multiplier_sets import DualNormBall
 
 ENTRYWISE: dict[str, Any] = {
     "exp": Exponential,
@@ -92,8 +92,8 @@ def rule_of(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, list[Affi
         return _cumulative(atom, arguments[0], CumulativeSum if name == "cumsum" else CumulativeMaximum)
     if name == "dotsort":
         w = arguments[1]
-        if w.is_constant and (w.offset.low == w.offset.high).all():
-            return SortedProduct(arguments[0].m, w.offset.low), [arguments[0]]
+        if w.is_constant and (w.offset.lower == w.offset.upper).all():
+            return SortedProduct(arguments[0].m, w.offset.lower), [arguments[0]]
     raise ProblemError(
         f"{type(atom).__name__} must not stand in a described function: no bound of its rounding is known, so that "
         f"nothing could be proved. Write it with {ALL_ATOMS}."
@@ -115,9 +115,9 @@ def _largest_of_several(atom: Any, arguments: Sequence[AffineForm], sign: int) -
     return LargestSum(k, 1.0, sign), [added(placed)]
 
 
-def _ball(atom: Any, q: float) -> Ball:
+def _ball(atom: Any, q: float) -> DualNormBall:
     (argument,) = atom.args
-    return Ball(q, 0 if argument.is_affine() else 1 if argument.is_convex() else -1)
+    return DualNormBall(q, 0 if argument.is_affine() else 1 if argument.is_convex() else -1)
 
 
 def _norm(atom: Any, form: AffineForm, p: float) -> tuple[Rule, list[AffineForm]]:
@@ -140,7 +140,7 @@ def _quadratic_form(atom: Any, arguments: Sequence[AffineForm]) -> tuple[Rule, l
         raise ProblemError("the matrix of a quadratic form must be constant; got a variable one. Write it otherwise.")
     P = arguments[1].offset
     n = atom.args[1].shape[0]
-    rule = QuadraticForm(Interval(P.low.reshape((n, n), order="F"), P.high.reshape((n, n), order="F")))
+    rule = QuadraticForm(Interval(P.lower.reshape((n, n), order="F"), P.upper.reshape((n, n), order="F")))
     if rule.sign == 0:
         raise ProblemError(
             "the matrix of a quadratic form must be positive or negative semidefinite; it could not be proved of one "

@@ -11,7 +11,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 
-class Curve:
+class EntropyNormPath:
     """The maximizers of <z, d> - entropy(d) - (mu/p) ||d||_p^p on the simplex, for all mu at once.
 
     With k = p - 1, a_n = ln(d0_n / c_n) + eta z_n and x_n = ln(d_n / c_n) - lambda, where eta mu = exp(-k lambda),
@@ -30,23 +30,23 @@ class Curve:
         a = entropy.log_d0[self.live] - np.log(self.c) + entropy.eta * (z[self.live] - z[self.live].max())
         self.a: Any = a - a.max()
 
-    def at(self, level: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def maximizer_at(self, level: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return d and s = mu c^(1-p) d^(p-1) for level = max a - theta; both norms move one way with it."""
         y = self.a + level
         if not np.isfinite(self.k):
-            return self._spread(np.minimum(y, 0.0), np.maximum(y, 0.0))
+            return self._expand(np.minimum(y, 0.0), np.maximum(y, 0.0))
         omega = np.real(wrightomega(self.k * y + np.log(self.k)))
         # Where omega is large, from its logarithm; where it vanishes, the difference has no cancellation.
         by_log = (np.log(np.maximum(omega, 1.0)) - np.log(self.k)) / self.k
-        return self._spread(np.where(omega > 1.0, by_log, y - omega / self.k), omega / self.k)
+        return self._expand(np.where(omega > 1.0, by_log, y - omega / self.k), omega / self.k)
 
-    def capped_level(self, total: float) -> float:
+    def level_for_total(self, total: float) -> float:
         """Return, for p = inf, the level at which sum c s = total: the part of a above it has that size."""
         order = np.argsort(-self.a)
         above = np.cumsum(self.c[order] * self.a[order])
         return float(((self.eta * total - above) / np.cumsum(self.c[order])).min())
 
-    def _spread(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _expand(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return c exp(x) with sum 1 and s / eta, 0 where there may be no weight."""
         d, power = np.zeros(self.N), np.zeros(self.N)
         shares = self.c * np.exp(x - x.max())

@@ -24,22 +24,22 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_number, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
-from boostopt.functions.numerics.capped_softmax import FULL_SUPPORT
-from boostopt.functions.numerics.root_finding import bracket, root
+from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
+from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.delegating import Composite
+from boostopt.functions.regularizers.delegating import DelegatingRegularizer
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.functions.regularizers.norms.entropy_norm_path import Curve
+from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.functions.statements import Statement, stated
+from boostopt.functions.statements import Statement, statement_of
 
 NORM_ROUNDING = 4.4e-16
 """Relative rounding error of a norm for each step of its pairwise sum, and for each unit of a logarithm in a power."""
 
 
 @dataclass(frozen=True)
-class Normed(Composite):
+class NormRegularizer(DelegatingRegularizer):
     """A base plus h(||d||_p): what a ball and a penalty have in common.
 
     Parameters
@@ -63,7 +63,7 @@ class Normed(Composite):
         kinds, advice = (Cap, RelativeEntropy), "Pass simplex(c)."
         check_instance("base", self.base, kinds, "the simplex or a relative entropy on it", advice, ProblemError)
         read_fields(self, c=lambda name, c: positive_weights(name, c, self.N), p=self._exponent, r=positive_parameter)
-        if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - FULL_SUPPORT:
+        if float(self.base.upper.min(initial=1.0, where=self.base.upper > 0.0)) < 1.0 - CAP_SUM_TOL:
             raise ProblemError(f"base must have no caps below 1; got {self.base.upper.min():.6g}. {advice}")
 
     @staticmethod
@@ -76,33 +76,33 @@ class Normed(Composite):
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        base = stated(self.base, c, d0, nus)
+        base = statement_of(self.base, c, d0, nus)
         if base is None or not np.array_equal(self.c, c):
             return None
         return Statement({"kind": self.kind, "p": self.p, "r": self.r, "base": base.numbers}, base.arrays)
 
     @property
-    def q(self) -> float:
+    def dual_exponent(self) -> float:
         """The dual exponent."""
         return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
 
     @cached_property
-    def center(self) -> Float[Array, " N"]:
+    def min_norm_point(self) -> Float[Array, " N"]:
         """The point of smallest norm: proportional to c where there may be weight."""
         live = np.where(self.base.domain.c > 0, self.c, 0.0)
         return live / live.sum()
 
     @cached_property
-    def largest_log(self) -> float:
+    def max_log_multiplicity(self) -> float:
         """The largest logarithm, in absolute value, of a sum of multiplicities: what is raised to a power 1/p."""
         return max(abs(float(np.log(self.c.min()))), abs(float(np.log(self.c.sum()))))
 
-    def power_rounding(self, exponent: float) -> float:
+    def exponent_rounding_error(self, exponent: float) -> float:
         """Bound what a norm loses, relative to its size, because its exponent is rounded: much where c is far from 1.
 
         A sum S to the power 1/p changes by ln(S) / p times a relative change of p.
         """
-        return NORM_ROUNDING * self.largest_log / exponent
+        return NORM_ROUNDING * self.max_log_multiplicity / exponent
 
     @property
     def magnitude(self) -> float:
@@ -114,28 +114,28 @@ class Normed(Composite):
 
     def dual_norm(self, s: Float[Array, " N"]) -> float:
         """Return ||s||_q of the copies."""
-        return _norm(s, self.c, self.q)
+        return _norm(s, self.c, self.dual_exponent)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        d, s = self._answer(z)
+        d, s = self._maximizer_and_dual(z)
         at = self.base.conjugate_at(z - s)
-        return ConjugatePoint(at.value + self.dual_value(s), self.project(d), {**at.multipliers, "s": s})
+        return ConjugatePoint(at.value + self.dual_norm_term(s), self.project(d), {**at.multipliers, "s": s})
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         s = np.asarray(at.multipliers["s"])
-        return self.base.gaps(d, z - s, at) + self.norm_gaps(d, s)
+        return self.base.gaps(d, z - s, at) + self.norm_gap_terms(d, s)
 
-    def normal(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gradient(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the gradient of the norm, p finite."""
         norm = self.norm(d)
         return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
 
     @abstractmethod
-    def dual_value(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
         """Return H(s)."""
 
     @abstractmethod
-    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the non-negative terms of h(||d||) + H(s) - <s, d>."""
 
     def cvxpy_norm(self, d: Any) -> Any:
@@ -144,7 +144,7 @@ class Normed(Composite):
 
     def cvxpy_dual_norm(self, s: Any) -> Any:
         """Return ||s||_q of the copies for an affine expression."""
-        return _cvxpy_norm(s, self.c ** (1.0 / self.q), self.q)
+        return _cvxpy_norm(s, self.c ** (1.0 / self.dual_exponent), self.dual_exponent)
 
     @property
     def _vertices(self) -> Float[Array, " N"]:
@@ -152,33 +152,35 @@ class Normed(Composite):
         return self.c ** (1.0 / self.p - 1.0)
 
     @abstractmethod
-    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
 
     @abstractmethod
-    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return (d, s) at z where the base is the simplex over all examples."""
 
-    def _of_live(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_support(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return (d, s) at z where the base is the simplex, over the examples that may have weight."""
         live = self.base.domain.c > 0
         if live.all():
-            return self._of_simplex(z)
+            return self._solve_on_simplex(z)
         over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
         d, s = np.zeros(self.N), np.zeros(self.N)
-        d[live], s[live] = replace(self, base=Cap(over), c=self.c[live])._of_simplex(z[live])
+        d[live], s[live] = replace(self, base=Cap(over), c=self.c[live])._solve_on_simplex(z[live])
         return d, s
 
-    def _young(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _young_gap_terms(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
-        return self.c * np.maximum(alpha**self.p / self.p + beta**self.q / self.q - alpha * beta, 0.0)
+        return self.c * np.maximum(
+            alpha**self.p / self.p + beta**self.dual_exponent / self.dual_exponent - alpha * beta, 0.0
+        )
 
-    def _on_curve(
-        self, curve: Curve, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
+    def _find_on_path(
+        self, curve: EntropyNormPath, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
     ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return (d, s) where `wanted(d, s)`, increasing with the level, is 0."""
-        low, high = bracket(lambda level: wanted(*curve.at(level)), 0.0)
-        return curve.at(root(lambda level: wanted(*curve.at(level)), low, high))
+        low, high = bracket_root(lambda level: wanted(*curve.maximizer_at(level)), 0.0)
+        return curve.maximizer_at(find_root(lambda level: wanted(*curve.maximizer_at(level)), low, high))
 
 
 def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:

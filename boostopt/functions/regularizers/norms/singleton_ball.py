@@ -15,20 +15,20 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 
-DIGITS = 60
+DECIMAL_DIGITS = 60
 """Decimal digits of the comparison."""
 
 
-def beyond_smallest(r: float, c: Float[Array, " n"], p: float) -> float:
+def relative_radius_excess(r: float, c: Float[Array, " n"], p: float) -> float:
     """Return r / T^(1/p - 1) - 1 with all its digits, T the sum of c: the smallest p-norm of a distribution."""
     total = math.fsum(c)
     missing = math.fsum([*c.tolist(), -total])
-    with decimal.localcontext(prec=DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+    with decimal.localcontext(prec=DECIMAL_DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
         T = Decimal(total) + Decimal(missing)
         return float(Decimal(r) * T ** (1 - 1 / Decimal(p)) - 1)
 
 
-def reach(center: Float[Array, " n"], y: Float[Array, " n"], beyond: float, p: float) -> float:
+def inner_product_bound(center: Float[Array, " n"], y: Float[Array, " n"], relative_excess: float, p: float) -> float:
     """Bound <d - center, y> over the distributions d of p-norm at most (1 + beyond) times that of the center.
 
     With a = d / center and averages E over the center, E a = 1 and E a^p <= (1 + beyond)^p. That is E phi(a) <= D for
@@ -39,7 +39,7 @@ def reach(center: Float[Array, " n"], y: Float[Array, " n"], beyond: float, p: f
     size = float(np.abs(y).max())
     if size == 0.0:
         return 0.0
-    q, y, D = p / (p - 1.0), y / size, float(np.expm1(p * np.log1p(beyond)))
+    q, y, D = p / (p - 1.0), y / size, float(np.expm1(p * np.log1p(relative_excess)))
     # The best l for small s, but none so small that the power leaves its parabola.
     best = float(np.sqrt((center * y**2).sum() / (2.0 * p * (p - 1.0) * D)))
     scale = max(best, 2.0 * q / p)

@@ -39,11 +39,11 @@ from boostopt._utils.validation import check_array, check_callable, positive_par
 from boostopt.errors import ProblemError, attach_user_function, require_not_none, short_repr
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.minorants.expression_graph import AffineMinorant, Graph
-from boostopt.functions.minorants.expression_trees import Tree, tree_of
-from boostopt.functions.minorants.families import Choices, Minorants
+from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
+from boostopt.functions.minorants.families import MinorantFamily, Multipliers
 from boostopt.functions.minorants.interval_sums import middle
-from boostopt.functions.minorants.linearization import Linearized, in_words
-from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.functions.minorants.linearization import Linearization, describe_linear_form
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import (
     CappedSimplex,
     exact_caps,
@@ -52,18 +52,24 @@ from boostopt.functions.regularizers.capped_simplex import (
     support_bound,
 )
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.functions.regularizers.user_defined.inequalities import MIXING, Inequalities, certain, left_side, may_fail
+from boostopt.functions.regularizers.user_defined.inequalities import (
+    INTERIOR_MIX_FRACTIONS,
+    Inequalities,
+    can_be_violated,
+    holds_by_sign,
+    inequality_expression,
+)
 
-POLISHING_STEPS = 5
+MAX_REFINEMENT_STEPS = 5
 """Newton steps that improve the tangent point, each as long as the bound gets tighter."""
 
 CLOSE = 1e-12
 """Relative distance to a closed form above which a bound by a minorant looks for a better one at kinks."""
 
-PROBE = 1e-6
+FINITE_DIFFERENCE_STEP = 1e-6
 """Relative step of the differences that give the curvature."""
 
-ROUNDING = 1e-9
+INTERIOR_POINT_TOL = 1e-9
 """By how much the inner point may miss the capped simplex."""
 
 SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
@@ -75,13 +81,13 @@ def _unconstrained(d: Any) -> Sequence[Any]:
 
 
 @dataclass(frozen=True)
-class _Bounded(ConjugatePoint):
+class _ConjugateBound(ConjugatePoint):
     """A bound of F* with the point d' at which f and h were linearized, the minorant and z minus its slopes."""
 
-    at: Float[Array, " N"]
-    choices: Choices | None
+    tangent_point: Float[Array, " N"]
+    choices: Multipliers | None
     minorant: AffineMinorant
-    y: Float[Array, " N"]
+    reduced_argument: Float[Array, " N"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +127,17 @@ class DescribedRegularizer(Regularizer):
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
     _stated: list[Any] = field(init=False, repr=False)
-    _tree: Tree = field(init=False, repr=False)
+    _tree: ExpressionNode = field(init=False, repr=False)
     _graph: Graph = field(init=False, repr=False)
-    _h: Inequalities = field(init=False, repr=False)
-    _natural: Inequalities = field(init=False, repr=False)
+    _inequalities: Inequalities = field(init=False, repr=False)
+    _domain_inequalities: Inequalities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._read()
+        self._check_fields()
         d = cp.Variable(len(self.domain.c), name="d")
         f = with_exact_exponents(build_expression("f", self.f, d))
         constraints = [*self._constraints_on(d)]
-        stated = [with_exact_exponents(left_side(constraint)) for constraint in constraints]
+        stated = [with_exact_exponents(inequality_expression(constraint)) for constraint in constraints]
         for h in stated:
             check_variables("constraints", h, d)
         if f.size != 1:
@@ -146,23 +152,23 @@ class DescribedRegularizer(Regularizer):
             raise attach_user_function(ProblemError(not_convex), self.f)
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
         domains = [constraint for h in (f, *stated) for constraint in h.domain]
-        natural = [left_side(one) for one in domains if not certain(one)]
-        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
+        natural = [inequality_expression(one) for one in domains if not holds_by_sign(one)]
+        natural = [h for h in natural if can_be_violated(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
         object.__setattr__(self, "_stated", [*map(with_exact_exponents, constraints)])
-        object.__setattr__(self, "_tree", tree_of(f, d))
+        object.__setattr__(self, "_tree", build_tree(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
-        box = Interval(np.zeros(self.N), self._caps.high)
+        box = Interval(np.zeros(self.N), self._caps.upper)
         try:
-            graph = Graph([f, *self._h.h], d, box, on_simplex=True)
+            graph = Graph([f, *self._inequalities.expressions], d, box, on_simplex=True)
         except ProblemError as fault:
             raise attach_user_function(fault, self.f) from None
         object.__setattr__(self, "_graph", graph)
         self._check_inside()
 
-    def _read(self) -> None:
+    def _check_fields(self) -> None:
         """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
         read_fields(self, domain=read_domain, objective_scale=positive_parameter)
         for name in ("f", "constraints"):
@@ -188,7 +194,7 @@ class DescribedRegularizer(Regularizer):
     def _check_inside(self) -> None:
         inside = self.inside
         violated = max(Cap(self.domain).residuals(inside).values())
-        if violated > ROUNDING:
+        if violated > INTERIOR_POINT_TOL:
             raise ProblemError(
                 f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
                 "it."
@@ -208,7 +214,7 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
+        inequalities = [*(h <= 0 for h in self._inequalities.expressions), *Cap(self.domain).cvxpy_value(self._d)[1]]
         return required_cones(cp.Problem(cp.Minimize(self._f), inequalities))
 
     @property
@@ -220,14 +226,14 @@ class DescribedRegularizer(Regularizer):
         """The value nan (unknown) if f varies: no rule of convex programming gives the maximum of a convex function."""
         if not self._f.is_affine():
             return np.nan
-        slopes = require_not_none(self._linearized_at(self.inside), "a slope of f inside of its domain").steepest(
+        slopes = require_not_none(self._linearize_at(self.inside), "a slope of f inside of its domain").gradient_bound(
             np.ones(1)
         )
         return np.nan if slopes.any() else self.value(self.inside)
 
     @property
     def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.domain.upper if self.value_bound == 0.0 and not self._h else None
+        return self.domain.upper if self.value_bound == 0.0 and not self._inequalities else None
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -238,8 +244,8 @@ class DescribedRegularizer(Regularizer):
         size = 1.0 + abs(self.value(self.inside))
         if self._is_proved:
             return size
-        f = require_not_none(self._linearized_at(self.inside), "a slope of f inside of its domain")
-        return size + float(f.steepest(np.ones(1)).max())
+        f = require_not_none(self._linearize_at(self.inside), "a slope of f inside of its domain")
+        return size + float(f.gradient_bound(np.ones(1)).max())
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -247,7 +253,7 @@ class DescribedRegularizer(Regularizer):
 
     def value(self, d: Float[Array, " N"]) -> float:
         """Return a number that f does not exceed at an exactly feasible point near d; inf outside its own domain."""
-        return self._proved(d)[0] if (self._natural.values(d) <= 0.0).all() else np.inf
+        return self._proved(d)[0] if (self._domain_inequalities.values(d) <= 0.0).all() else np.inf
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
         value, worst = self._proved(d)
@@ -263,31 +269,31 @@ class DescribedRegularizer(Regularizer):
         return type(self).conjugate_at is DescribedRegularizer.conjugate_at
 
     def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
-        if isinstance(at, _Bounded) and self._is_proved:
+        if isinstance(at, _ConjugateBound) and self._is_proved:
             return at.value
         # A closed form is the author's: it tells where a minorant is tight, and the minorant proves.
-        touching = self._bound_by(at.d, None, z)
+        touching = self._bound_from_minorant(at.d, None, z)
         loose = touching.value > at.value + CLOSE * (1.0 + abs(at.value))
-        return self._best_at(at.d, z, touching).value if loose else touching.value
+        return self._tightest_bound_at(at.d, z, touching).value if loose else touching.value
 
     def _proved(self, d: Float[Array, " N"]) -> tuple[float, float]:
         """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
         f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
-        return float(f.high[0]), max((float(part.high.max()) for part in h), default=-np.inf)
+        return float(f.upper[0]), max((float(part.upper.max()) for part in h), default=-np.inf)
 
     def support(self, z: Float[Array, " N"]) -> float:
         return Cap(self.domain).support(z)
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.zeros(self.N) if self._h else Cap(self.domain).room(d)
+        return np.zeros(self.N) if self._inequalities else Cap(self.domain).room(d)
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         of_box = Cap(self.domain).residuals(d)
-        if not self._h:
+        if not self._inequalities:
             return of_box
         with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
-            worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
-        if max(of_box.values()) <= ROUNDING:
+            worst = float(self._inequalities.values(d).max()) if np.isfinite(d).all() else np.inf
+        if max(of_box.values()) <= INTERIOR_POINT_TOL:
             worst = self._proved(d)[1]  # beside the boundary only what is proved to hold does
         return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
@@ -299,9 +305,9 @@ class DescribedRegularizer(Regularizer):
 
     def _drawn_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point of C_nu mixed with the inner point until every constraint is proved to hold."""
-        if not self._h or self._proved(d)[1] <= 0.0:
+        if not self._inequalities or self._proved(d)[1] <= 0.0:
             return d
-        h, inner = self._h.values(d), self._h.values(self.inside)
+        h, inner = self._inequalities.values(d), self._inequalities.values(self.inside)
         with np.errstate(all="ignore"):
             share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
         share = share if np.isfinite(share) else 0.0
@@ -319,57 +325,61 @@ class DescribedRegularizer(Regularizer):
         return self.project(self._d.value if found else None)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        best = self._polished(self._best_at(self.maximizer(z) if near is None else near, z), z)
+        best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
         # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
-        inside = self._bound_by(self.inside, best.choices, z)
+        inside = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside, key=lambda bound: bound.value)
 
-    def _best_at(self, d: Float[Array, " N"], z: Float[Array, " N"], touching: _Bounded | None = None) -> _Bounded:
+    def _tightest_bound_at(
+        self, d: Float[Array, " N"], z: Float[Array, " N"], touching: _ConjugateBound | None = None
+    ) -> _ConjugateBound:
         """Return the smallest bound of F*(z) by a minorant that the point d leaves."""
-        touching = touching or self._bound_by(d, None, z)
-        if not self._h and not self._tree.has_kinks:
+        touching = touching or self._bound_from_minorant(d, None, z)
+        if not self._inequalities and not self._tree.has_kinks:
             return touching
-        at = touching.at
-        f = self._linearized_at(at)
-        minorants = None if f is None else Minorants(f, self._h.linearized(at))
-        choices = minorants and minorants.best(lambda g, alpha: self._modelled(z, g, alpha))
+        at = touching.tangent_point
+        f = self._linearize_at(at)
+        minorants = None if f is None else MinorantFamily(f, self._inequalities.linearize_at(at))
+        choices = minorants and minorants.best_multipliers(lambda g, alpha: self._bound_expression(z, g, alpha))
         if choices is None:
             return touching
-        return min(touching, self._bound_by(d, choices, z), key=lambda bound: bound.value)
+        return min(touching, self._bound_from_minorant(d, choices, z), key=lambda bound: bound.value)
 
-    def _modelled(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
+    def _bound_expression(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
         """Return the bound by a minorant as CVXPY states it."""
         value, constraints = Cap(self.domain).cvxpy_conjugate(z - g)
         return value - alpha, constraints
 
-    def _bound_by(self, d: Float[Array, " N"], choices: Choices | None, z: Float[Array, " N"]) -> _Bounded:
+    def _bound_from_minorant(
+        self, d: Float[Array, " N"], choices: Multipliers | None, z: Float[Array, " N"]
+    ) -> _ConjugateBound:
         """Return the bound by one minorant, at d or as near to d as there is one: a tangent if none is chosen."""
         at, minorant = self._minorant_at(d, choices)
         # The weights are not negative: the smallest slopes give the largest maximum.
-        y = np.nextafter(z - minorant.gradient.low, np.inf)
+        y = np.nextafter(z - minorant.gradient.lower, np.inf)
         cap = Cap(self.domain).conjugate_at(y)
         value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
         multipliers = {**cap.multipliers, "lambda": np.concatenate([*self._multipliers(choices)[1:], np.zeros(0)])}
-        return _Bounded(np.nextafter(value, np.inf), self.project(at), multipliers, at, choices, minorant, y)
+        return _ConjugateBound(np.nextafter(value, np.inf), self.project(at), multipliers, at, choices, minorant, y)
 
-    def _multipliers(self, choices: Choices | None) -> list[Float[Array, " k"]]:
+    def _multipliers(self, choices: Multipliers | None) -> list[Float[Array, " k"]]:
         """Return the multipliers of f and of the constraints."""
         if choices is None:
-            return [np.ones(1), *(np.zeros(h.size) for h in self._h.h)]
+            return [np.ones(1), *(np.zeros(h.size) for h in self._inequalities.expressions)]
         weights = [np.ravel(weight) for weight in choices.weights]
         return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
 
-    def _linearized_at(self, d: Float[Array, " N"]) -> Linearized | None:
+    def _linearize_at(self, d: Float[Array, " N"]) -> Linearization | None:
         """Return f with its tangents at d, None where it has none."""
         self._d.value = d
-        return self._tree.at_values()
+        return self._tree.linearize()
 
     def _minorant_at(
-        self, d: Float[Array, " N"], choices: Choices | None = None, least: float = 0.0
+        self, d: Float[Array, " N"], choices: Multipliers | None = None, least: float = 0.0
     ) -> tuple[Float[Array, " N"], AffineMinorant]:
         """Return (d', a minorant of f and h at d'), d mixed with the inner point until there is one."""
         deltas = None if choices is None else choices.deltas
-        for share in (least, *(share for share in MIXING if share > least), 1.0):
+        for share in (least, *(share for share in INTERIOR_MIX_FRACTIONS if share > least), 1.0):
             at = (1.0 - share) * d + share * self.inside
             if (minorant := self._graph.minorant(at, self._multipliers(choices), deltas)) is not None:
                 return at, minorant
@@ -380,27 +390,27 @@ class DescribedRegularizer(Regularizer):
             "are finite and not infinitely steep inside the simplex."
         )
 
-    def _polished(self, best: _Bounded, z: Float[Array, " N"]) -> _Bounded:
+    def _refine_bound(self, best: _ConjugateBound, z: Float[Array, " N"]) -> _ConjugateBound:
         """Return the bound after Newton steps of the tangent point, and with a new choice there."""
         start = best
-        for _ in range(POLISHING_STEPS):
-            better = self._bound_by(self._stepped(best), best.choices, z)
+        for _ in range(MAX_REFINEMENT_STEPS):
+            better = self._bound_from_minorant(self._newton_step(best), best.choices, z)
             if better.value >= best.value:
                 break
             best = better
         if best is start or best.choices is None:
             return best
-        return min(best, self._best_at(best.at, z), key=lambda bound: bound.value)
+        return min(best, self._tightest_bound_at(best.tangent_point, z), key=lambda bound: bound.value)
 
-    def _stepped(self, bound: _Bounded) -> Float[Array, " N"]:
+    def _newton_step(self, bound: _ConjugateBound) -> Float[Array, " N"]:
         """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
 
         At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
         curvature of f times its error, and the bound is looser by as much. What is chosen at kinks stays.
         """
-        at, upper = bound.at, self.domain.upper
-        moved = at * (1.0 - PROBE)
-        free = (at > 0) & (at < upper * (1.0 - PROBE)) & (moved != at)
+        at, upper = bound.tangent_point, self.domain.upper
+        moved = at * (1.0 - FINITE_DIFFERENCE_STEP)
+        free = (at > 0) & (at < upper * (1.0 - FINITE_DIFFERENCE_STEP)) & (moved != at)
         deltas = None if bound.choices is None else bound.choices.deltas
         there = self._graph.minorant(moved, self._multipliers(bound.choices), deltas) if free.any() else None
         if there is None:
@@ -411,34 +421,34 @@ class DescribedRegularizer(Regularizer):
         room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
         if room.sum() == 0.0:
             return at
-        step = room * (bound.y - float(room @ bound.y) / float(room.sum()))
+        step = room * (bound.reduced_argument - float(room @ bound.reduced_argument) / float(room.sum()))
         return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
-        if not isinstance(at, _Bounded):
+        if not isinstance(at, _ConjugateBound):
             raise ProblemError(
                 f"the gaps of a described regularizer need the result of its own conjugate_at; got "
                 f"{type(at).__name__}. Pass conjugate_at(z)."
             )
-        below = self.value(d) - float(at.minorant.gradient.low @ d) - at.minorant.offset
+        below = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
         rest = np.where(self.inside > 0.0, max(below, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
-        return Cap(self.domain).gaps(d, at.y, at) + rest
+        return Cap(self.domain).gaps(d, at.reduced_argument, at) + rest
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         at, minorant = self._minorant_at(d, least=floor)
-        active = self._h.values(d) >= floor * self._h.values(self.inside)
+        active = self._inequalities.values(d) >= floor * self._inequalities.values(self.inside)
         free = self._kinks_at(at)  # at a kink the slope along it may be larger or smaller
         normals = np.concatenate(
-            [self._h.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
+            [self._inequalities.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
         )
-        return Stationarity(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
+        return StationarityConditions(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
 
     def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        return [in_words("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
+        return [describe_linear_form("d", row) for row in self._kinks_at(self._minorant_at(d)[0])]
 
     def _kinks_at(self, d: Float[Array, " N"]) -> list[Float[Array, " N"]]:
-        f = self._linearized_at(d) if self._tree.has_kinks else None
-        return [] if f is None else f.kinks()
+        f = self._linearize_at(d) if self._tree.has_kinks else None
+        return [] if f is None else f.kink_gradients()
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         # As it was read: arrays that the functions refer to may have changed since.

@@ -22,40 +22,40 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_flag, read_fields
 from boostopt.errors import ProblemError, reason_of
-from boostopt.functions.formulas.compilation import Compiler, Function
-from boostopt.functions.formulas.convexity import Formula, Range, convex
-from boostopt.functions.formulas.cvxpy_translation import modelled
-from boostopt.functions.formulas.expressions import Base, FormulaFault, Sum, of_base
-from boostopt.functions.formulas.function_bounds import Bends
+from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
+from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
+from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
+from boostopt.functions.formulas.expressions import Expression, Factor, FormulaError, power_expression
+from boostopt.functions.formulas.function_bounds import CurvatureBounds
 from boostopt.functions.formulas.inputs import (
-    INTERIOR_ONLY,
-    copies_fault,
-    latex_of,
-    no_parameters,
-    read_formula,
-    read_parameters,
-    read_reference,
-    text_of,
+    INTERIOR_CONE,
+    check_parameters,
+    check_reference,
+    empty_parameters,
+    formula_latex,
+    formula_text,
+    multiplicity_error,
+    parse_regularizer_formula,
 )
-from boostopt.functions.formulas.intervals import Interval, allowance, point
-from boostopt.functions.formulas.maximizers import Slope
+from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
+from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.tangents import Tangents
-from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, Stationarity
+from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import (
     CappedSimplex,
     exact_caps,
     feasible_box,
-    normalized,
     read_domain,
+    renormalize_in_box,
 )
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.functions.regularizers.separable import Separable, mixed
-from boostopt.functions.statements import Statement, with_caps
+from boostopt.functions.regularizers.separable import Separable, interpolate_to_sum_one
+from boostopt.functions.statements import Statement, statement_with_caps
 
 LARGEST = 1e300
 """Stands for a size that is no float."""
 
-SUMMED = 1e-12
+WEIGHT_SUM_TOL = 1e-12
 """By how much the weights at a multiplier may miss 1: any multiplier gives a bound, which loses the square of that."""
 
 
@@ -87,15 +87,15 @@ class FormulaRegularizer(Separable):
     text: str
     domain: CappedSimplex
     d0: Float[Array, " N"] | None = None
-    parameters: Mapping[str, float | Array] = field(default_factory=no_parameters)
+    parameters: Mapping[str, float | Array] = field(default_factory=empty_parameters)
     is_smoothing: bool = False
 
     kind: ClassVar[str] = "formula"
     exact: ClassVar[bool] = False
     """F* is known, but not as an expression of CVXPY."""
 
-    _read: Sum = field(init=False, repr=False)
-    _formula: Formula = field(init=False, repr=False)
+    _parsed: Expression = field(init=False, repr=False)
+    _formula: ConvexFormula = field(init=False, repr=False)
     _counts: Float[Array, " N"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -103,18 +103,20 @@ class FormulaRegularizer(Separable):
         advice = "Pass True if the formula only smooths the soft margin, as an entropy does."
         object.__setattr__(self, "is_smoothing", check_flag("is_smoothing", self.is_smoothing, advice, ProblemError))
         object.__setattr__(self, "_counts", self.domain.c)
-        object.__setattr__(self, "parameters", read_parameters(self.parameters, self.N))
-        read = read_formula(self.text, self.parameters)
+        object.__setattr__(self, "parameters", check_parameters(self.parameters, self.N))
+        read = parse_regularizer_formula(self.text, self.parameters)
         object.__setattr__(self, "_read", read)
-        d0 = read_reference(self.d0, self.domain.c)
+        d0 = check_reference(self.d0, self.domain.c)
         object.__setattr__(self, "d0", d0)
-        if read.has("d0") and (d0 == 0).any():
+        if read.depends_on("d0") and (d0 == 0).any():
             object.__setattr__(self, "domain", CappedSimplex(np.where(d0 > 0, self.domain.c, 0.0), self.domain.nu))
         try:
-            object.__setattr__(self, "_formula", convex(read, self._box))
-        except FormulaFault as fault:
+            object.__setattr__(self, "_formula", prove_convex(read, self._box))
+        except FormulaError as fault:
             raise ProblemError(f"the formula {self.text!r} is not allowed: {reason_of(fault)}.") from fault
-        if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
+        if fault := multiplicity_error(
+            self.text, read, self.names, self.upper_in_support, self._counts[self.in_support]
+        ):
             raise ProblemError(fault)
 
     @property
@@ -126,63 +128,67 @@ class FormulaRegularizer(Separable):
         return self.domain.upper
 
     @cached_property
-    def live(self) -> Bool[Array, " N"]:
+    def in_support(self) -> Bool[Array, " N"]:
         """The examples that may have weight, as a mask."""
         return self.upper > 0
 
     @cached_property
-    def live_upper(self) -> Float[Array, " n"]:
+    def upper_in_support(self) -> Float[Array, " n"]:
         """The caps of the examples that may have weight."""
-        return self.upper[self.live]
+        return self.upper[self.in_support]
 
     @cached_property
     def names(self) -> dict[str, Any]:
         """The values of the names in the formula, for the examples that may have weight."""
         own = {"d0": self.d0, "c": self.domain.c, "u": self.upper, **self.parameters}
         return {
-            name: np.asarray(value)[self.live]
+            name: np.asarray(value)[self.in_support]
             for name, value in own.items()
-            if isinstance(value, np.ndarray) and self._read.has(name)
+            if isinstance(value, np.ndarray) and self._parsed.depends_on(name)
         }
 
     @cached_property
-    def _kinds(self) -> tuple[Array, Array]:
+    def _distinct_columns(self) -> tuple[Array, Array]:
         """The different columns (u, names...) of the examples, and how often each occurs."""
-        columns = np.column_stack([self.live_upper, *self.names.values()])
+        columns = np.column_stack([self.upper_in_support, *self.names.values()])
         return np.unique(columns, axis=0, return_counts=True)
 
     @cached_property
-    def _box(self) -> Range:
+    def _box(self) -> BoxFamily:
         """The boxes on which f must be convex, one of each kind."""
-        kinds = self._kinds[0].T
-        names = {name: point(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
+        kinds = self._distinct_columns[0].T
+        names = {name: exact_interval(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
         names["u"] = exact_caps(self.domain, kinds[0])
-        ends = Sum(()), of_base(Base("name", name="u"))
-        return Range("d", np.zeros(kinds.shape[1]), names["u"].high, names, ends)
+        ends = Expression(()), power_expression(Factor("name", name="u"))
+        return BoxFamily("d", np.zeros(kinds.shape[1]), names["u"].upper, names, ends)
 
     @cached_property
     def _tangents(self) -> Tangents:
-        caps = exact_caps(self.domain, self.live_upper)
-        names = {**{name: point(value) for name, value in self.names.items()}, "u": caps}
-        return Tangents(self._formula, "d", names, point(np.zeros(len(self.live_upper))), caps, self._slope)
+        caps = exact_caps(self.domain, self.upper_in_support)
+        names = {**{name: exact_interval(value) for name, value in self.names.items()}, "u": caps}
+        return Tangents(
+            self._formula, "d", names, exact_interval(np.zeros(len(self.upper_in_support))), caps, self._slope
+        )
 
     @cached_property
-    def _functions(self) -> tuple[Function, Function, Function]:
+    def _functions(self) -> tuple[ArrayFunction, ArrayFunction, ArrayFunction]:
         compiler = Compiler("d", self.names)
         parts = self._formula.value, self._formula.slope, self._formula.curvature
         f, slope, bend = (compiler.function(part) for part in parts)
         return f, slope, bend
 
     @cached_property
-    def _slope(self) -> Slope:
-        return Slope.between(self._functions[1], self._functions[2], np.zeros(len(self.live_upper)), self.live_upper)
+    def _slope(self) -> MonotoneDerivative:
+        return MonotoneDerivative.on_box(
+            self._functions[1], self._functions[2], np.zeros(len(self.upper_in_support)), self.upper_in_support
+        )
 
     @cached_property
-    def _ends(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _boundary_derivatives(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """F' at both ends of the box, infinite where it has no limit."""
-        slope, high = self._functions[1], self.live_upper
+        slope, high = self._functions[1], self.upper_in_support
         low = np.nan_to_num(slope(np.zeros(len(high))), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-        return self._spread(low), self._spread(np.nan_to_num(slope(high), nan=np.inf, posinf=np.inf, neginf=-np.inf))
+        return self._expand(low), self._expand(np.nan_to_num(slope(high), nan=np.inf, posinf=np.inf, neginf=-np.inf))
 
     @property
     def unsmoothed(self) -> Regularizer:
@@ -191,7 +197,7 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return Bends(self._formula, self._box, self._kinds[1]).modulus
+        return CurvatureBounds(self._formula, self._box, self._distinct_columns[1]).strong_convexity
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -199,21 +205,23 @@ class FormulaRegularizer(Separable):
         at_zero, at_cap = self.values(np.zeros(self.N)), self.values(self.upper)
         if not (np.isfinite(at_zero).all() and np.isfinite(at_cap).all()):
             return np.nan
-        rise = np.divide(at_cap - at_zero, self.upper, out=np.zeros(self.N), where=self.live)
+        rise = np.divide(at_cap - at_zero, self.upper, out=np.zeros(self.N), where=self.in_support)
         return float(at_zero.sum()) + self.support(rise)
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The size of the terms at `weight_scale`, as a scale: no bound of a formula depends on it."""
-        compiler, x = Compiler("d", self.names), self.weight_scale[self.live]
-        f, slope = (compiler.sizes(part)(x) for part in (self._formula.value, self._formula.slope))
+        compiler, x = Compiler("d", self.names), self.weight_scale[self.in_support]
+        f, slope = (compiler.compile_absolute_terms(part)(x) for part in (self._formula.value, self._formula.slope))
         size = float((f + x * slope).sum())
         return size if np.isfinite(size) else LARGEST
 
     @cached_property
     def weight_scale(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        scale = self.d0 if self._read.has("d0") and self.d0 is not None else self.domain.c / self.domain.c.sum()
-        return np.where(self.live, scale, 1.0 / self.N)
+        scale = (
+            self.d0 if self._parsed.depends_on("d0") and self.d0 is not None else self.domain.c / self.domain.c.sum()
+        )
+        return np.where(self.in_support, scale, 1.0 / self.N)
 
     @cached_property
     def objective_scale(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -223,46 +231,46 @@ class FormulaRegularizer(Separable):
         return 1.0 / bend if 0.0 < bend < np.inf else 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        values = self._functions[0](np.clip(d, 0.0, self.upper)[self.live])
-        return self._spread(np.where(np.isnan(values), np.inf, values))
+        values = self._functions[0](np.clip(d, 0.0, self.upper)[self.in_support])
+        return self._expand(np.where(np.isnan(values), np.inf, values))
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        slopes = self._functions[1](np.clip(d, 0.0, self.upper)[self.live])
-        return self._spread(np.where(np.isnan(slopes), np.where(d[self.live] > 0, np.inf, -np.inf), slopes))
+        slopes = self._functions[1](np.clip(d, 0.0, self.upper)[self.in_support])
+        return self._expand(np.where(np.isnan(slopes), np.where(d[self.in_support] > 0, np.inf, -np.inf), slopes))
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self._spread(self._functions[2](d[self.live]))
+        return self._expand(self._functions[2](d[self.in_support]))
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self._spread(self._slope.inverse(y[self.live]))
+        return self._expand(self._slope.inverse(y[self.in_support]))
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n*(y_n), or a larger number."""
-        return self._spread(self._tangents.conjugates(point(y[self.live])).high)
+        return self._expand(self._tangents.conjugates(exact_interval(y[self.in_support])).upper)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        beta, below, above = self._slope.level(z[self.live], SUMMED)
-        terms = self._tangents.conjugates(point(z[self.live]) + point(np.array(-beta)), below)
+        beta, below, above = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
+        terms = self._tangents.conjugates(exact_interval(z[self.in_support]) + exact_interval(np.array(-beta)), below)
         psi, zeta = self._box_multipliers(z - beta)
-        d = normalized(self._spread(mixed(below, above)), self.lower, self.upper)
-        bounds = terms.total() + point(beta)
-        value = float(bounds.middle if bounds.is_finite else bounds.high)
+        d = renormalize_in_box(self._expand(interpolate_to_sum_one(below, above)), self.lower, self.upper)
+        bounds = terms.total() + exact_interval(beta)
+        value = float(bounds.middle if bounds.is_finite else bounds.upper)
         multipliers = {"beta": beta, "psi": psi, "zeta": zeta}
-        return ConjugatePoint(value, d, multipliers, slack=allowance(value, float(bounds.high)))
+        return ConjugatePoint(value, d, multipliers, slack=allowance(value, float(bounds.upper)))
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
         return at.slack
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().high)
+        return allowance(self.value(d), self.enclosures.values(feasible_box(d, self.enclosures.upper)).total().upper)
 
     @cached_property
     def enclosures(self) -> Enclosures:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Expanded(self.live, self._tangents)
+        return _Expanded(self.in_support, self._tangents)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        beta, below, above = self._slope.level(z[self.live], SUMMED)
-        return beta, self._spread(mixed(below, above))
+        beta, below, above = self._slope.solve_simplex_multiplier(z[self.in_support], WEIGHT_SUM_TOL)
+        return beta, self._expand(interpolate_to_sum_one(below, above))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self._minimizer.copy() if d is None else self.domain.repair(d, self.weight_scale)
@@ -271,33 +279,33 @@ class FormulaRegularizer(Separable):
     def _minimizer(self) -> Float[Array, " N"]:
         return self.conjugate_at(np.zeros(self.N)).d
 
-    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         # Where the slope is infinite at the cap, a solver's weights are noise there.
-        infinite = np.isinf(self._ends[1])
+        infinite = np.isinf(self._boundary_derivatives[1])
         return super().stationarity(np.where(infinite, np.minimum(d, (1.0 - floor) * self.upper), d), floor)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        if self._read.has("d0") and not np.array_equal(np.asarray(self.d0), d0):
+        if self._parsed.depends_on("d0") and not np.array_equal(np.asarray(self.d0), d0):
             return None
-        if self._read.has("c") and not np.array_equal(self._counts, c):
+        if self._parsed.depends_on("c") and not np.array_equal(self._counts, c):
             return None
         arrays = {f"formula {name}": value for name, value in self.parameters.items() if isinstance(value, np.ndarray)}
         numbers = {k: "array" if isinstance(v, np.ndarray) else v for k, v in self.parameters.items()}
-        live = d0 > 0 if self._read.has("d0") else None
+        live = d0 > 0 if self._parsed.depends_on("d0") else None
         about = {"kind": self.kind, "text": self.text, "parameters": numbers}
-        stated = with_caps(about, self.upper, c, (self.domain.nu, *nus), live)
+        stated = statement_with_caps(about, self.upper, c, (self.domain.nu, *nus), live)
         return Statement(stated.numbers, {**stated.arrays, **arrays})
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         d = cp.Variable(self.N)
-        value = self._modelled(d)
+        value = self._cvxpy_expression(d)
         if value is None:
-            return frozenset({"linear", INTERIOR_ONLY})
+            return frozenset({"linear", INTERIOR_CONE})
         return required_cones(cp.Problem(cp.Minimize(value), Cap(self.domain).cvxpy_value(d)[1]))
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        value = self._modelled(d)
+        value = self._cvxpy_expression(d)
         if value is None:
             raise ProblemError(
                 f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} cannot be written "
@@ -311,23 +319,25 @@ class FormulaRegularizer(Separable):
     @cached_property
     def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The formula as LaTeX, by SymPy."""
-        return latex_of(self.text)
+        return formula_latex(self.text)
 
-    def _modelled(self, d: Any) -> Any:
-        return modelled(self._formula.value, d if self.live.all() else d[np.flatnonzero(self.live)], "d", self.names)
+    def _cvxpy_expression(self, d: Any) -> Any:
+        return to_cvxpy(
+            self._formula.value, d if self.in_support.all() else d[np.flatnonzero(self.in_support)], "d", self.names
+        )
 
-    def _spread(self, of_live: Float[Array, " n"]) -> Float[Array, " N"]:
+    def _expand(self, of_live: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return an array over all examples, 0 for those that can have no weight."""
-        if self.live.all():
+        if self.in_support.all():
             return of_live
         full = np.zeros(self.N)
-        full[self.live] = of_live
+        full[self.in_support] = of_live
         return full
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        at_low, at_high = self._ends
+        at_low, at_high = self._boundary_derivatives
         psi, zeta = np.maximum(y - at_high, 0.0), np.maximum(at_low - y, 0.0)
-        return np.where(self.live, psi, 0.0), np.where(self.live, zeta, 0.0)
+        return np.where(self.in_support, psi, 0.0), np.where(self.in_support, zeta, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,13 +358,13 @@ class _Expanded:
         return self._all(self.tangents.slopes(self._live(d)))
 
     def _live(self, x: Interval) -> Interval:
-        return Interval(x.low[self.live], x.high[self.live])
+        return Interval(x.lower[self.live], x.upper[self.live])
 
     def _all(self, of_live: Interval) -> Interval:
         if self.live.all():
             return of_live
         full = np.zeros((2, len(self.live)))
-        full[:, self.live] = of_live.low, of_live.high
+        full[:, self.live] = of_live.lower, of_live.upper
         return Interval(full[0], full[1])
 
 
@@ -391,4 +401,4 @@ def formula(
         The text is not a formula; or boostopt cannot prove that f is convex on every box, or f has no slope there; or
         an example with c_n = k would not count as k copies.
     """
-    return FormulaRegularizer(text_of(text), domain, d0, parameters, is_smoothing)
+    return FormulaRegularizer(formula_text(text), domain, d0, parameters, is_smoothing)

@@ -12,10 +12,10 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.functions.minorants.expression_trees import Tree, tree_of
-from boostopt.functions.minorants.linearization import Linearized, Tangent, attained
+from boostopt.functions.minorants.expression_trees import ExpressionNode, build_tree
+from boostopt.functions.minorants.linearization import Linearization, Tangent, subgradient_multipliers
 
-MIXING = (0.0, 1e-12, 1e-9, 1e-6)
+INTERIOR_MIX_FRACTIONS = (0.0, 1e-12, 1e-9, 1e-6)
 """Shares of the inner point that are tried until a gradient exists: that of an entropy does not at a zero weight."""
 
 
@@ -25,50 +25,56 @@ class Inequalities:
 
     Parameters
     ----------
-    h
+    expressions
         The convex expressions.
     variable
         The CVXPY variable d in them, of shape (N,).
-    inside
+    interior_point
         A point, shape (N,), at which h has a subgradient.
     """
 
-    h: Sequence[Any]
+    expressions: Sequence[Any]
     variable: Any
-    inside: Float[Array, " N"]
+    interior_point: Float[Array, " N"]
 
     def __len__(self) -> int:
-        return len(self.h)
+        return len(self.expressions)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """Return h(d)."""
         self.variable.value = d
         with np.errstate(all="ignore"):  # at the ends of its natural domain
-            return np.concatenate([np.ravel(h.value, order="F") for h in self.h]) if self.h else np.zeros(0)
+            return (
+                np.concatenate([np.ravel(h.value, order="F") for h in self.expressions])
+                if self.expressions
+                else np.zeros(0)
+            )
 
     @cached_property
-    def _trees(self) -> list[Tree]:
-        return [tree_of(h, self.variable) for h in self.h]
+    def _trees(self) -> list[ExpressionNode]:
+        return [build_tree(h, self.variable) for h in self.expressions]
 
-    def linearized(self, d: Float[Array, " N"]) -> list[tuple[Linearized, int]]:
+    def linearize_at(self, d: Float[Array, " N"]) -> list[tuple[Linearization, int]]:
         """Return each with its number of entries, linearized at d or as near to d as it has a subgradient."""
-        return [(self._linearized(tree, h.size, d), h.size) for tree, h in zip(self._trees, self.h, strict=True)]
+        return [
+            (self._linearized(tree, h.size, d), h.size) for tree, h in zip(self._trees, self.expressions, strict=True)
+        ]
 
-    def _linearized(self, tree: Tree, size: int, d: Float[Array, " N"]) -> Linearized:
+    def _linearized(self, tree: ExpressionNode, size: int, d: Float[Array, " N"]) -> Linearization:
         """Return one of them, 0, which bounds nothing, where it has no subgradient at all."""
-        for share in (*MIXING, 1.0):
-            self.variable.value = (1.0 - share) * d + share * self.inside
-            if (found := tree.at_values()) is not None:
+        for share in (*INTERIOR_MIX_FRACTIONS, 1.0):
+            self.variable.value = (1.0 - share) * d + share * self.interior_point
+            if (found := tree.linearize()) is not None:
                 return found
         return Tangent(scipy.sparse.csr_array((size, len(d))), np.zeros(size))
 
     def normals(self, d: Float[Array, " N"]) -> Float[Array, "k N"]:
         """Return a subgradient of each entry at d or as near to d as there is one."""
-        rows = [h.pull(unit, attained)[0] for h, k in self.linearized(d) for unit in np.eye(k)]
+        rows = [h.pullback(unit, subgradient_multipliers)[0] for h, k in self.linearize_at(d) for unit in np.eye(k)]
         return np.array(rows).reshape(len(rows), len(d))
 
 
-def left_side(constraint: Any) -> Any:
+def inequality_expression(constraint: Any) -> Any:
     """Return h of a CVXPY constraint h <= 0; ProblemError if it is no convex inequality."""
     from cvxpy.constraints.nonpos import Inequality
 
@@ -80,14 +86,14 @@ def left_side(constraint: Any) -> Any:
     return constraint.expr
 
 
-def certain(constraint: Any) -> bool:
+def holds_by_sign(constraint: Any) -> bool:
     """Return whether the signs that CVXPY knows are enough for an inequality to hold, as of 0 <= abs(d)."""
     from cvxpy.constraints.nonpos import Inequality
 
     return isinstance(constraint, Inequality) and constraint.expr.is_nonpos()
 
 
-def may_fail(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
+def can_be_violated(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
     """Whether h(d) <= 0 may fail on a capped simplex around `center`; d >= 0 and the like cannot."""
     variable.value = center
     if not h.is_affine() or (rows := h.grad.get(variable)) is None:
