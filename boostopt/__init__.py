@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from boostopt._utils.lazy_names import attach
-from boostopt.certificates.file_writers import register
+from boostopt.certificates.file_writers import register_writers
 
 __version__ = "0.1.0"
 
@@ -40,4 +40,4 @@ def _save_class(*arguments: Any) -> None:
     save_class(*arguments)
 
 
-register({"program": _save, "class": _save_class})
+register_writers({"program": _save, "class": _save_class})

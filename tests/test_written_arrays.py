@@ -50,7 +50,7 @@ from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.oracles.base import Answer, Query
-from boostopt.programs.parameters import typical
+from boostopt.programs.parameters import typical_value
 
 N, T = 12, 3
 RNG = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def ends(certificate: Any) -> tuple[float, float]:
 
 def bound(name: str, U: Any, c: Any) -> Program:
     page = get_formulation(name)
-    needed = {key: typical(p.domain, N) for key, p in page.parameters.items() if p.required}
+    needed = {key: typical_value(p.domain, N) for key, p in page.parameters.items() if p.required}
     d0 = {"d0": np.full(N, 1.0 / N)} if page.takes_reference else {}
     return page.bind(U[:, : page.columns], c=c, **d0, **needed)
 

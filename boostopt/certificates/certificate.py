@@ -26,7 +26,7 @@ from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.certificates.bound_checks import check_bounds
 from boostopt.certificates.file_writers import save_certificate
 
-WIDE = 1e-8
+WIDE_GAP = 1e-8
 """Scaled gap above which the share of rounding is told."""
 
 
@@ -130,8 +130,8 @@ class Certificate(ImmutableArrays):
 
     @property
     def mostly_rounding(self) -> bool:
-        """Whether the slack of both ends is more than half of a gap that is wide: above `WIDE` times the scale."""
-        return WIDE * self.scale < self.gap < 4.0 * self.slack
+        """Whether the slack of both ends is more than half of a gap that is wide: above `WIDE_GAP` times the scale."""
+        return WIDE_GAP * self.scale < self.gap < 4.0 * self.slack
 
     def __repr__(self) -> str:
         if self.infeasible:

@@ -13,13 +13,13 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.certificates.certificate import KKT, Certificate
-from boostopt.certificates.feasibility import in_domain, meet
+from boostopt.certificates.feasibility import is_in_domain, restore_feasibility
 from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import Margins
 
-MASS = 1e-9
+MASS_TOL = 1e-9
 """By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""
 
 
@@ -46,63 +46,65 @@ class Certifier:
     F: Regularizer
     G: EdgeFunction
     d: Float[Array, " N"] | None = None
-    _made: dict[bytes | None, Certificate] = field(default_factory=dict[bytes | None, Certificate], init=False)
+    _cache: dict[bytes | None, Certificate] = field(default_factory=dict[bytes | None, Certificate], init=False)
 
     def __post_init__(self) -> None:
-        if not self.G.exact and self.F.mass > 1.0 + MASS:
+        if not self.G.exact and self.F.mass > 1.0 + MASS_TOL:
             raise ProblemError(
                 "a described edge function needs edges in [-1, 1]; the weights of this regularizer sum to "
                 f"{self.F.mass:.6g}. Use it with weights on the simplex."
             )
 
     @cached_property
-    def repaired(self) -> Float[Array, " N"]:
+    def feasible_d(self) -> Float[Array, " N"]:
         """The given d made feasible; itself where it is."""
         d = self.d
-        return d if d is not None and in_domain(self.F, d, self._beyond_domain) else as_immutable(self.F.project(d))
+        return (
+            d if d is not None and is_in_domain(self.F, d, self._domain_residuals) else as_immutable(self.F.project(d))
+        )
 
     @cached_property
     def edges(self) -> Float[Array, " t"]:
         """Edges of the repaired d."""
-        return as_immutable(self.U.edges(self.repaired))
+        return as_immutable(self.U.edges(self.feasible_d))
 
     @cached_property
-    def of_repaired(self) -> Certifier:
+    def for_feasible_d(self) -> Certifier:
         """The certifier of the repaired d: this one where another repair changes nothing."""
-        again = replace(self, d=self.repaired)
-        return self if np.array_equal(again.repaired, self.repaired) else again
+        again = replace(self, d=self.feasible_d)
+        return self if np.array_equal(again.feasible_d, self.feasible_d) else again
 
     def certify(self, w: Float[Array, " t"] | None = None) -> Certificate:
         """Return what d proves with these hypothesis weights, as they were given."""
         key = None if w is None else w.tobytes()
-        if key not in self._made:
+        if key not in self._cache:
             certificate = self._certificate(w)
             self.U.check_unchanged()
             self.F.check_outer_arrays()
             self.G.check_outer_arrays()
-            self._made[key] = certificate
-        return self._made[key]
+            self._cache[key] = certificate
+        return self._cache[key]
 
-    def refutes(self, w: Float[Array, " t"]) -> bool:
+    def proves_infeasible(self, w: Float[Array, " t"]) -> bool:
         """Whether these hypothesis weights prove alone that there is no feasible d; far cheaper than a certificate."""
-        return self._infeasible(self._feasible(w), w) is not None
+        return self._infeasibility_proof(self._feasible_w(w), w) is not None
 
-    def _feasible(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
+    def _feasible_w(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
         """Return w made feasible, or the best answer to d where there is none, or none near it."""
         near = None if w is None else self.G.project(w) if self.d is None else self.G.near(w, self.edges)
         return as_immutable(self.G.subgradient(self.edges) if near is None else near)
 
     def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
         U, F, G, d = self.U, self.F, self.G, self.d
-        v = self._feasible(w)
-        proof = self._infeasible(v, w)
+        v = self._feasible_w(w)
+        proof = self._infeasibility_proof(v, w)
         if proof is not None:
             return proof
         m = U.margins(v)
-        at = F.conjugate_at(-m, None if d is None else self.repaired)
+        at = F.conjugate_at(-m, None if d is None else self.feasible_d)
         d_of_w = as_immutable(at.d)
-        answer = self._near(d_of_w, U.edges(d_of_w), "d(w)")
-        best, other = sorted((answer, self._of_d), key=lambda candidate: candidate.value)
+        answer = self._candidate_near(d_of_w, U.edges(d_of_w), "d(w)")
+        best, other = sorted((answer, self._candidate_from_d), key=lambda candidate: candidate.value)
         above = self._value_slack(best, v)
         if above == np.inf:
             best, above = other, self._value_slack(other, v)
@@ -110,8 +112,8 @@ class Certifier:
         # An end whose rounding has no bound is infinite. It says nothing of the other end.
         slack = max((side for side in (below, above) if side < np.inf), default=0.0)
         # The conditions are judged on what was given, not on what it was replaced by.
-        raw_gaps = F.gaps(self.repaired, -m, at), G.gaps(self.edges, v)
-        gaps = raw_gaps if best.d is self.repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
+        raw_gaps = F.gaps(self.feasible_d, -m, at), G.gaps(self.edges, v)
+        gaps = raw_gaps if best.d is self.feasible_d else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
         certificate = Certificate(
             lower=_below(-F.conjugate_bound(-m, at), -G.conjugate(v, best.e), -max(slack, below)),
             upper=-_below(-best.value, -max(slack, above)),
@@ -134,19 +136,19 @@ class Certifier:
         return certificate
 
     @cached_property
-    def _of_d(self) -> _Candidate:
+    def _candidate_from_d(self) -> _PrimalCandidate:
         """The candidate of the given d."""
         meaningful = self.d is not None and bool((np.isfinite(self.d) & (self.d > 0)).any())
-        return self._near(self.repaired, self.edges, "repaired" if meaningful else "start")
+        return self._candidate_near(self.feasible_d, self.edges, "repaired" if meaningful else "start")
 
-    def _near(self, d: Float[Array, " N"], e: Float[Array, " t"], origin: str) -> _Candidate:
+    def _candidate_near(self, d: Float[Array, " N"], e: Float[Array, " t"], origin: str) -> _PrimalCandidate:
         """Return the candidate near d, whose edges are e."""
-        met, cost = meet(self.U, self.F, self.G, d)
+        met, cost = restore_feasibility(self.U, self.F, self.G, d)
         met, e = as_immutable(met), as_immutable(e if met is d else self.U.edges(met))
         value = -_below(-self.F.value(met), -self.G.value(e)) if np.isfinite(cost) else np.inf
-        return _Candidate(met, e, cost, value, origin)
+        return _PrimalCandidate(met, e, cost, value, origin)
 
-    def _infeasible(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
+    def _infeasibility_proof(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
         """Return a proof that no d in the domain of F has its edges in that of G, if a ray made of v is one."""
         U, F, G = self.U, self.F, self.G
         for ray in G.rays(v):
@@ -191,7 +193,7 @@ class Certifier:
         own = self.F.conjugate_slack(at, self._unit) + self.G.conjugate_slack(e, w, self.F.mass, self._unit)
         return as_bound(self._shared_slack(w) + own, np.inf)
 
-    def _value_slack(self, best: _Candidate, w: Float[Array, " t"]) -> float:
+    def _value_slack(self, best: _PrimalCandidate, w: Float[Array, " t"]) -> float:
         """Bound what the upper end loses to rounding, and to the way to an exactly feasible point; inf as above."""
         own = self.F.value_slack(best.d, self._unit) + self.G.value_slack(best.e, w, self.F.mass, self._unit)
         return as_bound(self._shared_slack(w) + own + (best.cost if np.isfinite(best.cost) else 0.0), np.inf)
@@ -203,7 +205,7 @@ class Certifier:
         complete = self.d is not None and w is not None
         return KKT(
             {
-                **self._residuals_of_d,
+                **self._d_residuals,
                 **self.G.residuals(np.full(self.U.t, np.nan) if w is None else w),
                 "d optimal for w": float(example_gaps.sum()) if complete else np.inf,
                 "w optimal for d": float(hypothesis_gaps.sum()) if complete else np.inf,
@@ -211,14 +213,14 @@ class Certifier:
         )
 
     @cached_property
-    def _beyond_domain(self) -> dict[str, float]:
+    def _domain_residuals(self) -> dict[str, float]:
         """By how much the raw d leaves the domain of F."""
         return self.F.residuals(np.full(self.F.N, np.nan) if self.d is None else self.d)
 
     @cached_property
-    def _residuals_of_d(self) -> dict[str, float]:
+    def _d_residuals(self) -> dict[str, float]:
         """By how much the raw d leaves the domain of F, and its edges that of G, where it has one."""
-        d, allowed, of_d = self.d, self.G.domain(self.U.t), self._beyond_domain
+        d, allowed, of_d = self.d, self.G.domain(self.U.t), self._domain_residuals
         if allowed is None:
             return of_d
         if d is None or not np.isfinite(d).all():
@@ -241,7 +243,7 @@ def _below(*terms: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _PrimalCandidate:
     """Weights moved into the domains of F and G as far as they could be, and the primal value that they prove."""
 
     d: Float[Array, " N"]

@@ -22,31 +22,33 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.rows.margin_matrix import Margins
 
-MOVES = 40
+MAX_STEPS = 40
 """Least-squares steps before the search is given up."""
 
-LARGEST_MOVE = 0.9
+MAX_STEP_FRACTION = 0.9
 """Share of its room that a weight may move in one step: the boundary is approached, never crossed."""
 
-PATIENCE = 12
+MAX_STALLED_STEPS = 12
 """Steps without progress by a tenth after which the search is given up."""
 
-MOST = 200
+MAX_CONSTRAINTS = 200
 """Conditions looked at in one step, the most violated ones where more fail."""
 
-PATTERNS = 20
+MAX_ACTIVE_SET_UPDATES = 20
 """Rounds in which it is settled which weights are lowered."""
 
-SPARE = 4.0
+MARGIN_IN_ROUNDING_ERRORS = 4.0
 """By how many rounding errors the inequalities are to be satisfied."""
 
 
-def edge_rounding(U: Margins, mass: float) -> float:
+def edge_rounding_error(U: Margins, mass: float) -> float:
     """Bound the rounding error of one edge of weights whose absolute values sum to `mass`."""
     return (U.summation_length + 10) * float(np.finfo(np.float64).eps) * mass
 
 
-def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+def restore_feasibility(
+    U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]
+) -> tuple[Float[Array, " N"], float]:
     """Return (d', cost): weights near d, a point of F's domain, with edges in the domain of G.
 
     There is an exactly feasible point at which F + G is at most its value at d' plus cost; cost is 0 where d' is one
@@ -57,7 +59,7 @@ def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> 
         return d, 0.0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite in the end is no answer
         try:
-            met, cost = _Search(U, F, G, allowed).run(d)
+            met, cost = _Restoration(U, F, G, allowed).run(d)
         except np.linalg.LinAlgError:
             met, cost = d, np.inf
     if np.isfinite(cost) and np.isfinite(met).all():
@@ -66,159 +68,162 @@ def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> 
     # Weights that need not sum to 1 may all be 0: the worst of answers, and better than none.
     if not F.on_simplex and (allowed.low <= 0).all() and (allowed.high >= 0).all() and not F.project(nothing).any():
         return nothing, 0.0
-    return d, 0.0 if holds_exactly(U, F, allowed, d) else np.inf
+    return d, 0.0 if is_exactly_feasible(U, F, allowed, d) else np.inf
 
 
-SPLIT = 134217729.0
+DEKKER_FACTOR = 134217729.0
 """2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
 
-LEAST_PRODUCT = 1e-250
+SMALLEST_EXACT_PRODUCT = 1e-250
 """Products below this may have parts that underflow."""
 
 
-def in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
+def is_in_domain(F: Regularizer, d: Float[Array, " N"], residuals: Mapping[str, float]) -> bool:
     """Whether d is in the domain of F as it is, by its residuals; on the simplex its exact sum must be 1."""
     return not any(residuals.values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
 
 
-def _halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+def _split(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     """Return numbers of 26 bits that sum to x."""
-    high = SPLIT * x - (SPLIT * x - x)
+    high = DEKKER_FACTOR * x - (DEKKER_FACTOR * x - x)
     return high, x - high
 
 
-def holds_exactly(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Array, " N"]) -> bool:
+def is_exactly_feasible(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Array, " N"]) -> bool:
     """Whether d is in the domain of F, and its edges in the polyhedron, in exact arithmetic.
 
     Each product is a sum of four exact ones, and `fsum` rounds once: it has the sign of the exact sum.
     """
-    if allowed.A is not None or not in_domain(F, d, F.residuals(d)):
+    if allowed.A is not None or not is_in_domain(F, d, F.residuals(d)):
         return False
-    e, rounding = U.edges(d), edge_rounding(U, float(np.abs(d).sum()))
+    e, rounding = U.edges(d), edge_rounding_error(U, float(np.abs(d).sum()))
     if ((e > allowed.high + rounding) | (e < allowed.low - rounding)).any():
         return False
-    parts = _halves(d)
+    parts = _split(d)
     for k in np.flatnonzero((e > allowed.high - rounding) | (e < allowed.low + rounding)):
         column = U.column(int(k))
         products = np.abs(d * column)
-        if ((products < LEAST_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
+        if ((products < SMALLEST_EXACT_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
             return False
-        terms = np.concatenate([ours * theirs for ours in parts for theirs in _halves(column)])
+        terms = np.concatenate([ours * theirs for ours in parts for theirs in _split(column)])
         parts_of_edge = terms.tolist()
         if math.fsum([*parts_of_edge, -allowed.high[k]]) > 0.0 or math.fsum([*parts_of_edge, -allowed.low[k]]) < 0.0:
             return False
     return True
 
 
-class _Search:
+class _Restoration:
     """Weighted least squares on the conditions that fail."""
 
     def __init__(self, U: Margins, F: Regularizer, G: EdgeFunction, allowed: Polyhedron) -> None:
         self.U, self.F, self.G, self.allowed = U, F, G, allowed
         self.A = allowed.A
         self.equation = allowed.low == allowed.high
-        self.rounding = edge_rounding(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
+        self.rounding = edge_rounding_error(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
         self.low, self.high = allowed.low.copy(), allowed.high.copy()
         # An equation is summed term by term, bound subtracted: what does not contribute has no rounding error either.
         bounds = allowed.high[self.equation] if F.on_simplex else np.zeros(int(self.equation.sum()))
-        self.terms = (
-            np.column_stack([np.zeros((U.N, 0)), *(self._terms(int(k)) for k in np.flatnonzero(self.equation))])
+        self.equation_columns = (
+            np.column_stack([np.zeros((U.N, 0)), *(self._column(int(k)) for k in np.flatnonzero(self.equation))])
             - bounds
         )
-        self.target = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
-        self.by_face = np.zeros(len(self.low), dtype=bool)
+        self.equation_rhs = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
+        self.satisfied_on_face = np.zeros(len(self.low), dtype=bool)
         # Of weights that are negative an edge is no mean of its terms.
-        self.means = F.on_simplex and not F.signed
-        self.looked_at = np.zeros(len(self.low), dtype=bool)
+        self.edges_are_averages = F.on_simplex and not F.signed
+        self.redundancy_checked = np.zeros(len(self.low), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         # Of terms of one sign no mean is 0, though each product may underflow.
-        if self.means and ((self.terms > 0.0).all(axis=0) | (self.terms < 0.0).all(axis=0)).any():
+        if (
+            self.edges_are_averages
+            and ((self.equation_columns > 0.0).all(axis=0) | (self.equation_columns < 0.0).all(axis=0)).any()
+        ):
             return d, np.inf
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
-            d = self._shrunk(d, self.allowed.high)
+            d = self._scaled_down(d, self.allowed.high)
         met, cost = self._search(d)
         if np.isfinite(cost):
             return met, cost
         if not self.F.on_simplex:
-            d = self._trimmed(d)
-            return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
-        on_face = self._on_faces(d) if self.means else d
+            d = self._decreased_weights(d)
+            return self._search(self._scaled_down(d, self.allowed.high, self._safety_margin(d)))
+        on_face = self._projected_onto_faces(d) if self.edges_are_averages else d
         return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         """Move d until no condition fails."""
-        used = self.equation & ~self.by_face
+        used = self.equation & ~self.satisfied_on_face
         smallest, since = np.inf, 0
-        for _ in range(MOVES):
+        for _ in range(MAX_STEPS):
             if self.F.on_simplex and abs(float(d.sum()) - 1.0) > WEIGHT_SUM_TOL:
                 d = self.F.project(d)  # a move that loses mass would meet any bound
-            failing = np.abs(self._excess(d)) > self._tolerated(d)
-            failing &= ~self._always_holding(failing)
+            failing = np.abs(self._violations(d)) > self._tolerances(d)
+            failing &= ~self._redundant(failing)
             if not failing.any():
                 return d, self._cost(d)
-            excess = self._excess(d)
+            excess = self._violations(d)
             largest = float(np.abs(excess).max())
             smallest, since = (largest, 0) if largest < 0.9 * smallest else (smallest, since + 1)
-            if since > PATIENCE:
+            if since > MAX_STALLED_STEPS:
                 break
             used |= failing
-            if used.sum() > MOST:
-                used = np.abs(excess) >= np.partition(np.abs(excess), -MOST)[-MOST]
-                used &= np.cumsum(used) <= MOST
-            moved = self._moved(d, excess, used)
+            if used.sum() > MAX_CONSTRAINTS:
+                used = np.abs(excess) >= np.partition(np.abs(excess), -MAX_CONSTRAINTS)[-MAX_CONSTRAINTS]
+                used &= np.cumsum(used) <= MAX_CONSTRAINTS
+            moved = self._least_squares_step(d, excess, used)
             if moved is None:
                 break
             d = moved
         return d, np.inf
 
-    def _spare(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _safety_margin(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much each inequality is to be satisfied: rounding errors of its value at d."""
         # Weights that need not sum to 1 may be far smaller than the largest ones that are allowed.
         mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
         # Beside equations twice as much: the exactly feasible point has other edges than the one at hand.
-        spare = SPARE * (2.0 if self.equation.any() else 1.0)
+        spare = MARGIN_IN_ROUNDING_ERRORS * (2.0 if self.equation.any() else 1.0)
         return np.where(self.equation, 0.0, spare * mass * self.rounding)
 
-    def _excess(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _violations(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much each condition is exceeded, negative from below, 0 where it holds."""
-        image, spare = self.allowed.image(self.U.edges(d)), self._spare(d)
+        image, spare = self.allowed.image(self.U.edges(d)), self._safety_margin(d)
         excess = np.maximum(image + spare - self.high, 0.0) - np.maximum(self.low + spare - image, 0.0)
-        excess[self.equation] = d @ self.terms - self.target
-        return np.where(self.by_face, 0.0, excess)
+        excess[self.equation] = d @ self.equation_columns - self.equation_rhs
+        return np.where(self.satisfied_on_face, 0.0, excess)
 
-    def _always_holding(self, failing: np.ndarray) -> np.ndarray:
+    def _redundant(self, failing: np.ndarray) -> np.ndarray:
         """Mark the inequalities that no distribution violates, though a sum of rounded terms seems to; return them."""
-        for k in np.flatnonzero(failing & ~self.equation & ~self.looked_at) if self.means else ():
-            self.looked_at[k] = True
-            terms = self._terms(int(k))
+        for k in np.flatnonzero(failing & ~self.equation & ~self.redundancy_checked) if self.edges_are_averages else ():
+            self.redundancy_checked[k] = True
+            terms = self._column(int(k))
             if terms.max() <= self.allowed.high[k] and terms.min() >= self.allowed.low[k]:
                 self.low[k], self.high[k] = -np.inf, np.inf
         return np.isinf(self.high) & np.isinf(self.low)
 
-    def _tolerated(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+    def _tolerances(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much a condition may be exceeded: an equation by its rounding error at d."""
         # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
-        tolerated = 0.5 * self._spare(d)
-        sizes = np.abs(d) @ np.abs(self.terms) + np.abs(self.target)
-        tolerated[self.equation] = edge_rounding(self.U, 1.0) * sizes
+        tolerated = 0.5 * self._safety_margin(d)
+        sizes = np.abs(d) @ np.abs(self.equation_columns) + np.abs(self.equation_rhs)
+        tolerated[self.equation] = edge_rounding_error(self.U, 1.0) * sizes
         return tolerated
 
-    def _on_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _projected_onto_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d on the faces that conditions force, and mark those conditions: they hold exactly there."""
         possible = np.ones(len(d), dtype=bool)
         for k in range(len(self.low)):
-            terms = self._terms(k)
+            terms = self._column(k)
             for bound, end in ((self.allowed.low[k], terms[d > 0].max()), (self.allowed.high[k], terms[d > 0].min())):
                 on_face = possible & (terms == bound)
-                if bound == end and not self.by_face[k]:
+                if bound == end and not self.satisfied_on_face[k]:
                     moved = self.F.project(np.where(on_face, d, 0.0))
                     if not moved[~on_face].any():
-                        d, possible, self.by_face[k] = moved, on_face, True
+                        d, possible, self.satisfied_on_face[k] = moved, on_face, True
         return d
 
-    def _shrunk(
+    def _scaled_down(
         self, d: Float[Array, " N"], high: Float[Array, " k"], spare: Array | float = 0.0
     ) -> Float[Array, " N"]:
         """Return d scaled towards 0 where the upper bounds fail: weights that need not sum to 1 may be.
@@ -229,45 +234,47 @@ class _Search:
         fails = (image > high) & (high > 0)
         return d * float((high[fails] / image[fails]).min()) * (1 - 1e-15) if fails.any() else d
 
-    def _trimmed(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _decreased_weights(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d with weights lowered and none raised, by least squares on the upper bounds that fail.
 
         For weights at the ends of their boxes, which leave no room to both sides.
         """
         used = np.zeros(len(self.low), dtype=bool)
-        for _ in range(MOVES):
-            excess = np.maximum(self.allowed.image(self.U.edges(d)) + self._spare(d) - self.high, 0.0)
+        for _ in range(MAX_STEPS):
+            excess = np.maximum(self.allowed.image(self.U.edges(d)) + self._safety_margin(d) - self.high, 0.0)
             if not excess.any():
                 break
             used |= excess > 0
-            conditions, lowered = np.column_stack([self._terms(int(k)) for k in np.flatnonzero(used)]), d > 0
+            conditions, lowered = np.column_stack([self._column(int(k)) for k in np.flatnonzero(used)]), d > 0
             x = np.zeros(len(d))
-            for _ in range(PATTERNS):
+            for _ in range(MAX_ACTIVE_SET_UPDATES):
                 weighted = np.where(lowered, d, 0.0)[:, np.newaxis] * conditions
                 x = conditions @ np.linalg.lstsq(conditions.T @ weighted, excess[used], rcond=1e-14)[0]
                 lowered, before = (x > 0) & (d > 0), lowered
                 if np.array_equal(lowered, before):
                     break
-            d = d * (1.0 - np.clip(x, 0.0, LARGEST_MOVE))
+            d = d * (1.0 - np.clip(x, 0.0, MAX_STEP_FRACTION))
         return d
 
-    def _terms(self, k: int) -> Float[Array, " N"]:
+    def _column(self, k: int) -> Float[Array, " N"]:
         """Return what each example contributes to a condition per unit of weight."""
         return self.U.column(k) if self.A is None else self.U.margins(self.A[k])
 
-    def _moved(self, d: Float[Array, " N"], excess: Float[Array, " k"], used: np.ndarray) -> Float[Array, " N"] | None:
+    def _least_squares_step(
+        self, d: Float[Array, " N"], excess: Float[Array, " k"], used: np.ndarray
+    ) -> Float[Array, " N"] | None:
         """Return d after one step, None where no move helps."""
-        columns = [self._terms(int(k)) for k in np.flatnonzero(used)]
+        columns = [self._column(int(k)) for k in np.flatnonzero(used)]
         conditions, wanted = np.column_stack(columns), excess[used]
         if self.F.on_simplex:
             conditions, wanted = np.column_stack([conditions, np.ones(self.F.N)]), np.append(wanted, d.sum() - 1.0)
-        conditions, wanted = _scaled(conditions, wanted)
+        conditions, wanted = _row_scaled(conditions, wanted)
         weighted = self.F.room(d)[:, np.newaxis] * conditions
         x = conditions @ np.linalg.lstsq(conditions.T @ weighted, wanted, rcond=1e-14)[0]
         longest = float(np.abs(x).max())
         if not np.isfinite(longest) or longest == 0.0:
             return None
-        return d - self.F.room(d) * x * min(1.0, LARGEST_MOVE / longest)
+        return d - self.F.room(d) * x * min(1.0, MAX_STEP_FRACTION / longest)
 
     def _cost(self, d: Float[Array, " N"]) -> float:
         """Return how much larger F + G may be at the exactly feasible point near d: 0 without equations.
@@ -277,15 +284,15 @@ class _Search:
         shrinks what is left.
         """
         room = self.F.room(d)
-        kept = [k for k in self._independent((d != 0.0) | (room > 0.0)) if self._tells(d, int(k))]
+        kept = [k for k in self._independent_equations((d != 0.0) | (room > 0.0)) if self._restricts_domain(d, int(k))]
         if not kept:
             return 0.0
-        conditions = self.terms[:, kept]
-        left = (np.abs(self._excess(d)) + self._tolerated(d))[self.equation][kept]
+        conditions = self.equation_columns[:, kept]
+        left = (np.abs(self._violations(d)) + self._tolerances(d))[self.equation][kept]
         if self.F.on_simplex:
             conditions = np.column_stack([conditions, np.ones(self.F.N)])
-            left = np.append(left, 4.0 * edge_rounding(self.U, self.F.mass))
-        conditions, left = _scaled(conditions, left)
+            left = np.append(left, 4.0 * edge_rounding_error(self.U, self.F.mass))
+        conditions, left = _row_scaled(conditions, left)
         matrix = conditions.T @ (room[:, np.newaxis] * conditions)
         inverse = np.linalg.pinv(matrix, rcond=1e-14)
         missed = float((np.abs(np.eye(len(matrix)) - matrix @ inverse) @ left / left).max())
@@ -295,13 +302,13 @@ class _Search:
             return np.inf
         # No margin exceeds 1: no edge moves by more than all weights together.
         moves = np.full(self.U.t, float(share @ room))
-        if not self._hold_after(d, moves):
+        if not self._inequalities_hold_near(d, moves):
             return np.inf
         return self.F.rise(d, share) + self.G.increase(self.U.edges(d), moves)
 
-    def _hold_after(self, d: Float[Array, " N"], moves: Float[Array, " t"]) -> bool:
+    def _inequalities_hold_near(self, d: Float[Array, " N"], moves: Float[Array, " t"]) -> bool:
         """Whether the inequalities hold at d by more than rounding and moves of the edges could spoil."""
-        beside = ~self.equation & ~self.by_face & (np.isfinite(self.high) | np.isfinite(self.low))
+        beside = ~self.equation & ~self.satisfied_on_face & (np.isfinite(self.high) | np.isfinite(self.low))
         if not beside.any():
             return True
         image = self.allowed.image(self.U.edges(d))
@@ -309,19 +316,19 @@ class _Search:
         spoilt = moved + float(np.abs(d).sum()) * self.rounding
         return bool(((image + spoilt <= self.high) & (image - spoilt >= self.low))[beside].all())
 
-    def _tells(self, d: Float[Array, " N"], k: int) -> bool:
+    def _restricts_domain(self, d: Float[Array, " N"], k: int) -> bool:
         """Whether an equation distinguishes points of F's domain by more than rounding: not where there is one only."""
-        terms = self.terms[:, k]
+        terms = self.equation_columns[:, k]
         width = self.F.support(terms) + self.F.support(-terms)
-        return width > 2.0 * float(self._tolerated(d)[self.equation][k])
+        return width > 2.0 * float(self._tolerances(d)[self.equation][k])
 
-    def _independent(self, held: np.ndarray) -> np.ndarray:
+    def _independent_equations(self, held: np.ndarray) -> np.ndarray:
         """Return indices of the equations: none that hold by themselves, one of those that are equal but for the sign.
 
         What counts is the examples that have or may get weight.
         """
-        moved = np.flatnonzero(~self.by_face[self.equation])
-        rows = np.vstack([self.terms[held][:, moved], self.target[moved]])
+        moved = np.flatnonzero(~self.satisfied_on_face[self.equation])
+        rows = np.vstack([self.equation_columns[held][:, moved], self.equation_rhs[moved]])
         first = rows[np.argmax(rows != 0.0, axis=0), np.arange(len(moved))]
         # By their bytes: np.unique of columns sorts records of N fields, which takes a minute for a million examples.
         seen = dict[bytes, int]()
@@ -330,7 +337,7 @@ class _Search:
         return moved[list(seen.values())]
 
 
-def _scaled(
+def _row_scaled(
     conditions: Float[Array, "N k"], right: Float[Array, " k"]
 ) -> tuple[Float[Array, "N k"], Float[Array, " k"]]:
     """Return the equations with largest coefficient 1: none is negligible because its numbers are small."""

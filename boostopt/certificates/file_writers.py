@@ -11,12 +11,12 @@ from typing import Any
 _writers: dict[str, Callable[..., None]] = {}
 
 
-def register(writers: Mapping[str, Callable[..., None]]) -> None:
+def register_writers(writers: Mapping[str, Callable[..., None]]) -> None:
     """Say what writes certificates of each kind: "program" and "class"."""
     _writers.update(writers)
 
 
-def named_features(names: Sequence[str]) -> dict[str, Any]:
+def feature_fields(names: Sequence[str]) -> dict[str, Any]:
     """Return the names of the features for a certificate file; `boostopt verify` finds columns of tables by them."""
     return {"features": list(names)} if names else {}
 

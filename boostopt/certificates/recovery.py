@@ -37,16 +37,16 @@ from boostopt.rows.margin_matrix import Margins
 Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
 
-TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+ACTIVE_TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Tolerances of "active", for a sweep."""
 
-HEAVY = 1e3
+SUM_EQUATION_WEIGHT = 1e3
 """Weight of the equations for sums, such as sum w = 1, among the others."""
 
-DOUBTFUL = 30.0
+AMBIGUITY_FACTOR = 30.0
 """Factor around the tolerance within which it cannot be told whether a constraint is active."""
 
-ROUNDS = 100
+MAX_ACTIVE_SET_UPDATES = 100
 """Changes of the set of violated inequalities before the search is ended."""
 
 
@@ -131,8 +131,8 @@ class Recovery(ImmutableArrays):
         ]
         if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
             named = [
-                _listed("example", self.doubtful_examples),
-                _listed("hypothesis", self.doubtful_hypotheses),
+                _format_indices("example", self.doubtful_examples),
+                _format_indices("hypothesis", self.doubtful_hypotheses),
             ]
             lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, named))}")
         if self.moved == np.inf:
@@ -164,20 +164,20 @@ def recover(
     method = check_choice("method of recovery", method, METHODS)
     advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
     within = check_number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
-    system = _System(U, F, G, F.project(d), method, within)
+    system = _KKTSystem(U, F, G, F.project(d), method, within)
     found = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
     return replace(found, moved=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
 
 
-def best_recovery(certifier: Certifier) -> Recovery:
+def recover_over_tolerances(certifier: Certifier) -> Recovery:
     """Return the recovery of smallest certified gap over the tolerances of a sweep."""
-    parts, of_d = (certifier.U, certifier.F, certifier.G, certifier.repaired), certifier.of_repaired
-    systems = [_System(*parts, "nnls", within) for within in TOLERANCES]
+    parts, of_d = (certifier.U, certifier.F, certifier.G, certifier.feasible_d), certifier.for_feasible_d
+    systems = [_KKTSystem(*parts, "nnls", within) for within in ACTIVE_TOLERANCES]
     best = min(systems, key=lambda system: of_d.certify(system.w).gap)
     return best.recovery(of_d.certify(best.w))
 
 
-class _System:
+class _KKTSystem:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
@@ -192,28 +192,30 @@ class _System:
         self.edges = U.edges(d)
         self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
         # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
-        self.barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).gradient)
+        self.has_infinite_slope = ~np.isfinite(F.stationarity(conditions.lower, 0.0).gradient)
         upper, lower = conditions.upper, conditions.lower
         # A weight that cannot move has multipliers of both signs: its condition says nothing.
         self.movable = (upper > lower) & np.isfinite(conditions.gradient)
         self.at_cap = (upper - d <= within * upper) & self.movable
         self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
-        self.inside = self.movable & ~self.at_cap & ~self.at_zero
+        self.strictly_inside = self.movable & ~self.at_cap & ~self.at_zero
         active = self.active
         columns = [U.margins(direction) for direction in active.directions.T]
         if self.on_simplex:
             columns.append(np.ones(U.N))
         columns += list(conditions.normals.T)
         self.matrix = np.column_stack(columns) if columns else np.zeros((U.N, 0))
-        self.right = -conditions.gradient - U.margins(active.offset)
-        self.k = active.directions.shape[1]
-        self.extra = list[tuple[Float[Array, " k"], float]]()
+        self.rhs = -conditions.gradient - U.margins(active.offset)
+        self.num_directions = active.directions.shape[1]
+        self.sum_equations = list[tuple[Float[Array, " k"], float]]()
         if conditions.required_inner_product is not None:
             # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
-            rest = np.where(d > 0, self.right, 0.0)
-            self.extra.append((d @ self.matrix, float(d @ rest) - conditions.required_inner_product))
+            rest = np.where(d > 0, self.rhs, 0.0)
+            self.sum_equations.append((d @ self.matrix, float(d @ rest) - conditions.required_inner_product))
         if active.total is not None and not active.at_most:
-            self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
+            self.sum_equations.append(
+                (np.where(np.arange(self.matrix.shape[1]) < self.num_directions, 1.0, 0.0), active.total)
+            )
         self.w, self.beta, self.of_normals = self._by_nnls() if method == "nnls" else self._by_least_squares()
 
     def recovery(self, certificate: Certificate) -> Recovery:
@@ -222,9 +224,9 @@ class _System:
         psi = np.where(self.at_cap, np.maximum(rest, 0.0), 0.0)
         zeta = np.where(self.at_zero, np.maximum(-rest, 0.0), 0.0)
         rank, unknowns = self._rank()
-        little, much = self.within / DOUBTFUL, self.within * DOUBTFUL
+        little, much = self.within / AMBIGUITY_FACTOR, self.within * AMBIGUITY_FACTOR
         tiny, big = self.G.active(self.edges, little), self.G.active(self.edges, much)
-        near, nearest = (_near(self.d, self.conditions, within) for within in (much, little))
+        near, nearest = (_near_box_bound(self.d, self.conditions, within) for within in (much, little))
         return Recovery(
             method=self.method,
             within=self.within,
@@ -235,9 +237,9 @@ class _System:
             residual=float(np.abs(rest - psi + zeta)[self.movable].max(initial=0.0)),
             at_cap=self.at_cap,
             at_zero=self.at_zero,
-            active_edges=_touched(self.active),
+            active_edges=_may_have_weight(self.active),
             doubtful_examples=np.flatnonzero(near & ~nearest),
-            doubtful_hypotheses=np.flatnonzero(_touched(big) & ~_touched(tiny)),
+            doubtful_hypotheses=np.flatnonzero(_may_have_weight(big) & ~_may_have_weight(tiny)),
             rank=rank,
             unknowns=unknowns,
             certificate=certificate,
@@ -248,39 +250,39 @@ class _System:
     def _by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations and the violated inequalities, until these no longer change."""
         lower = np.full(self.matrix.shape[1], -np.inf)
-        lower[self.k + self.on_simplex :] = 0.0
+        lower[self.num_directions + self.on_simplex :] = 0.0
         if not self.active.signed:
-            lower[: self.k] = 0.0
+            lower[: self.num_directions] = 0.0
         best, smallest = np.zeros(self.matrix.shape[1]), np.inf
-        used = self.inside.copy()
+        used = self.strictly_inside.copy()
         seen = set[bytes]()
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ACTIVE_SET_UPDATES):
             x = self._solve(used, lower)
-            error = self.matrix @ x - self.right
-            violation = np.where(self.inside, np.abs(error), 0.0)
+            error = self.matrix @ x - self.rhs
+            violation = np.where(self.strictly_inside, np.abs(error), 0.0)
             violation = np.where(self.at_cap, np.maximum(error, 0.0), violation)
             violation = np.where(self.at_zero, np.maximum(-error, 0.0), violation)
             size = float(np.linalg.norm(violation))
             if size < smallest:
                 best, smallest = x, size
-            following = self.inside | (violation > 0.0)
+            following = self.strictly_inside | (violation > 0.0)
             if following.tobytes() in seen:
                 break
             seen.add(following.tobytes())
             used = following
-        return self._read(best)
+        return self._unpack(best)
 
     def _by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations alone, of all weights that no active constraint holds."""
-        rows = self.inside | (self.at_zero & self.barrier)
-        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], 1.0)
-        return self._read(np.linalg.lstsq(matrix, right, rcond=None)[0])
+        rows = self.strictly_inside | (self.at_zero & self.has_infinite_slope)
+        matrix, right = self._append_sum_equations(self.matrix[rows], self.rhs[rows], 1.0)
+        return self._unpack(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
     def _rank(self) -> tuple[int, int]:
         """Rank of the equations, number of unknowns."""
-        matrix, _ = self._with_extra(self.matrix[self.inside], self.right[self.inside], 1.0)
+        matrix, _ = self._append_sum_equations(self.matrix[self.strictly_inside], self.rhs[self.strictly_inside], 1.0)
         # A hypothesis that may have weight of either sign has two columns and is one unknown.
-        twice = self.k - len(np.unique(np.abs(self.active.directions), axis=1).T)
+        twice = self.num_directions - len(np.unique(np.abs(self.active.directions), axis=1).T)
         return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - twice
 
     def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -288,38 +290,38 @@ class _System:
 
         if self.matrix.shape[1] == 0:
             return np.zeros(0)
-        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], HEAVY)
+        matrix, right = self._append_sum_equations(self.matrix[rows], self.rhs[rows], SUM_EQUATION_WEIGHT)
         if len(right) == 0:
             return np.zeros(self.matrix.shape[1])
         answer: Any = lsq_linear(matrix, right, bounds=(lower, np.inf), method="bvls", tol=1e-15)
         return np.asarray(answer.x)
 
-    def _with_extra(
+    def _append_sum_equations(
         self, matrix: Float[Array, "r k"], right: Float[Array, " r"], weight: float
     ) -> tuple[Float[Array, "r1 k"], Float[Array, " r1"]]:
         """Return the rows with the equations for sums."""
-        rows = [weight * row[np.newaxis] for row, _ in self.extra]
-        values = [weight * value for _, value in self.extra]
+        rows = [weight * row[np.newaxis] for row, _ in self.sum_equations]
+        values = [weight * value for _, value in self.sum_equations]
         return np.concatenate([matrix, *rows]), np.append(right, values)
 
-    def _read(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _unpack(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Return w, beta and what the normals contribute."""
-        w = self.active.offset + self.active.directions @ x[: self.k]
-        beta = float(x[self.k]) if self.on_simplex else 0.0
-        return w, beta, self.normals @ x[self.k + self.on_simplex :]
+        w = self.active.offset + self.active.directions @ x[: self.num_directions]
+        beta = float(x[self.num_directions]) if self.on_simplex else 0.0
+        return w, beta, self.normals @ x[self.num_directions + self.on_simplex :]
 
 
-def _near(d: Float[Array, " N"], conditions: StationarityConditions, within: float) -> Bool[Array, " N"]:
+def _near_box_bound(d: Float[Array, " N"], conditions: StationarityConditions, within: float) -> Bool[Array, " N"]:
     """Return the weights that are near an end of their box, as a mask."""
     return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
 
 
-def _touched(active: Active) -> Bool[Array, " t"]:
+def _may_have_weight(active: Active) -> Bool[Array, " t"]:
     """Return the hypotheses that may have weight, as a mask."""
     return (active.directions != 0).any(axis=1) | (active.offset != 0)
 
 
-def _listed(kind: str, indices: Sequence[int] | Array) -> str:
+def _format_indices(kind: str, indices: Sequence[int] | Array) -> str:
     """Name a few indices."""
     if not len(indices):
         return ""

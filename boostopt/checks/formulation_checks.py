@@ -36,7 +36,7 @@ from boostopt.errors import BoostoptError, ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import read
+from boostopt.programs.parameters import check_value
 
 INSTANCES = 3
 """Number of random instances of a page: `drawing` has this many kinds."""
@@ -75,7 +75,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     for name, value in parameters.items():
         # The report tells whether a value is out of range: this depends on the instance.
         if page.parameters[name].domain.kind != "per example" and value is not None:
-            read(page.parameters[name], value, 1)
+            check_value(page.parameters[name], value, 1)
     return CheckReport(page.name, _checks(page, check_seed("random_state", random_state), parameters))
 
 

@@ -18,7 +18,7 @@ from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import COUNT, scaling_advice, smallest_fraction
+from boostopt.programs.parameters import COUNT, min_fraction_for_count, scaling_advice
 
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
@@ -78,7 +78,7 @@ def read_count(text: str, total: float, N: int, page: Formulation[Any]) -> float
         )
     known = page.parameters.get("nu")
     if known is not None and known.domain is COUNT and total > 0 and value * total < 1:
-        advice = scaling_advice(total, N) or f" The smallest fraction is {smallest_fraction(total):.4g}."
+        advice = scaling_advice(total, N) or f" The smallest fraction is {min_fraction_for_count(total):.4g}."
         raise OptionError(
             f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
             f"{text} of it is {value * total:.10g}, and nu must be at least 1.{advice}"

@@ -22,7 +22,7 @@ from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.errors import OptionError
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.hypothesis_descriptions import in_words
-from boostopt.programs.identity import bounds
+from boostopt.programs.identity import certificate_fields
 from boostopt.verification.certificate_files import described, described_edge
 
 ROUNDED = 1e-9
@@ -142,7 +142,7 @@ def run_record(run: Run) -> dict[str, Any]:
         "within_epsilon": within_epsilon(run),
         "reason": run.reason,
         "class": over_class,
-        "collected": None if apart else bounds(run.certificate),
+        "collected": None if apart else certificate_fields(run.certificate),
         "rounds": run.rounds,
         "most_rounds": run.most_rounds,
         "hypotheses": len(run.w),

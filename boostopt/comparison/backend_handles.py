@@ -18,7 +18,7 @@ from boostopt.backends.isolation.isolated import Isolated, isolated
 from boostopt.backends.profiles import CERTIFIED, Profile
 from boostopt.comparison.solve_record import AUTO, Result, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
-from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
+from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
 from boostopt.solving.request import check_asked, refused_options
 from boostopt.solving.solve import alone, solve
@@ -55,7 +55,7 @@ class Opened:
         """Try options that only the solver itself knows on a small program, so that no work is lost to a wrong name."""
         if self.backend is None or not self.options or self.backend.option_names is not None:
             return
-        small = get_formulation(soft_margin_formulation()).bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1)
+        small = get_formulation(soft_margin_formulation_name()).bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1)
         if not self.backend.takes(small):
             return
         attempts = solve(small, self.backend, options=self.options).attempts

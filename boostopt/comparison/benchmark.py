@@ -26,7 +26,7 @@ from boostopt.comparison.results_log import Ledger
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import describe, facts, program_digest
+from boostopt.programs.identity import describe_program, program_digest, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import gap_of, profile_of
 from boostopt.solving.solve import check_program
@@ -103,7 +103,7 @@ def benchmark(
     if solver_options:
         about["options"] = plain(solver_options)
     described = {
-        label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
+        label: plain({**program_facts(program), "program_digest": digests[label], "about": describe_program(program)})
         for label, program in labelled.items()
     }
     aside = {"described": described, "origin": origin.record()}

@@ -20,7 +20,7 @@ from boostopt.comparison.rendering.phrases import clashes, proved, relative_widt
 from boostopt.comparison.rendering.progress_output import called, of_backend, of_backends
 from boostopt.comparison.solve_record import Row
 from boostopt.data.csv_tables import table_of_records
-from boostopt.programs.identity import bounds_of_equal_weights, describe, facts
+from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import TOL, gap_of, profile_of
 from boostopt.solving.solve import check_program
@@ -108,7 +108,7 @@ class Comparison:
 
     def facts(self) -> dict[str, Any]:
         """Return the facts about the program: formulation, parameters, sizes, digest of U."""
-        return {**facts(self.program), "tol": self.tol}
+        return {**program_facts(self.program), "tol": self.tol}
 
     def to_json(self) -> str:
         """Return facts and rows as JSON; numbers that are not finite become null."""
@@ -123,7 +123,7 @@ class Comparison:
             "machine": environment_info(),
             "rows": [row.record() for row in self.rows],
             "logs": [row.attempts_logged() for row in self.rows],
-            "about": describe(self.program),
+            "about": describe_program(self.program),
             "origin": self.origin.record(),
         }
         return to_json_text(document)

@@ -26,7 +26,7 @@ from boostopt.comparison.rendering.phrases import together
 from boostopt.comparison.results_log import KIND, finished_run, parsed
 from boostopt.comparison.solve_record import Row, read_row
 from boostopt.errors import DataError, OptionError, reason_of
-from boostopt.programs.identity import describe, facts
+from boostopt.programs.identity import describe_program, program_facts
 
 LARGEST = 1_000_000_000
 """The size in bytes of the largest file that is read."""
@@ -72,7 +72,7 @@ def document(result: object) -> Document:
     if not isinstance(result, Comparison):
         raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
     label = result.program.headline
-    about = {**facts(result.program), "about": describe(result.program)}
+    about = {**program_facts(result.program), "about": describe_program(result.program)}
     settings = _once(result.tol, any(row.isolated for row in result.rows))
     made = Benchmark({label: plain(about)}, settings, environment_info(), source_version(), result.rows, result.origin)
     return Document(made, measured=False)

@@ -20,7 +20,7 @@ from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.combined_hypothesis import ZERO
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_writers import named_features
+from boostopt.certificates.file_writers import feature_fields
 from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.binary_model import Scorer
 from boostopt.estimators.calibration import WithProbabilities, sigmoids_of
@@ -35,9 +35,9 @@ from boostopt.estimators.training.training_data import Counted, counted
 from boostopt.estimators.training.validation_set import HeldOut, parted
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
-from boostopt.programs.catalogue import default_formulation
+from boostopt.programs.catalogue import default_formulation_name
 
-FORMULATION = default_formulation()
+FORMULATION = default_formulation_name()
 
 
 @dataclass(eq=False, repr=False)
@@ -371,7 +371,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         k = told_apart(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
-        made = named_features(() if names is None else [str(name) for name in names])
+        made = feature_fields(() if names is None else [str(name) for name in names])
         run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), made)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -28,7 +28,7 @@ from boostopt.exporting.export import export
 from boostopt.exporting.file_header import certify_command
 from boostopt.exporting.npz import instance_arrays
 from boostopt.exporting.set_folder import FORMAT, SetFolder, folder_path
-from boostopt.programs.identity import bounds, facts, program_digest
+from boostopt.programs.identity import certificate_fields, program_digest, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import check_program
@@ -181,7 +181,7 @@ def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | No
         files[ending]["cones"] = _cones(program, ending)
     entry = {
         "label": one.label,
-        **facts(program),
+        **program_facts(program),
         "parameters": _parameters(program),
         "program": one.digest,
         "files": files,
@@ -210,7 +210,7 @@ def _parameters(program: Program) -> dict[str, Any]:
     """Return the parameters, with the size in place of an array, which is in the instance."""
     return {
         name: f"array of {value.size}, in the instance" if isinstance(value, np.ndarray) else value
-        for name, value in facts(program)["parameters"].items()
+        for name, value in program_facts(program)["parameters"].items()
     }
 
 
@@ -218,7 +218,7 @@ def _interval(solution: Solution) -> dict[str, Any]:
     """Return what is proved about the optimum, and the backends that proved it."""
     return {
         "interval": {
-            **bounds(solution.certificate),
+            **certificate_fields(solution.certificate),
             "reached": solution.certificate.scaled_gap <= solution.tol,
             "outcome": solution.outcome.key,
             "verdict": solution.verdict.key,

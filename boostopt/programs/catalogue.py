@@ -14,28 +14,28 @@ from typing import Any
 from boostopt._utils.user_files import is_python_file_path, load_user_module
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import JOIN, combined
+from boostopt.programs.loss_penalty import SEPARATOR, parse_combination
 
-FOLDER = "boostopt.formulations"
-ENTRY_POINTS = "boostopt.formulations"
+BUILTIN_PACKAGE = "boostopt.formulations"
+ENTRY_POINT_GROUP = "boostopt.formulations"
 
 
 def list_formulations() -> list[str]:
     """Return the names of the formulations that come with boostopt or with an installed entry point, sorted."""
-    return sorted({*_pages(), *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    return sorted({*_builtin_names(), *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))})
 
 
-def default_formulation() -> str:
+def default_formulation_name() -> str:
     """Return the name of the formulation that classifiers take where none is named."""
-    return importlib.import_module(FOLDER).DEFAULT
+    return importlib.import_module(BUILTIN_PACKAGE).DEFAULT
 
 
-def soft_margin_formulation() -> str:
+def soft_margin_formulation_name() -> str:
     """Return the name of the formulation whose value is the soft margin and nothing else."""
-    return importlib.import_module(FOLDER).SOFT_MARGIN
+    return importlib.import_module(BUILTIN_PACKAGE).SOFT_MARGIN
 
 
-def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
+def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
     """Return a formulation.
 
     Parameters
@@ -44,7 +44,7 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
         A name from `list_formulations()`, in upper or lower case, with "-" or " " allowed for "_"; a loss and a
         penalty, such as "hinge+l1" (see `combine`); the path of a Python file that states a formulation (a path ends in
         ".py"); or a formulation, which is returned unchanged.
-    further
+    extra
         Further pages by name, which take precedence over the list; none by default.
 
     Raises
@@ -60,34 +60,34 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
             "Pass one of list_formulations(), or the path of a page."
         )
     if isinstance(which, PathLike) or is_python_file_path(which):
-        page = _stated_in(load_user_module(which, "a formulation"))
+        page = _single_formulation_in(load_user_module(which, "a formulation"))
         object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
         object.__setattr__(page, "stated_in", os.path.abspath(which))
         return page
-    further = further or {}
-    if _folded(which) in further:
-        return further[_folded(which)]
-    if JOIN in which:
-        return combined(_folded(which))
-    name = which if which in _pages() else _spelt(which)
-    if name in _pages():
-        return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
-    for point in entry_points(group=ENTRY_POINTS):
+    extra = extra or {}
+    if _normalized_name(which) in extra:
+        return extra[_normalized_name(which)]
+    if SEPARATOR in which:
+        return parse_combination(_normalized_name(which))
+    name = which if which in _builtin_names() else _canonical_name(which)
+    if name in _builtin_names():
+        return _single_formulation_in(importlib.import_module(f"{BUILTIN_PACKAGE}.{name}"))
+    for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name == name:
             made = point.load()
-            return _instance(made, point.value) if isinstance(made, type) else made
-    raise _unknown(which, {*list_formulations(), *further})
+            return _instantiate(made, point.value) if isinstance(made, type) else made
+    raise _unknown(which, {*list_formulations(), *extra})
 
 
-def _spelt(name: str) -> str:
+def _canonical_name(name: str) -> str:
     """Return the name of a formulation as it is spelt, and any other name as it is."""
     names = list_formulations()
     if name in names:  # names of entry points may differ in case alone
         return name
-    return next((each for each in names if _folded(each) == _folded(name)), name)
+    return next((each for each in names if _normalized_name(each) == _normalized_name(name)), name)
 
 
-def _folded(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """Return a name without what does not count in it."""
     return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
@@ -99,18 +99,18 @@ def _unknown(name: str, known: set[str]) -> OptionError:
     return OptionError(f"{error} A file {path} exists: pass its path.") if os.path.isfile(path) else error
 
 
-def _pages() -> set[str]:
+def _builtin_names() -> set[str]:
     """Names of the pages in the folder."""
-    folder = importlib.import_module(FOLDER)
+    folder = importlib.import_module(BUILTIN_PACKAGE)
     return {module.name for module in pkgutil.iter_modules(folder.__path__)}
 
 
-def states_formulation(module: ModuleType) -> bool:
+def defines_formulation(module: ModuleType) -> bool:
     """Return whether a module defines a formulation, or several."""
-    return any(_pages_in(module))
+    return any(_formulations_in(module))
 
 
-def _pages_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
+def _formulations_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
     """Return the subclasses of `Formulation` that a module defines; where there is none, the objects made from one."""
     members = list(vars(module).values())
     pages = [
@@ -122,23 +122,23 @@ def _pages_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
     return pages, [] if pages else [member for member in members if isinstance(member, Formulation)]
 
 
-def _stated_in(module: ModuleType) -> Formulation[Any]:
+def _single_formulation_in(module: ModuleType) -> Formulation[Any]:
     """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
-    pages, objects = _pages_in(module)
+    pages, objects = _formulations_in(module)
     finished = [page for page in pages if not page.__abstractmethods__] or pages
     if len(finished) + len(objects) != 1:
-        lacking = "".join(_lacking(page) for page in pages)
+        lacking = "".join(_describe_missing_members(page) for page in pages)
         names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
         raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.{lacking}")
     if objects:
         return objects[0]
     (page,) = finished
-    if lacking := _lacking(page):
+    if lacking := _describe_missing_members(page):
         raise OptionError(f"the page {module.__file__} must define a formulation without abstract methods.{lacking}")
-    return _instance(page, str(module.__file__))
+    return _instantiate(page, str(module.__file__))
 
 
-def _lacking(page: type[Any]) -> str:
+def _describe_missing_members(page: type[Any]) -> str:
     """Return in a sentence what an unfinished class of formulations lacks, "" for a finished one."""
     missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
     missing += sorted(page.__abstractmethods__)
@@ -146,7 +146,7 @@ def _lacking(page: type[Any]) -> str:
     return f" The class {page.__name__} is {kind}: write its {', '.join(missing)}." if missing else ""
 
 
-def _instance(page: type[Any], where: str) -> Formulation[Any]:
+def _instantiate(page: type[Any], where: str) -> Formulation[Any]:
     """Make the object of a page."""
     try:
         return page()

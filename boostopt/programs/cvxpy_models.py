@@ -24,42 +24,44 @@ Values = Mapping[int, Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class ModelForm:
     """The problem that is handed over, and its scaling.
 
     Attributes
     ----------
     side
         "primal" over d or "dual" over w.
-    density
+    relative_weights
         The primal's variable is d / weight_scale (d0 for an entropy) instead of d.
-    rated
+    scaled_objective
         The objective is multiplied by the regularizer's objective_scale (eta for an entropy).
     """
 
     side: Side
-    density: bool = False
-    rated: bool = False
+    relative_weights: bool = False
+    scaled_objective: bool = False
 
     @property
     def name(self) -> str:
         """Name such as "primal/density/rated"."""
-        return "/".join([self.side, *(["density"] if self.density else []), *(["rated"] if self.rated else [])])
+        return "/".join(
+            [self.side, *(["density"] if self.relative_weights else []), *(["rated"] if self.scaled_objective else [])]
+        )
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A CVXPY problem and the way back: `read(primal values, dual values)`, both by CVXPY's ids, gives (d, w).
+class CvxpyModel:
+    """A CVXPY problem and the way back: `recover_weights(primal values, dual values)`, both by CVXPY's ids, gives (d, w).
 
-    `unit` is what its objective was multiplied by.
+    `objective_factor` is what its objective was multiplied by.
     """
 
     problem: Any
-    read: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
-    unit: float
+    recover_weights: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
+    objective_factor: float
 
 
-def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
+def build_cvxpy_model(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
     """Return the problem in a form.
 
     The link between the two sides is a constraint of its own, Uᵀd = e or m = Uw, labelled "w" or "d" after its
@@ -68,24 +70,24 @@ def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
     return (_primal if form.side == "primal" else _dual)(U, F, G, form)
 
 
-def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    scale = F.objective_scale if form.rated else 1.0
-    x, e = cp.Variable(U.N, name="x" if form.density else "d"), cp.Variable(U.t, name="e")
-    d = cp.multiply(F.weight_scale, x) if form.density else x
+def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
+    scale = F.objective_scale if form.scaled_objective else 1.0
+    x, e = cp.Variable(U.N, name="x" if form.relative_weights else "d"), cp.Variable(U.t, name="e")
+    d = cp.multiply(F.weight_scale, x) if form.relative_weights else x
     link = (U.for_modelling().T @ d == e).set_label("w")
     f, in_domain = F.cvxpy_value(d)
     g, with_edges = G.cvxpy_value(e)
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
 
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
-        own = F.weight_scale if form.density else 1.0
+        own = F.weight_scale if form.relative_weights else 1.0
         return _times(own, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
-    return Derived(problem, read, scale)
+    return CvxpyModel(problem, read, scale)
 
 
-def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    scale = F.objective_scale if form.rated else 1.0
+def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> CvxpyModel:
+    scale = F.objective_scale if form.scaled_objective else 1.0
     w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
     link = (m == U.for_modelling() @ w).set_label("d")
     f, of_margins = F.cvxpy_conjugate(-m)
@@ -95,7 +97,7 @@ def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
         return _times(1.0 / scale, dual.get(link.id)), _times(1.0, primal.get(w.id))
 
-    return Derived(problem, read, scale)
+    return CvxpyModel(problem, read, scale)
 
 
 def _times(factor: float | Float[Array, " n"], values: Any) -> Float[Array, " n"] | None:

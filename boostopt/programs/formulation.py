@@ -23,19 +23,19 @@ from boostopt.errors import ProblemError, unknown_name
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
-from boostopt.programs.cvxpy_models import Form, Side, derive
+from boostopt.programs.cvxpy_models import ModelForm, Side, build_cvxpy_model
 from boostopt.programs.parameters import (
     LARGEST,
     OF_EXAMPLES,
     POSITIVE,
     SMALLEST,
     Parameter,
+    check_per_example_array,
+    check_value,
     check_values,
-    per_example,
-    read,
-    typical,
+    typical_value,
 )
-from boostopt.programs.program import Examples, Program, made_by_page
+from boostopt.programs.program import Examples, Program, call_formulation
 from boostopt.programs.step_rule_state import Progress
 from boostopt.rows.margin_matrix import Margins
 from boostopt.typesetting import latex_display
@@ -96,7 +96,7 @@ class Formulation(ABC, Generic[P]):
     ends: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 
-    pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """Function and arguments by which pickle makes the page again: that of a file is stated anew."""
 
     stated_in: str | None = None
@@ -112,7 +112,7 @@ class Formulation(ABC, Generic[P]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return what pickle makes the page again by."""
-        return super().__reduce_ex__(protocol) if self.pickled_as is None else self.pickled_as
+        return super().__reduce_ex__(protocol) if self.pickle_recipe is None else self.pickle_recipe
 
     def __repr__(self) -> str:
         return f"<formulation {self.name}>"
@@ -167,7 +167,9 @@ class Formulation(ABC, Generic[P]):
         return self._derived("dual", U, p, examples)
 
     def _derived(self, side: Side, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
-        return derive(Margins(U), self.regularizer(p, examples), self.edge_function(p), Form(side)).problem
+        return build_cvxpy_model(
+            Margins(U), self.regularizer(p, examples), self.edge_function(p), ModelForm(side)
+        ).problem
 
     def canonical(self, p: P, examples: Examples) -> P:
         """Return the record with every open value (`CANONICAL`) filled in."""
@@ -197,7 +199,7 @@ class Formulation(ABC, Generic[P]):
         """Return a program of two examples with typical parameters, which shows what a solver must support."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
         needed = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
-        return self.bind(U, **{name: typical(domain, len(U)) for name, domain in needed.items()})
+        return self.bind(U, **{name: typical_value(domain, len(U)) for name, domain in needed.items()})
 
     def bind(
         self,
@@ -243,12 +245,12 @@ class Formulation(ABC, Generic[P]):
                 f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
                 "See the page of the formulation for their meaning."
             )
-        examples = _examples(self, margins.N, c, d0)
+        examples = _check_examples(self, margins.N, c, d0)
         for name, value in parameters.items():
             if value is not None and name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name}", name, self.parameters)
         values = {
-            name: read(self.parameters[name], value, margins.N)
+            name: check_value(self.parameters[name], value, margins.N)
             for name, value in parameters.items()
             if value is not None
         }
@@ -260,27 +262,29 @@ class Formulation(ABC, Generic[P]):
                 )
         check_values(self.parameters, values, examples)
         record = self.Parameters
-        p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record)
+        p = call_formulation(
+            self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record
+        )
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
         p = immutable_record(p)
-        F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
-        G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
+        F = call_formulation(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
+        G = call_formulation(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
         G.settle(margins.t)
         self._try_out(F, G, margins.N, margins.t)
         return Program(self, p, examples, margins, F, G)
 
     def _try_out(self, F: Regularizer, G: EdgeFunction, N: int, t: int) -> None:
         """Raise ProblemError where F has other examples, or a function of the author's does not take such arrays."""
-        size = made_by_page(self.name, "regularizer", lambda: int(F.N), int)
+        size = call_formulation(self.name, "regularizer", lambda: int(F.N), int)
         if size != N:
             raise ProblemError(
                 f"{self.name} must make its regularizer for {N} examples; got one for {size}. Use examples.c and "
                 "arrays with one entry for each example."
             )
         if _is_of_the_author(F):
-            made_by_page(self.name, "regularizer", lambda: float(F.value(F.project(None))), float)
+            call_formulation(self.name, "regularizer", lambda: float(F.value(F.project(None))), float)
         if _is_of_the_author(G):
-            made_by_page(self.name, "edge function", lambda: float(G.value(np.zeros(t))), float)
+            call_formulation(self.name, "edge function", lambda: float(G.value(np.zeros(t))), float)
 
 
 def _is_of_the_author(piece: Regularizer | EdgeFunction) -> bool:
@@ -294,9 +298,9 @@ def _may_change_program(name: str, value: object) -> bool:
     return not hidden and name not in PRINTED and (callable(value) or hasattr(value, "__get__"))
 
 
-def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
+def _check_examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
     """Return the checked multiplicities and reference distribution."""
-    counts = np.ones(N) if c is None else per_example("c", c, N)
+    counts = np.ones(N) if c is None else check_per_example_array("c", c, N)
     if not ((counts >= SMALLEST) & (counts <= LARGEST)).all():
         n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
         raise ProblemError(
@@ -310,16 +314,16 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
             f"{page.name} has no reference distribution d0. To weight examples, pass multiplicities c; "
             "to leave examples out, remove their rows."
         )
-    reference = per_example("d0", d0, N)
+    reference = check_per_example_array("d0", d0, N)
     if not ((reference >= 0) & (reference <= 2)).all():
         n = int(np.argmin((reference >= 0) & (reference <= 2)))
         raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}. Correct this entry.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
-    return Examples(counts, summing_to_one(reference))
+    return Examples(counts, normalize_reference(reference))
 
 
-def summing_to_one(reference: Float[Array, " N"]) -> Float[Array, " N"]:
+def normalize_reference(reference: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return a reference distribution divided by its sum.
 
     A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.

@@ -32,7 +32,7 @@ BOUNDS = Keys(
 """Keys of what a certificate proves."""
 
 
-def facts(program: Program) -> dict[str, Any]:
+def program_facts(program: Program) -> dict[str, Any]:
     """Return the facts about a program: formulation, parameters, sizes, digest of U."""
     return {
         "formulation": program.formulation.name,
@@ -46,7 +46,7 @@ def facts(program: Program) -> dict[str, Any]:
 
 def program_digest(program: Program) -> str:
     """Return SHA-256 of everything that defines a program: U, c, d0, the parameters and the text of the page."""
-    about = json.dumps(plain({**facts(program), "digest": None, "parameters": None}), sort_keys=True)
+    about = json.dumps(plain({**program_facts(program), "digest": None, "parameters": None}), sort_keys=True)
     digest = hashlib.sha256(about.encode())
     for name, value in sorted(asdict(program.parameters).items()):
         digest.update(f"{name}={np.asarray(value).tolist()!r};".encode())
@@ -60,7 +60,7 @@ def program_digest(program: Program) -> str:
     return digest.hexdigest()
 
 
-def describe(program: Program) -> dict[str, Any]:
+def describe_program(program: Program) -> dict[str, Any]:
     """Return the text of the page and facts about the data, as plain values.
 
     Returns
@@ -99,13 +99,13 @@ def bounds_of_equal_weights(program: Program) -> list[float | None]:
     return [bound if np.isfinite(bound) else None for bound in (trivial.lower, trivial.upper)]
 
 
-def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
+def certificate_to_json_text(program: Program, certificate: Certificate, tol: float) -> str:
     """Return the content of a certificate as JSON; numbers that are not finite become null."""
     document = {
-        **facts(program),
+        **program_facts(program),
         "tol": tol,
         "reached": certificate.scaled_gap <= tol,
-        **bounds(certificate),
+        **certificate_fields(certificate),
         "d_is": certificate.d_is,
         "kkt": dict(certificate.kkt.residuals),
         "example_gaps": certificate.example_gaps,
@@ -114,7 +114,7 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
     return to_json_text(document)
 
 
-def bounds(certificate: Certificate | None) -> dict[str, Any]:
+def certificate_fields(certificate: Certificate | None) -> dict[str, Any]:
     """Return the content of a certificate as the fields of a record; None for no certificate."""
     return BOUNDS.to_file(certificate) if certificate else dict.fromkeys(BOUNDS.attributes)
 

@@ -31,16 +31,16 @@ from boostopt.programs.loss_penalty_texts import LOSS_TEXTS, PENALTY_TEXTS, Loss
 from boostopt.programs.parameters import COUNT, POSITIVE, Domain, parameter
 from boostopt.programs.program import Examples
 
-SIGNED = "signed_"
+SIGNED_PREFIX = "signed_"
 """Beginning of a penalty's name where weights are free in sign."""
 
-INTERCEPT = "intercept"
+INTERCEPT_SUFFIX = "intercept"
 """End of a name where the first hypothesis has a weight of any sign that costs nothing."""
 
-JOIN = "+"
+SEPARATOR = "+"
 """What stands between the names of a loss and a penalty."""
 
-LEVEL = Domain("(0, 1]", lambda value, examples: 0.0 < value <= 1.0)
+FRACTION_DOMAIN = Domain("(0, 1]", lambda value, examples: 0.0 < value <= 1.0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ LOSSES: Mapping[str, MarginLoss] = {
     "cvar": MarginLoss(
         LOSS_TEXTS["cvar"],
         lambda p, examples: Cap(CappedSimplex(examples.c, min(p.alpha * examples.total, examples.total))),
-        {"alpha": parameter("the share of the examples whose smallest margins are meant", LEVEL)},
+        {"alpha": parameter("the share of the examples whose smallest margins are meant", FRACTION_DOMAIN)},
     ),
 }
 """The losses by name."""
@@ -145,46 +145,46 @@ PENALTIES: Mapping[str, WeightPenalty] = {
 """The penalties by name."""
 
 
-class Combination(Formulation[Any]):
+class LossPenaltyFormulation(Formulation[Any]):
     """F the conjugate of a loss, G that of a penalty; the problems are the derived ones."""
 
     is_symmetric = True
-    of_margins: MarginLoss
-    of_weights: WeightPenalty
+    loss: MarginLoss
+    penalty: WeightPenalty
     signed: bool
     intercept: bool
 
     def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
-        self.of_margins, self.of_weights = LOSSES[loss], PENALTIES[penalty]
+        self.loss, self.penalty = LOSSES[loss], PENALTIES[penalty]
         self.signed, self.intercept = signed, intercept
         # Set on the object: what a page's class says of all its objects, a pair says of this one.
         self.Parameters = _parameters(loss, penalty)  # pyright: ignore[reportAttributeAccessIssue]
-        end = f"{JOIN}{INTERCEPT}" if intercept else ""
-        self.name = f"{loss}{JOIN}{SIGNED if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
-        of_loss, of_penalty = self.of_margins.text, self.of_weights.text
+        end = f"{SEPARATOR}{INTERCEPT_SUFFIX}" if intercept else ""
+        self.name = f"{loss}{SEPARATOR}{SIGNED_PREFIX if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
+        of_loss, of_penalty = self.loss.text, self.penalty.text
         self.title = title_of(of_loss, of_penalty, signed, intercept)  # pyright: ignore[reportAttributeAccessIssue]
         self.sources = (of_loss.source, of_penalty.source)  # pyright: ignore[reportAttributeAccessIssue]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Combination) and other.name == self.name
+        return isinstance(other, LossPenaltyFormulation) and other.name == self.name
 
     def __hash__(self) -> int:
         return hash(self.name)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return combined, (self.name,)
+        return parse_combination, (self.name,)
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
-        return self.of_margins.regularizer(p, examples)
+        return self.loss.regularizer(p, examples)
 
     def edge_function(self, p: Any) -> EdgeFunction:
-        G = self.of_weights.edge_function(p, self.signed)
+        G = self.penalty.edge_function(p, self.signed)
         return InterceptEdges(G) if self.intercept else G
 
     @property
     def text(self) -> str:
         """The page, made of what is stated of the loss and of the penalty."""
-        return page_of(self.of_margins.text, self.of_weights.text, self.signed, self.intercept)
+        return page_of(self.loss.text, self.penalty.text, self.signed, self.intercept)
 
 
 def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = False) -> Formulation[Any]:
@@ -230,10 +230,10 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
     check_flag("intercept", intercept, "Pass whether the first column of U is an intercept.")
     if intercept and PENALTIES[penalty].text.stated[1] is None:
         raise OptionError(f"an intercept needs a penalty that allows the weights 0; got {penalty}. Use l1_ball.")
-    return Combination(loss, penalty, signed, intercept)
+    return LossPenaltyFormulation(loss, penalty, signed, intercept)
 
 
-def combined(name: str) -> Formulation[Any]:
+def parse_combination(name: str) -> Formulation[Any]:
     """Return the formulation that "loss+penalty" names.
 
     Raises
@@ -241,12 +241,14 @@ def combined(name: str) -> Formulation[Any]:
     OptionError
         As `combine` does.
     """
-    loss, _, rest = name.partition(JOIN)
-    penalty, joined, end = rest.partition(f"{JOIN}{INTERCEPT}")
+    loss, _, rest = name.partition(SEPARATOR)
+    penalty, joined, end = rest.partition(f"{SEPARATOR}{INTERCEPT_SUFFIX}")
     if end:
         raise unknown_name("penalty", rest, PENALTIES)
     penalty = penalty.strip("_")
-    return combine(loss.strip("_"), penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), bool(joined))
+    return combine(
+        loss.strip("_"), penalty.removeprefix(SIGNED_PREFIX), penalty.startswith(SIGNED_PREFIX), bool(joined)
+    )
 
 
 @cache
@@ -254,18 +256,18 @@ def _parameters(loss: str, penalty: str) -> type[Any]:
     """Return the class of the records of parameters of a loss and a penalty."""
     fields = {**LOSSES[loss].parameters, **PENALTIES[penalty].parameters}
     kinds = [(name, Any, made) for name, made in fields.items()]
-    own = {"__reduce__": lambda p: (_record, (loss, penalty, {name: getattr(p, name) for name in fields}))}
+    own = {"__reduce__": lambda p: (_make_parameters, (loss, penalty, {name: getattr(p, name) for name in fields}))}
     return dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=own)
 
 
-def _record(loss: str, penalty: str, values: Mapping[str, Any]) -> Any:
+def _make_parameters(loss: str, penalty: str, values: Mapping[str, Any]) -> Any:
     """Return a record of parameters: pickle makes it so."""
     return _parameters(loss, penalty)(**values)
 
 
-def names_combination(name: str) -> bool:
+def is_combination_name(name: str) -> bool:
     """Return whether a name is that of a loss and a penalty, as `combine` gives it."""
     try:
-        return JOIN in name and combined(name).name == name
+        return SEPARATOR in name and parse_combination(name).name == name
     except OptionError:
         return False

@@ -6,25 +6,25 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-OF_INTERCEPT = """
+INTERCEPT_NOTE = """
 The first hypothesis is the intercept: the primal asks for e_1 = 0 : w_1, w_1 may have any sign, and nothing of the
 penalty counts it.
 """
 
 
 @dataclass(frozen=True)
-class Stated:
+class ProblemText:
     """One side of the pair, in the notation of the pages.
 
     Attributes
     ----------
-    of_primal
+    primal_term
         The term of the primal.
-    primal
+    primal_constraints
         The primal's conditions.
-    of_dual
+    dual_term
         The term that the dual subtracts, "" for none.
-    dual
+    dual_constraints
         The dual's conditions.
     kkt
         What holds at an optimum.
@@ -32,10 +32,10 @@ class Stated:
         Further variables of the primal and of the dual.
     """
 
-    of_primal: str
-    primal: tuple[str, ...]
-    of_dual: str
-    dual: tuple[str, ...]
+    primal_term: str
+    primal_constraints: tuple[str, ...]
+    dual_term: str
+    dual_constraints: tuple[str, ...]
     kkt: str
     variables: tuple[str, str] = ("", "")
 
@@ -55,7 +55,7 @@ class LossText:
     """
 
     title: str
-    stated: Stated
+    stated: ProblemText
     source: str
 
 
@@ -74,7 +74,7 @@ class PenaltyText:
     """
 
     title: str
-    stated: tuple[Stated, Stated | None]
+    stated: tuple[ProblemText, ProblemText | None]
     source: str
 
 
@@ -87,18 +87,18 @@ def title_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool
 def page_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool) -> str:
     """Return the page of a loss with a penalty, made of what is stated of each."""
     of_loss, of_penalty = loss.stated, _stated(penalty, signed)
-    primal = _sum(of_loss.of_primal, of_penalty.of_primal)
-    dual = _sum(of_loss.of_dual, of_penalty.of_dual)
+    primal = _join_terms(of_loss.primal_term, of_penalty.primal_term)
+    dual = _join_terms(of_loss.dual_term, of_penalty.dual_term)
     of_primal = ", ".join(["d", "e", *(each.variables[0] for each in (of_penalty, of_loss) if each.variables[0])])
     of_dual = ", ".join(["w", "m", *(each.variables[1] for each in (of_loss, of_penalty) if each.variables[1])])
-    first = OF_INTERCEPT if intercept else ""
+    first = INTERCEPT_NOTE if intercept else ""
     return f"""{title_of(loss, penalty, signed, intercept)}: the smallest sum of the loss and of the penalty.
 
 Primal   min_{{{of_primal}}}   {primal}
-         s.t.  {_listed("e = Uᵀd : w", *of_penalty.primal, *of_loss.primal)}
+         s.t.  {_join_constraints("e = Uᵀd : w", *of_penalty.primal_constraints, *of_loss.primal_constraints)}
 
 Dual     max_{{{of_dual}}}   -({dual})
-         s.t.  {_listed("m = U w : d", *of_loss.dual, *of_penalty.dual)}
+         s.t.  {_join_constraints("m = U w : d", *of_loss.dual_constraints, *of_penalty.dual_constraints)}
 
 KKT      {of_loss.kkt},
          {of_penalty.kkt}
@@ -109,25 +109,25 @@ Sources: {loss.source}; {penalty.source}. c are multiplicities.
 """
 
 
-def _stated(penalty: PenaltyText, signed: bool) -> Stated:
+def _stated(penalty: PenaltyText, signed: bool) -> ProblemText:
     """Return what is stated of a penalty of such weights; where there is nothing for free signs, of the others."""
     positive, free = penalty.stated
     return free if signed and free is not None else positive
 
 
-def _sum(*terms: str) -> str:
+def _join_terms(*terms: str) -> str:
     """Return the sum of what is not 0."""
     return " + ".join(term for term in terms if term not in ("", "0")).replace("+ -", "- ") or "0"
 
 
-def _listed(*conditions: str) -> str:
+def _join_constraints(*conditions: str) -> str:
     """Return conditions as a page has them."""
     return ",   ".join(conditions)
 
 
-def _capped(*further: str) -> Stated:
+def _soft_margin_text(*further: str) -> ProblemText:
     """Return minus the mean of the nu smallest margins in words."""
-    return Stated(
+    return ProblemText(
         "0",
         ("sum d = 1 : beta", "0 <= d <= c / nu : psi"),
         "(1/nu) sum_n c_n psi_n - rho",
@@ -140,7 +140,7 @@ def _capped(*further: str) -> Stated:
 LOSS_TEXTS: Mapping[str, LossText] = {
     "hinge": LossText(
         "Hinge loss",
-        Stated(
+        ProblemText(
             "-sum_n d_n",
             ("0 <= d <= C c : psi",),
             "C sum_n c_n psi_n",
@@ -152,7 +152,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
     ),
     "squared_hinge": LossText(
         "Squared hinge loss",
-        Stated(
+        ProblemText(
             "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
             ("d >= 0",),
             "C sum_n c_n max(0, 1 - m_n)^2",
@@ -163,7 +163,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
     ),
     "smoothed_hinge": LossText(
         "Smoothed hinge loss",
-        Stated(
+        ProblemText(
             "-sum_n d_n + (mu/2) sum_n d_n^2 / (C c_n)",
             ("0 <= d <= C c : psi",),
             "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 / (2 mu) + psi_n)",
@@ -175,7 +175,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
     ),
     "modified_huber": LossText(
         "Modified Huber loss",
-        Stated(
+        ProblemText(
             "-sum_n d_n + (1/4) sum_n d_n^2 / (C c_n)",
             ("0 <= d <= 4 C c : psi",),
             "C sum_n c_n (max(0, 1 - m_n - psi_n)^2 + 4 psi_n)",
@@ -187,7 +187,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
     ),
     "logistic": LossText(
         "Logistic loss",
-        Stated(
+        ProblemText(
             "sum_n [ d_n ln(d_n / (C c_n)) + (C c_n - d_n) ln((C c_n - d_n) / (C c_n)) ]",
             (),
             "C sum_n c_n ln(1 + exp(-m_n))",
@@ -198,7 +198,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
     ),
     "exponential": LossText(
         "Exponential loss",
-        Stated(
+        ProblemText(
             "sum_n [ d_n ln(d_n / (C c_n)) - d_n ]",
             (),
             "C sum_n c_n exp(-m_n)",
@@ -207,24 +207,26 @@ LOSS_TEXTS: Mapping[str, LossText] = {
         ),
         "Freund and Schapire 1997; Shen and Li 2010",
     ),
-    "soft_margin": LossText("Soft margin", _capped(), "Demiriz, Bennett, Shawe-Taylor 2002"),
+    "soft_margin": LossText("Soft margin", _soft_margin_text(), "Demiriz, Bennett, Shawe-Taylor 2002"),
     "cvar": LossText(
-        "Conditional value at risk of the margins", _capped("nu = alpha sum_n c_n"), "Rockafellar and Uryasev 2000"
+        "Conditional value at risk of the margins",
+        _soft_margin_text("nu = alpha sum_n c_n"),
+        "Rockafellar and Uryasev 2000",
     ),
 }
 """The texts of the losses by name."""
 
 
-def _signs(positive: Stated, signed: Stated) -> tuple[Stated, Stated]:
+def _texts_by_sign(positive: ProblemText, signed: ProblemText) -> tuple[ProblemText, ProblemText]:
     """Return both, the conditions of weights that are not negative added to the first."""
-    return dataclasses.replace(positive, dual=(*positive.dual, "w >= 0")), signed
+    return dataclasses.replace(positive, dual=(*positive.dual_constraints, "w >= 0")), signed
 
 
 PENALTY_TEXTS: Mapping[str, PenaltyText] = {
     "simplex": PenaltyText(
         "convex combinations",
         (
-            Stated(
+            ProblemText(
                 "gamma",
                 ("e <= gamma",),
                 "",
@@ -238,8 +240,8 @@ PENALTY_TEXTS: Mapping[str, PenaltyText] = {
     ),
     "l1_ball": PenaltyText(
         "ball of the 1-norm",
-        _signs(
-            Stated(
+        _texts_by_sign(
+            ProblemText(
                 "r gamma",
                 ("e <= gamma", "gamma >= 0"),
                 "",
@@ -247,7 +249,7 @@ PENALTY_TEXTS: Mapping[str, PenaltyText] = {
                 "w_q (gamma - e_q) = 0,   gamma (r - sum w) = 0",
                 ("gamma", ""),
             ),
-            Stated(
+            ProblemText(
                 "r gamma",
                 ("|e| <= gamma",),
                 "",
@@ -260,51 +262,51 @@ PENALTY_TEXTS: Mapping[str, PenaltyText] = {
     ),
     "l1": PenaltyText(
         "penalty of the 1-norm",
-        _signs(
-            Stated("0", ("e <= l1",), "l1 sum_q w_q", (), "w_q (l1 - e_q) = 0"),
-            Stated("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
+        _texts_by_sign(
+            ProblemText("0", ("e <= l1",), "l1 sum_q w_q", (), "w_q (l1 - e_q) = 0"),
+            ProblemText("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
         ),
         "Shen and Li 2010",
     ),
     "l2_squared": PenaltyText(
         "penalty of the squared 2-norm",
-        _signs(
-            Stated(
+        _texts_by_sign(
+            ProblemText(
                 "(1/(2 l2)) sum_q max(0, e_q)^2",
                 (),
                 "(l2/2) sum_q w_q^2",
                 (),
                 "w_q = max(0, e_q) / l2",
             ),
-            Stated("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
+            ProblemText("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
         ),
         "Shen, Li, van den Hengel 2013",
     ),
     "l2_ball": PenaltyText(
         "ball of the 2-norm",
-        _signs(
-            Stated(
+        _texts_by_sign(
+            ProblemText(
                 "r ||max(0, e)||_2",
                 (),
                 "",
                 ("||w||_2 <= r : gamma",),
                 "gamma w_q = r max(0, e_q),   gamma (r - ||w||_2) = 0",
             ),
-            Stated("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
+            ProblemText("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
         ),
         "Shen, Li, van den Hengel 2013",
     ),
     "elastic_net": PenaltyText(
         "elastic net",
-        _signs(
-            Stated(
+        _texts_by_sign(
+            ProblemText(
                 "(1/(2 l2)) sum_q max(0, e_q - l1)^2",
                 (),
                 "l1 sum_q w_q + (l2/2) sum_q w_q^2",
                 (),
                 "w_q = max(0, e_q - l1) / l2",
             ),
-            Stated(
+            ProblemText(
                 "(1/(2 l2)) sum_q max(0, |e_q| - l1)^2",
                 (),
                 "l1 ||w||_1 + (l2/2) sum_q w_q^2",
@@ -316,15 +318,15 @@ PENALTY_TEXTS: Mapping[str, PenaltyText] = {
     ),
     "linf_ball": PenaltyText(
         "ball of the infinity norm",
-        _signs(
-            Stated(
+        _texts_by_sign(
+            ProblemText(
                 "r sum_q max(0, e_q)",
                 (),
                 "",
                 ("w <= r",),
                 "e_q > 0  =>  w_q = r,   e_q < 0  =>  w_q = 0",
             ),
-            Stated(
+            ProblemText(
                 "r sum_q |e_q|",
                 (),
                 "",

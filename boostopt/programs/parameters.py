@@ -40,7 +40,7 @@ class Domain:
         A function of a value and the examples that says whether the value lies in the set.
     kind
         "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
-    typical
+    typical_value
         A value that lies in the set for any examples. It is used to try out a formulation.
     bounds
         The interval from which the checks draw values; None for values of a usual size that the set contains.
@@ -55,7 +55,7 @@ class Domain:
     def __post_init__(self) -> None:
         check_string("text", self.text, "the values in words")
         check_callable("contains", self.contains, "a function of a value and the examples")
-        check_choice("kind of parameter", self.kind, KINDS)
+        check_choice("kind of parameter", self.kind, VALUE_KINDS)
         check_number("typical", self.typical, "a number", lambda value: not math.isnan(value))
         if self.bounds is not None:
             expected, advice = "two finite numbers, the lower one first, around typical", "Call interval(lower, upper)."
@@ -91,7 +91,7 @@ def interval(lower: float, upper: float) -> Domain:
 OF_EXAMPLES = "per example"
 """The kind of a parameter with one value an example."""
 
-KINDS = ("number", "flag", OF_EXAMPLES)
+VALUE_KINDS = ("number", "flag", OF_EXAMPLES)
 """Kinds of a parameter: see `Domain.kind`."""
 
 
@@ -164,7 +164,7 @@ def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) 
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
 
 
-def smallest_fraction(total: float) -> float:
+def min_fraction_for_count(total: float) -> float:
     """Return the smallest fraction of a total >= 1 that is a count, at least 1, rounded up to four digits."""
     scale = 10.0 ** (3 - math.floor(math.log10(1.0 / total)))
     return float(f"{math.ceil(scale / total * (1 - 1e-12)) / scale:.4g}")
@@ -192,20 +192,20 @@ def _count_advice(domain: Domain, value: float, examples: Examples) -> str:
         return f" If {value:.10g} is a fraction, pass {count:.10g}."
     return (
         f" If {value:.10g} is a fraction of the sum of c, it means {count:.10g} examples, which is fewer than one; "
-        f"the smallest fraction is {smallest_fraction(examples.total):.4g}."
+        f"the smallest fraction is {min_fraction_for_count(examples.total):.4g}."
     )
 
 
-def typical(domain: Domain, N: int) -> Any:
+def typical_value(domain: Domain, N: int) -> Any:
     """Return a value of a domain."""
     return np.zeros(N) if domain.kind == "per example" else domain.typical
 
 
-def read(parameter: Parameter, value: Any, N: int) -> Any:
+def check_value(parameter: Parameter, value: Any, N: int) -> Any:
     """Return a parameter as what its domain holds."""
     name, kind = parameter.name, parameter.domain.kind
     if kind == "per example":
-        return per_example(name, value, N)
+        return check_per_example_array(name, value, N)
     if kind == "flag":
         return check_flag(name, value, f"It is {parameter.meaning}. Pass one of the two.", ProblemError)
     return check_number(name, value, "a real number", lambda x: True, f"Pass {parameter.meaning}.", ProblemError)
@@ -218,18 +218,18 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
         if not parameter.domain.contains(value, examples):
             got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{short_repr(value)}"
             raise ProblemError(
-                f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
+                f"{name} must lie in {parameter.domain.text}{_format_total(parameter.domain, examples)}; "
                 f"got {got}. It is {parameter.meaning}. Pass a value in this domain."
                 f"{_count_advice(parameter.domain, value, examples)}"
             )
 
 
-def _with_total(domain: Domain, examples: Examples) -> str:
+def _format_total(domain: Domain, examples: Examples) -> str:
     """The numbers of a domain that depends on the examples."""
     return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
 
 
-def per_example(
+def check_per_example_array(
     name: str, values: npt.ArrayLike, N: int, each: str = "example", advice: str = "Pass an array of them."
 ) -> Float[Array, " N"]:
     """Return one finite number for each example, or for each of what else there are N of."""

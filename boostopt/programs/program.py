@@ -19,11 +19,11 @@ from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immu
 from boostopt._utils.validation import check_choice, check_real_array, check_tolerance
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import Recovery, best_recovery, recover
+from boostopt.certificates.recovery import Recovery, recover, recover_over_tolerances
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.programs.cvxpy_models import Form, Side, derive
+from boostopt.programs.cvxpy_models import ModelForm, Side, build_cvxpy_model
 from boostopt.rows.margin_matrix import Margins
 from boostopt.typesetting.page_rendering import latex_of_formulas
 
@@ -61,7 +61,7 @@ class Examples(ImmutableArrays):
 
 
 @runtime_checkable
-class Page(Protocol):
+class FormulationLike(Protocol):
     """The part of a formulation that a program keeps: the name and the problems as printed."""
 
     name: ClassVar[str]
@@ -94,7 +94,7 @@ class Program(ImmutableArrays):
         F and G.
     """
 
-    formulation: Page
+    formulation: FormulationLike
     parameters: Any
     examples: Examples
     margins: Margins
@@ -154,13 +154,13 @@ class Program(ImmutableArrays):
         Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
         """
         N, t = self.margins.shape
-        of_d = None if d is None else _vector("d", d, N, "N")
-        of_w = None if w is None else _vector("w", w, t, "t")
+        of_d = None if d is None else _check_vector("d", d, N, "N")
+        of_w = None if w is None else _check_vector("w", w, t, "t")
         certifier = Certifier(self.margins, self.regularizer, self.edge_function, of_d)
         certificate = certifier.certify(of_w)
         if of_d is None or of_w is not None or certificate.infeasible:
             return certificate
-        recovered = certifier.certify(best_recovery(certifier).w)
+        recovered = certifier.certify(recover_over_tolerances(certifier).w)
         # The conditions are those of what was given, and no w was.
         return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
 
@@ -181,7 +181,7 @@ class Program(ImmutableArrays):
         """
         from boostopt.solving.explanation import explain
 
-        tol, certificate = check_tolerance("tol", tol), of_program(self, certificate)
+        tol, certificate = check_tolerance("tol", tol), check_certificate_sizes(self, certificate)
         d, w = (certificate.d, certificate.w) if np.isfinite(certificate.upper) else (None, certificate.w)
         again = self.certify(d, w)
         allowed = 2.0 * (certificate.slack + again.slack) + 1e-12 * certificate.scale
@@ -218,7 +218,7 @@ class Program(ImmutableArrays):
         ----------
         Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
         """
-        vector = _vector("d", d, self.margins.N, "N")
+        vector = _check_vector("d", d, self.margins.N, "N")
         return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
 
     def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
@@ -233,7 +233,7 @@ class Program(ImmutableArrays):
         ProblemError
             w has a wrong shape, does not hold real numbers, or has no positive finite weight.
         """
-        vector = _vector("w", w, self.margins.t, "t")
+        vector = _check_vector("w", w, self.margins.t, "t")
         feasible = self.edge_function.project(vector)
         if feasible is None:
             raise ProblemError("w must have a positive finite weight; it has none. Pass hypothesis weights.")
@@ -266,13 +266,13 @@ class Program(ImmutableArrays):
             printed = page.primal if side == "primal" else page.dual
             U = self.margins.to_array()
             what = f"{side}, a cvxpy.Problem"
-            return made_by_page(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
+            return call_formulation(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
         if side not in self.sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
                 'Use the primal, or the dual of its page: form="literal".'
             )
-        return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
+        return build_cvxpy_model(self.margins, self.regularizer, self.edge_function, ModelForm(side)).problem
 
     def solve(
         self,
@@ -290,7 +290,7 @@ class Program(ImmutableArrays):
         return solve(self, backend, tol, time_limit, start, isolate, merge, options)
 
 
-def of_program(program: Program, certificate: Certificate) -> Certificate:
+def check_certificate_sizes(program: Program, certificate: Certificate) -> Certificate:
     """Return the certificate, unless its sizes show that it is of another program."""
     sizes, shape = (len(certificate.d), len(certificate.w)), program.margins.shape
     if sizes != shape:
@@ -301,7 +301,7 @@ def of_program(program: Program, certificate: Certificate) -> Certificate:
     return certificate
 
 
-def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:
+def call_formulation(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:
     """Return what a page makes; a fault of the page is a ProblemError that names it, and the line."""
     try:
         made = make()
@@ -320,7 +320,7 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
     return made
 
 
-def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
+def _check_vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
     """Return an answer's array as float64, checked for its shape only."""
     expected = f"{length} real numbers, shape ({size},)"
     advice = "Pass one weight for each row or column, in the order of the margin matrix."

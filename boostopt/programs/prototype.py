@@ -70,7 +70,7 @@ def prototype(
         Parameters = record
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            place = None if self.pickled_as else next(_places(self), None)
+            place = None if self.pickle_recipe else next(_module_references(self), None)
             return super().__reduce_ex__(protocol) if place is None else (resolve_name, (place,))
 
         def regularizer(self, p: Any, examples: Examples) -> Regularizer:
@@ -83,7 +83,7 @@ def prototype(
     return Prototype()
 
 
-def _places(page: Any) -> Iterator[str]:
+def _module_references(page: Any) -> Iterator[str]:
     """Yield where a page stands under a name in a module, as "module:name"."""
     for module, there in list(sys.modules.items()):
         yield from (f"{module}:{name}" for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)

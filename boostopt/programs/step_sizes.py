@@ -23,10 +23,10 @@ from boostopt.errors import ProblemError
 
 EPS = float(np.finfo(np.float64).eps)
 
-FAR = 0.9
+MAX_DIRECT_EDGE = 0.9
 """Edge of a hypothesis of +-1 beyond which the weight of its smaller side is summed by itself, not by subtraction."""
 
-REACH = 8.0
+MAX_NEWTON_STEP_FACTOR = 8.0
 """By how much of max(1, |alpha|) Newton may move at once: in the tails, where the edge is flat, it would go too far."""
 
 
@@ -65,7 +65,7 @@ def step_to_edge(
     if signs and abs(rho) < 1.0:
         weights = np.exp(log_d - log_d.max()) if d is None else d
         r = float(u @ weights) / float(weights.sum())
-        if abs(r) <= FAR:
+        if abs(r) <= MAX_DIRECT_EDGE:
             return math.atanh(r) - math.atanh(rho)
     live = log_d > -np.inf
     if not live.all():
@@ -81,8 +81,10 @@ def step_to_edge(
     if rho in (low, high):
         return math.inf if rho == low else -math.inf
     if signs:
-        return 0.5 * (_shares(log_d[u > 0])[0] - _shares(log_d[u < 0])[0]) - math.atanh(rho)
-    return _step_to_balance(u - rho, log_d)
+        return 0.5 * (
+            _log_sum_exp_and_softmax(log_d[u > 0])[0] - _log_sum_exp_and_softmax(log_d[u < 0])[0]
+        ) - math.atanh(rho)
+    return _balancing_step(u - rho, log_d)
 
 
 def smooth_margin(m: Float[Array, " N"], total: float, log_c: Float[Array, " N"] | None = None) -> float:
@@ -105,7 +107,7 @@ def smooth_margin(m: Float[Array, " N"], total: float, log_c: Float[Array, " N"]
     ----------
     Rudin, Daubechies, Schapire 2004; multiplicities count copies of an example.
     """
-    return -_shares(-m if log_c is None else log_c - m)[0] / total if total > 0 else -math.inf
+    return -_log_sum_exp_and_softmax(-m if log_c is None else log_c - m)[0] / total if total > 0 else -math.inf
 
 
 def step_to_largest_smooth_margin(
@@ -146,12 +148,12 @@ def step_to_largest_smooth_margin(
     if not live.all():
         u, base = u[live], base[live]
     if (np.abs(u) == 1.0).all():
-        u, base = _right_and_wrong(u, base)
+        u, base = _merge_by_sign(u, base)
     low = float(u.min())
 
     def rise(alpha: float) -> tuple[float, float, float]:
         """The product above, its derivative, and the rounding of the first."""
-        log_sum, d = _shares(base - alpha * u)
+        log_sum, d = _log_sum_exp_and_softmax(base - alpha * u)
         edge = float(u @ d)
         centred = u - edge
         variance = float((centred * centred) @ d)
@@ -160,18 +162,18 @@ def step_to_largest_smooth_margin(
 
     if total > 0 and rise(0.0)[0] <= 0:
         return 0.0
-    if total * low + _shares(base[u == low])[0] >= 0:  # what the product comes down to
+    if total * low + _log_sum_exp_and_softmax(base[u == low])[0] >= 0:  # what the product comes down to
         return math.inf
-    return _root(rise, 0.0)
+    return _safeguarded_newton_root(rise, 0.0)
 
 
-def _right_and_wrong(u: Float[Array, " n"], base: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+def _merge_by_sign(u: Float[Array, " n"], base: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
     """Return u in {-1, 1} and the logarithms of weights with the examples of one sign merged into one."""
     signs = np.unique(u)
-    return signs, np.array([_shares(base[u == sign])[0] for sign in signs])
+    return signs, np.array([_log_sum_exp_and_softmax(base[u == sign])[0] for sign in signs])
 
 
-def _step_to_balance(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
+def _balancing_step(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
     """Return the alpha at which the positive and the negative v, of which there are both, weigh the same.
 
     That of the logarithms of their two sums is nearly linear in alpha, linear at both ends, and for two values exactly.
@@ -182,14 +184,14 @@ def _step_to_balance(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
 
     def excess(alpha: float) -> tuple[float, float, float]:
         """The difference of the logarithms, its derivative, and the rounding of the first."""
-        gained, p = _shares(log_gains - alpha * gains)
-        lost, q = _shares(log_losses + alpha * losses)
+        gained, p = _log_sum_exp_and_softmax(log_gains - alpha * gains)
+        lost, q = _log_sum_exp_and_softmax(log_losses + alpha * losses)
         return gained - lost, -float(gains @ p) - float(losses @ q), 4 * EPS * max(1.0, abs(gained), abs(lost))
 
-    return _root(excess, 0.0)
+    return _safeguarded_newton_root(excess, 0.0)
 
 
-def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
+def _safeguarded_newton_root(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
     """Return the root of a decreasing function (value, slope, rounding of the value); +-inf if it is beyond all floats.
 
     Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value. Until there is one, a
@@ -212,7 +214,7 @@ def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> 
         if abs(value) <= rounding:
             break
         low, high = (x, high) if value > 0 else (low, x)
-        reach = REACH * max(1.0, abs(x))
+        reach = MAX_NEWTON_STEP_FACTOR * max(1.0, abs(x))
         step = -value / slope if slope < 0 and abs(value) < reach * -slope else math.copysign(reach, value)
         if abs(step) <= EPS * abs(x):
             break
@@ -227,7 +229,7 @@ def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> 
     return x
 
 
-def _shares(a: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
+def _log_sum_exp_and_softmax(a: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
     """Return ln sum exp(a) and the shares exp(a) / sum exp(a), for at least one finite number."""
     largest = float(a.max())
     shares = np.exp(a - largest)

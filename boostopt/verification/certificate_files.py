@@ -24,7 +24,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.statements import Statement, defines_own_kind
-from boostopt.programs.program import Examples, Program, of_program
+from boostopt.programs.program import Examples, Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
 from boostopt.verification.trusted_kernel.certificate_schema import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
 from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
@@ -82,7 +82,7 @@ def save(
     if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid_value_error("what", expected, what, advice)
     program = check_instance("what", pair[0], Program, expected, advice)
-    certificate = of_program(program, check_instance("what", pair[1], Certificate, expected, advice))
+    certificate = check_certificate_sizes(program, check_instance("what", pair[1], Certificate, expected, advice))
     statement, arrays = stated(program, certificate.w)
     write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
 

@@ -20,8 +20,8 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import names_combination
-from boostopt.programs.parameters import check_values, read
+from boostopt.programs.loss_penalty import is_combination_name
+from boostopt.programs.parameters import check_value, check_values
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.certificate_files import described, described_edge
 from boostopt.verification.trusted_kernel.certificate_schema import Document, Stated
@@ -124,7 +124,7 @@ def page_in(name: str, formulation: Any) -> Formulation[Any]:
     if formulation is None:
         if name == SoftMarginFormulation.name:
             fail("the soft margin of a run depends on its formulation; pass formulation=")
-        if name not in (*list_formulations(), *boosters) and not names_combination(name):
+        if name not in (*list_formulations(), *boosters) and not is_combination_name(name):
             fail(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
@@ -145,7 +145,7 @@ def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examp
         if isinstance(value, bool) != (parameters[name].domain.kind == "flag"):
             fail(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
     try:
-        values = {name: read(parameters[name], value, examples.N) for name, value in stated.items()}
+        values = {name: check_value(parameters[name], value, examples.N) for name, value in stated.items()}
         check_values(parameters, values, examples)
         return page.Parameters(**values)
     except BoostoptError as failure:

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt._utils.validation import check_array, check_flag, check_path
 from boostopt.errors import OptionError, ProblemError, reason_of
-from boostopt.programs.formulation import summing_to_one
+from boostopt.programs.formulation import normalize_reference
 from boostopt.verification import histogram_certificate_files as looks
 from boostopt.verification.class_certificate_files import verified
 from boostopt.verification.histogram_certificate_files import SUBJECT as LOOKS
@@ -231,7 +231,7 @@ def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
     """Return the caller's own multiplicities and reference distribution, None where there are none."""
     return {
         "c": None if c is None else _vector("c", c),
-        "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
+        "d0": None if d0 is None else normalize_reference(_vector("d0", d0)),
     }
 
 

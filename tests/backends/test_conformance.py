@@ -17,7 +17,7 @@ from problems import (
 )
 
 from boostopt import Program, get_backend, get_formulation, list_backends, list_formulations
-from boostopt.programs.cvxpy_models import Form, derive
+from boostopt.programs.cvxpy_models import ModelForm, build_cvxpy_model
 
 pytestmark = pytest.mark.every(2)
 
@@ -118,17 +118,17 @@ def test_random_programs_contain_the_independent_optimum(name: str, seed: int) -
 
 
 @pytest.mark.parametrize(
-    "form", [Form(s, d, r) for s in ("primal", "dual") for d in (False, True) for r in (False, True)]
+    "form", [ModelForm(s, d, r) for s in ("primal", "dual") for d in (False, True) for r in (False, True)]
 )
 @pytest.mark.parametrize("case", ("reference LPBoost", "reference ERLPBoost", "d0 with zeros"))
-def test_every_form_is_the_same_program(form: Form, case: str) -> None:
+def test_every_form_is_the_same_program(form: ModelForm, case: str) -> None:
     """Both variables come back from each form, in the units of the program and with the right sign."""
     program, _ = CASES[case]
-    derived = derive(program.margins, program.regularizer, program.edge_function, form)
+    derived = build_cvxpy_model(program.margins, program.regularizer, program.edge_function, form)
     problem = derived.problem
     problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     solution = problem.solution
-    d, w = derived.read(solution.primal_vars, solution.dual_vars)
+    d, w = derived.recover_weights(solution.primal_vars, solution.dual_vars)
     kkt = program.certify(d, w).kkt
     assert kkt.worst <= 1e-6
 

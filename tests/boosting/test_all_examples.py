@@ -18,7 +18,7 @@ from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.oracles.distributed.placement import Elsewhere
-from boostopt.programs.parameters import typical
+from boostopt.programs.parameters import typical_value
 from boostopt.programs.program import Examples
 
 N = 60
@@ -125,7 +125,7 @@ def test_what_pages_say_that_they_depend_on_is_so(name: str) -> None:
         return
     functions = list[tuple[Any, ...]]()
     for c in (np.array([4.0, 8.0]), np.array([2.5, 4.0, 1.5, 3.0, 1.0])):
-        needed = {key: typical(p.domain, len(c)) for key, p in page.parameters.items() if p.required}
+        needed = {key: typical_value(p.domain, len(c)) for key, p in page.parameters.items() if p.required}
         F = page.bind(np.ones((len(c), page.columns or 1)) * 0.0, c=c, **needed).regularizer
         n = int(np.argmax(c == 4.0))
         terms = present(F.pointwise(), "a sum over the examples")

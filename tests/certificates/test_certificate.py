@@ -18,7 +18,7 @@ from problems import (
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import TOLERANCES
+from boostopt.certificates.recovery import ACTIVE_TOLERANCES
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.rows.margin_matrix import Margins
@@ -251,17 +251,17 @@ def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.Monk
         return conjugate_at(F, z, near)
 
     for d in (solved, *moved):
-        recovered = {program.recover(d, within=within).w.tobytes() for within in TOLERANCES}
+        recovered = {program.recover(d, within=within).w.tobytes() for within in ACTIVE_TOLERANCES}
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, d)
         # The w are compared at the repaired d, which another repair may move by a rounding error.
-        again = certifier.of_repaired is not certifier
+        again = certifier.for_feasible_d is not certifier
         with monkeypatch.context() as patch:
             patch.setattr(RelativeEntropy, "conjugate_at", counted)
             counts.append(0)
             program.certify(d)
         assert counts[-1] == 1 + len(recovered) + again
     # Where tolerances lead to the same w these are one; how many are is a matter of the last bit.
-    assert min(counts) < 1 + len(TOLERANCES)
+    assert min(counts) < 1 + len(ACTIVE_TOLERANCES)
 
 
 def test_an_interval_that_is_not_finite_is_never_narrow() -> None:

@@ -16,7 +16,7 @@ from twins import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.recovery import TOLERANCES, best_recovery
+from boostopt.certificates.recovery import ACTIVE_TOLERANCES, recover_over_tolerances
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
 from boostopt.functions.edge_functions.cvxpy_edges import DescribedEdges
@@ -161,8 +161,8 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     pair = reference_erlpboost()
     d = pair.solve("cvxpy:clarabel", tol=1e-4).d + 1e-7 * np.array([1, -1, 1, -1, 1, -1])
     certifier = Certifier(pair.margins, pair.regularizer, pair.edge_function, d)
-    every = [pair.recover(d, within=within).certificate.gap for within in TOLERANCES]
-    assert best_recovery(certifier).certificate.gap == min(every)
+    every = [pair.recover(d, within=within).certificate.gap for within in ACTIVE_TOLERANCES]
+    assert recover_over_tolerances(certifier).certificate.gap == min(every)
     assert min(every) < max(every)
     # A tolerance below the error of d leaves only one edge active, and that is not enough.
     assert every[0] > 100 * min(every)

@@ -12,7 +12,7 @@ from problems import REFERENCE_U
 
 from boostopt import Margins, OptionError, ProblemError, get_backend, get_formulation, list_formulations
 from boostopt.errors import did_you_mean
-from boostopt.programs.parameters import smallest_fraction
+from boostopt.programs.parameters import min_fraction_for_count
 
 PAGE = '''
 """ERLPBoost again, as a user may state it: one file, nothing else."""
@@ -116,7 +116,7 @@ def test_bad_parameters_are_refused(name: str, parameters: dict[str, object], me
 
 @pytest.mark.parametrize("total", [1.0, 1.5, 3, 6, 7, 49, 100, 569, 625, 999.9, 1000, 1024, 12345, 1e6, 3e8])
 def test_the_smallest_fraction_is_accepted_and_four_digits_short_of_it_is_not(total: float) -> None:
-    fraction = smallest_fraction(total)
+    fraction = min_fraction_for_count(total)
     assert 1.0 <= fraction * total <= 1.001
     assert float(f"{fraction:.4g}") == fraction
 

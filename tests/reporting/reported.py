@@ -15,7 +15,7 @@ from boostopt._utils.json_values import plain
 from boostopt.comparison.benchmark_result import Settings
 from boostopt.comparison.provenance import Origin
 from boostopt.comparison.solve_record import Row
-from boostopt.programs.identity import describe, facts
+from boostopt.programs.identity import describe_program, program_facts
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")
@@ -81,7 +81,10 @@ def html_of(result: Comparison | Benchmark) -> str:
 def every_page() -> Benchmark:
     """A program of every formulation, which nobody has run."""
     programs = {name: get_formulation(name).smallest() for name in list_formulations()}
-    about = {name: plain({**facts(program), "about": describe(program)}) for name, program in programs.items()}
+    about = {
+        name: plain({**program_facts(program), "about": describe_program(program)})
+        for name, program in programs.items()
+    }
     runs = tuple(
         Row(program=name, backend="none", version="", tol=1e-3, result="not run", reason="nobody was asked")
         for name in programs

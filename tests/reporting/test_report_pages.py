@@ -28,7 +28,7 @@ from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, c
 from boostopt.comparison.documents import document, load
 from boostopt.comparison.rendering.phrases import asked, proved, seconds, time_of
 from boostopt.pictures.heat_maps import MOST
-from boostopt.programs.identity import describe
+from boostopt.programs.identity import describe_program
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
 from boostopt.reporting import requirements as tools
 from boostopt.reporting.benchmark_figures import of_programs
@@ -72,7 +72,7 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
         assert f"{run.seconds:.3f}" in text
         assert str(run.solver_status) in text and str(run.verdict) in text
     assert comparison.program.margins.digest() in text
-    about = describe(comparison.program)
+    about = describe_program(comparison.program)
     for name, said in about["meanings"].items():
         assert Page(prose(said)).text in text, name  # formulas are typeset
 

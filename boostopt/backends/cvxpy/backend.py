@@ -23,7 +23,7 @@ from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, Options, Solver
 from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
-from boostopt.programs.cvxpy_models import Derived, Form, derive
+from boostopt.programs.cvxpy_models import CvxpyModel, ModelForm, build_cvxpy_model
 from boostopt.programs.program import Program
 
 PREFIX = "cvxpy:"
@@ -79,7 +79,7 @@ class CvxpyBackend(Backend):
     """
 
     solver: str
-    form: Form | None = None
+    form: ModelForm | None = None
 
     @property
     def name(self) -> str:
@@ -154,10 +154,10 @@ class CvxpyBackend(Backend):
                 program, rung.form, lambda rung=rung: solver.sent(rung, task.tol, deadline.left, task.options)
             )
 
-    def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
+    def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""
         clock = _Clock()
-        derived = derive(program.margins, program.regularizer, program.edge_function, form)
+        derived = build_cvxpy_model(program.margins, program.regularizer, program.edge_function, form)
         clock.lap("build")
         options: Options = {}
         try:
@@ -184,17 +184,17 @@ class CvxpyBackend(Backend):
 
     def _read(
         self,
-        derived: Derived,
+        derived: CvxpyModel,
         chain: Any,
         inverse: Any,
         raw: Any,
-        form: Form,
+        form: ModelForm,
         options: Options,
         clock: _Clock,
     ) -> Attempt:
         solution = chain.invert(raw, inverse)
         iterate = solution if solution.primal_vars else _keep_iterate(chain, raw, inverse)
-        d, w = derived.read(iterate.primal_vars or {}, iterate.dual_vars or {})
+        d, w = derived.recover_weights(iterate.primal_vars or {}, iterate.dual_vars or {})
         clock.lap("recover")
         iterations = solution.attr.get("num_iters")
         report = _numbers(raw) | _numbers(solution.attr.get("extra_stats"))
@@ -206,7 +206,7 @@ class CvxpyBackend(Backend):
             d=d,
             w=w,
             iterations=None if iterations is None else int(iterations),
-            claimed_gap=self.known.claimed_gap(report, derived.unit),
+            claimed_gap=self.known.claimed_gap(report, derived.objective_factor),
             statistics=report,
             times=clock.times,
         )

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boostopt._utils.blas_threads import max_threads
-from boostopt.programs.cvxpy_models import Form
+from boostopt.programs.cvxpy_models import ModelForm
 
-PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
-RATED, DENSITY_RATED = Form("primal", rated=True), Form("primal", density=True, rated=True)
-DUAL, DUAL_RATED = Form("dual"), Form("dual", rated=True)
+PRIMAL, DENSITY = ModelForm("primal"), ModelForm("primal", relative_weights=True)
+RATED, DENSITY_RATED = (
+    ModelForm("primal", scaled_objective=True),
+    ModelForm("primal", relative_weights=True, scaled_objective=True),
+)
+DUAL, DUAL_RATED = ModelForm("dual"), ModelForm("dual", scaled_objective=True)
 
 FORMS = {
     "primal": PRIMAL,
@@ -35,7 +38,7 @@ Options = dict[str, Any]
 class Rung:
     """One attempt of a ladder: a form, the tolerance as a multiple of the gap wanted, and further options."""
 
-    form: Form
+    form: ModelForm
     accuracy: float
     further: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -127,7 +130,7 @@ class Solver:
         scaled = abs(told[0] - told[1]) / max(1.0, *map(abs, told))
         return scaled if math.isfinite(scaled) else None
 
-    def pinned(self, form: Form, linear: bool) -> Rung:
+    def pinned(self, form: ModelForm, linear: bool) -> Rung:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
         return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)
 

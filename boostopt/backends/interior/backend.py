@@ -240,7 +240,7 @@ class _Iterations:
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
         images = self.problem.rows.rows(program.margins.edges(now.d))
         for w in islice(single_row_rays(self.problem, images), ROWS):
-            if certifier.refutes(w) and self.task.certify(now.d, w).infeasible:
+            if certifier.proves_infeasible(w) and self.task.certify(now.d, w).infeasible:
                 self.last = replace(now, w=w)
                 return True
         return False

@@ -75,7 +75,7 @@ class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, type | FunctionType):
             self.files[obj.__module__] = getattr(sys.modules.get(obj.__module__), "__file__", None)
-        if isinstance(obj, Formulation) and obj.pickled_as is None:  # by value, not by where it stands
+        if isinstance(obj, Formulation) and obj.pickle_recipe is None:  # by value, not by where it stands
             return object.__reduce_ex__(obj, pickle.HIGHEST_PROTOCOL)
         return super().reducer_override(obj)
 

@@ -22,7 +22,7 @@ from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.program import Examples, made_by_page
+from boostopt.programs.program import Examples, call_formulation
 from boostopt.rows.binned_rows import BinnedRows
 
 FINEST = 1e-5
@@ -135,7 +135,7 @@ def counted(
 
     def of(c: Float[Array, " n"]) -> Problem:
         # A page may tell examples apart by numbers of its own, which do not fit to others.
-        return made_by_page(page.name, "regularizer", lambda: made(c), Problem)
+        return call_formulation(page.name, "regularizer", lambda: made(c), Problem)
 
     problem = of(standing_for(page, oracle, total))
     aim = aim_of(problem, total)

@@ -19,7 +19,7 @@ from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.api import boost
 from boostopt.boosting.registry import page_of
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_writers import named_features
+from boostopt.certificates.file_writers import feature_fields
 from boostopt.cli.application import command, output
 from boostopt.cli.cluster_data import check_binned, check_memory_alone, connected
 from boostopt.cli.option_groups import BoostParameters, ClassOptions, FileOptions, RunOptions
@@ -145,7 +145,7 @@ def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | No
     if out is not None:
         run.save(out)
     if certificate is not None:
-        run.save_certificate(certificate, examples.oracle, named_features(examples.features))
+        run.save_certificate(certificate, examples.oracle, feature_fields(examples.features))
     if picture is not None:
         from boostopt.pictures import bounds
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boostopt._utils.validation import check_tolerance
-from boostopt.certificates.file_writers import named_features
+from boostopt.certificates.file_writers import feature_fields
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.option_parsing import read_formulation
@@ -16,7 +16,7 @@ from boostopt.cli.option_types import Data, FormulationName, Tol
 from boostopt.cli.run_output import CERTIFICATE, check_ending, check_outputs
 from boostopt.comparison.rendering.console_tables import certificate_table
 from boostopt.data.answer_files import load_answer
-from boostopt.programs.identity import certificate_json
+from boostopt.programs.identity import certificate_to_json_text
 from boostopt.verification import save as save_certificate
 
 
@@ -50,9 +50,9 @@ def certify_command(
     point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
     if save is not None:
-        save_certificate((program, certificate), save, named_features(dataset.features))
+        save_certificate((program, certificate), save, feature_fields(dataset.features))
     if json:
-        typer.echo(certificate_json(program, certificate, tol))
+        typer.echo(certificate_to_json_text(program, certificate, tol))
     else:
         output().print(certificate_table(program, certificate, tol))
     return 0 if certificate.scaled_gap <= tol else 1

@@ -16,7 +16,7 @@ from boostopt.cli.application import command, output
 from boostopt.cli.option_parsing import read_formulation, read_setting
 from boostopt.cli.option_types import NUMBER, Set
 from boostopt.oracles import Oracle
-from boostopt.programs.catalogue import states_formulation
+from boostopt.programs.catalogue import defines_formulation
 
 
 @command("check")
@@ -49,7 +49,7 @@ def _reports(which: str, settings: list[str], random_state: int, tol: float) -> 
     module = load_user_module(which, "a formulation") if is_python_file_path(which) else None
     oracles = [] if module is None else classes_in(module, Oracle)
     backends = [] if module is None else classes_in(module, Backend)
-    if module is None or states_formulation(module) or not (oracles or backends):
+    if module is None or defines_formulation(module) or not (oracles or backends):
         page = read_formulation(which)
         yield check_formulation(page, random_state, **dict(read_setting(text, page) for text in settings))
     if oracles:

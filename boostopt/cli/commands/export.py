@@ -21,7 +21,7 @@ from boostopt.exporting.export import ending_of
 from boostopt.exporting.file_header import certify_command
 from boostopt.exporting.program_set import came_to
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.identity import facts, program_digest
+from boostopt.programs.identity import program_digest, program_facts
 
 SIDE = "primal"
 """The side that is written by default."""
@@ -81,7 +81,7 @@ def export_command(
         export(program, out, SIDE if side is None else side)
     command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
     if json:
-        document = {"file": out, **facts(program), "program": program_digest(program), "certify": command}
+        document = {"file": out, **program_facts(program), "program": program_digest(program), "certify": command}
         typer.echo(to_json_text(document))
     else:
         typer.echo(f"{out}: {program.headline}")

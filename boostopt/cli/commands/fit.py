@@ -58,7 +58,7 @@ from boostopt.data.class_labels import as_they_are
 from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.programs.catalogue import default_formulation
+from boostopt.programs.catalogue import default_formulation_name
 from boostopt.programs.formulation import Formulation
 
 MOST_IMPORTANT = 5
@@ -163,7 +163,7 @@ def fit_command(
         check_outputs(data, out, checkpoint, certificate)
         check_ending("--out", out, ARRAYS)
         check_ending("--certificate", certificate, CERTIFICATE)
-        page = default_formulation() if formulation is None else formulation
+        page = default_formulation_name() if formulation is None else formulation
         stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0, 1)
         further = {name: value for name, value in settings.items() if value is not None}

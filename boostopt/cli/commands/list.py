@@ -20,7 +20,7 @@ from boostopt.comparison.rendering.console_tables import MARKS, signature
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import JOIN, LOSSES, PENALTIES, SIGNED
+from boostopt.programs.loss_penalty import LOSSES, PENALTIES, SEPARATOR, SIGNED_PREFIX
 
 BELOW = "    "
 """The indentation of text below a name."""
@@ -114,10 +114,10 @@ def _lines(
         yield from stated(page.name, page)
     yield Text()
     yield filled(
-        f"A loss and a penalty with {JOIN} between, such as hinge{JOIN}l1 or logistic{JOIN}signed_elastic_net:"
+        f"A loss and a penalty with {SEPARATOR} between, such as hinge{SEPARATOR}l1 or logistic{SEPARATOR}signed_elastic_net:"
     )
     yield filled(f"losses: {', '.join(LOSSES)}", BELOW)
-    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED}... for weights free in sign", BELOW)
+    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", BELOW)
     yield Text()
     yield filled("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
     yield Text()

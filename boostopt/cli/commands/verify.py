@@ -24,9 +24,9 @@ from boostopt.cli.oracle_options import TREE
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, format_names_truncated
 from boostopt.oracles import Oracle
-from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.catalogue import default_formulation_name, get_formulation
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import typical
+from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
 from boostopt.verification.verify import CertificateFile
 
@@ -183,9 +183,11 @@ def _class_of_fit(
         raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
     N, required = int(dataset.X.shape[0]), {} if page is None else page.parameters
     model = MarginBoostClassifier(
-        default_formulation() if page is None else page,
+        default_formulation_name() if page is None else page,
         nu=nu,
-        parameters={name: typical(its.domain, N) for name, its in required.items() if its.required and name not in OWN},
+        parameters={
+            name: typical_value(its.domain, N) for name, its in required.items() if its.required and name not in OWN
+        },
         base=hypotheses.oracle or "stump",
         base_options=hypotheses.options or None,
         reflexive=hypotheses.reflexive is not False,

@@ -27,7 +27,7 @@ from boostopt.functions.regularizers.standard_losses import Loss
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.labelled_examples import multiplicities
 from boostopt.oracles.learners.fitted import name_of
-from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
+from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solve import solve
@@ -297,7 +297,7 @@ def _of_ensemble(
         c = c * _of_class(model, y, rows, c)
     total = float(c.sum())
     count = _own_nu(model, total) if nu is None else check_number("nu", nu)
-    program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
+    program = get_formulation(soft_margin_formulation_name()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
     return _certified(program, w, words, asked, least=-1.0)
 

@@ -34,7 +34,7 @@ from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
 from boostopt.oracles.weight_scaling import EPSILON
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import per_example, scaling_advice
+from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
 OWN = ("nu", "eta", "epsilon")
 """Parameters of formulations that are parameters of the classifier."""
@@ -177,7 +177,7 @@ class Plan:
         advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
         given = {name: value for name, value in (self.parameters or {}).items() if name in self.page.example_parameters}
         return {
-            name: per_example(name, values, N, "row of X", advice.format(name))
+            name: check_per_example_array(name, values, N, "row of X", advice.format(name))
             for name, values in given.items()
             if values is not None
         }
