@@ -11,18 +11,18 @@ from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
-ENTRY_POINTS = "boostopt.backends"
+ENTRY_POINT_GROUP = "boostopt.backends"
 
-OWN = "interior"
+BUILTIN_BACKEND = "interior"
 """The backend that needs no other package. "auto" begins with it, and `get_backend` finds it without any search."""
 
 AUTO = "auto"
 """Not a backend: `solve` chooses among the backends."""
 
-ISOLATED = "isolated:"
+ISOLATED_PREFIX = "isolated:"
 """Prefix of the name of a backend that runs in a process of its own."""
 
-FAMILIES = {
+BACKEND_MODULES = {
     "augmented_lagrangian": ("boostopt.backends.classical.augmented_lagrangian", "open_augmented_lagrangian"),
     "cvxpy": ("boostopt.backends.cvxpy.backend", "open_solver"),
     "highs": ("boostopt.backends.highs.backend", "open_highs"),
@@ -43,8 +43,8 @@ def list_backends() -> list[str]:
     Clarabel, as does "sqp:clarabel"; "sqp:highs" and "sqp:osqp" call the solvers of these names. Backends of entry
     points are listed, too. `get_backend(name).takes(program)` tells whether a backend can take a program.
     """
-    names = [OWN, *(point.name for point in _points())]
-    for module, _ in FAMILIES.values():
+    names = [BUILTIN_BACKEND, *(point.name for point in _entry_points())]
+    for module, _ in BACKEND_MODULES.values():
         names += import_module(module).installed()
     return sorted(names)
 
@@ -67,35 +67,35 @@ def get_backend(which: object) -> Backend:
         raise OptionError(
             f"expected the name or an instance of a backend; got {short_repr(which)}. Pass one of list_backends()."
         )
-    if which.removeprefix(ISOLATED) == AUTO:
+    if which.removeprefix(ISOLATED_PREFIX) == AUTO:
         raise OptionError(
             f'expected the name of one backend; got {which!r}, and "auto" is the choice among them. '
             'Pass backend="auto" to solve, with isolate=True for processes of their own, or name one of '
             f"{', '.join(list_backends())}."
         )
     if is_python_file_path(which):
-        return _made(load_single_class(which, Backend, "a backend"), which)
-    if which == OWN:
+        return _instantiate(load_single_class(which, Backend, "a backend"), which)
+    if which == BUILTIN_BACKEND:
         from boostopt.backends.interior import InteriorBackend
 
         return InteriorBackend()
-    for point in _points():
+    for point in _entry_points():
         if point.name == which:
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
-    if which.startswith(ISOLATED):
-        from boostopt.backends.isolation.isolated import isolated
+    if which.startswith(ISOLATED_PREFIX):
+        from boostopt.backends.isolation.isolated import isolate_backend
 
-        return isolated(get_backend(which.removeprefix(ISOLATED)))
+        return isolate_backend(get_backend(which.removeprefix(ISOLATED_PREFIX)))
     family = which.partition(":")[0]
-    if family in FAMILIES:
-        module, function = FAMILIES[family]
+    if family in BACKEND_MODULES:
+        module, function = BACKEND_MODULES[family]
         open_name: Callable[[str], Backend] = getattr(import_module(module), function)
         return open_name(which)
     raise unknown_name("backend", which, [AUTO, *list_backends()])
 
 
-def _made(made: type[Backend], where: str) -> Backend:
+def _instantiate(made: type[Backend], where: str) -> Backend:
     """Make the backend of a file."""
     try:
         return made()
@@ -113,6 +113,6 @@ def check_backend(which: object) -> None:
 
 
 @cache
-def _points() -> tuple[EntryPoint, ...]:
+def _entry_points() -> tuple[EntryPoint, ...]:
     """Entry points of other packages, cached: the search reads the metadata of every installed package."""
-    return tuple(entry_points(group=ENTRY_POINTS))
+    return tuple(entry_points(group=ENTRY_POINT_GROUP))

@@ -31,14 +31,14 @@ CONES = {
 }
 """What a regularizer or an edge function may need from a solver, each with its name in a sentence."""
 
-QUICK = 100_000
+MAX_ENTRIES_WITHIN_LIMIT = 100_000
 """Entries of a margin matrix up to which solvers that are called directly keep a time limit.
 
 Measured at limits of 1 s and 8 s. Solvers exceed them by 0.1 s at 100,000 entries, by 1 to 4 s at 1,000,000, and by
 9 s at 8,000,000.
 """
 
-NEEDS_CLOSED_SUM = "needs a regularizer that is a sum over the examples in closed form (Separable)"
+NEEDS_SEPARABLE_REASON = "needs a regularizer that is a sum over the examples in closed form (Separable)"
 """The refusal of backends that treat the terms of the sum one by one."""
 
 
@@ -53,12 +53,12 @@ class Capability:
         return self.able
 
 
-def needs_in_words(cones: Collection[str]) -> list[str]:
+def describe_cones(cones: Collection[str]) -> list[str]:
     """Return the names of cones in a sentence."""
     return [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones)]
 
 
-def kink_in_words(whose: str, n: int, weight: float, size: float) -> str:
+def describe_derivative_jump(whose: str, n: int, weight: float, size: float) -> str:
     """Return where a slope jumps, and how to state the kink, in words."""
     return (
         f"the slope of {whose} (derivatives) jumps by {size:.3g} at weight {weight:.6g} of example {n}. Delete "
@@ -66,21 +66,23 @@ def kink_in_words(whose: str, n: int, weight: float, size: float) -> str:
     )
 
 
-def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
+def check_epigraph_support(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
     """Return whether F is a sum over the examples and G is made of rows, as the backend `name` needs them."""
     F = program.regularizer
     if F.pointwise() is None:
-        return Capability(False, f"{name} {NEEDS_CLOSED_SUM}")
+        return Capability(False, f"{name} {NEEDS_SEPARABLE_REASON}")
     own = not type(F).__module__.startswith("boostopt.")
     if own and isinstance(F, Separable) and F.jump is not None:
-        return Capability(False, f"{name} needs slopes that do not jump; {kink_in_words(type(F).__name__, *F.jump)}")
+        return Capability(
+            False, f"{name} needs slopes that do not jump; {describe_derivative_jump(type(F).__name__, *F.jump)}"
+        )
     if program.edge_function.epigraph(program.margins.t) is None:
         return Capability(False, f"{name} needs an edge function made of {rows}")
     return Capability(True)
 
 
 @cache
-def version_of(package: str) -> str:
+def package_version(package: str) -> str:
     """Return the version of a distribution, "" if it is not installed; cached, as the search outlasts a small solve."""
     try:
         return version(package)
@@ -143,7 +145,7 @@ class Attempt(ImmutableArrays):
         return any(array is not None and bool(np.isfinite(array).any()) for array in (self.d, self.w))
 
 
-LEAST_LIMIT = 1e-3
+MIN_TIME_LIMIT = 1e-3
 """Seconds that every solve gets at least, once it begins."""
 
 
@@ -175,7 +177,7 @@ class Deadline:
     @property
     def time_limit(self) -> float | None:
         """The time limit of a solve that starts now, never 0; None for no deadline."""
-        return None if self.left is None else max(self.left, LEAST_LIMIT)
+        return None if self.left is None else max(self.left, MIN_TIME_LIMIT)
 
     @property
     def passed(self) -> bool:
@@ -246,15 +248,17 @@ class Task:
     judge: Callable[[Any, Any], Certificate] | None = None
     profile: Profile | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    _judged: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
+    _certificate_cache: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
     def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
         """Return the certificate of an iterate; that of the last iterate is cached."""
-        if not self._judged or not (_same(self._judged[0][0], d) and _same(self._judged[0][1], w)):
+        if not self._certificate_cache or not (
+            _same(self._certificate_cache[0][0], d) and _same(self._certificate_cache[0][1], w)
+        ):
             certify = self.judge or self.program.certify
             certificate = certify(d, w)
-            self._judged[:] = [(immutable_value(d), immutable_value(w), certificate)]
-        return self._judged[0][2]
+            self._certificate_cache[:] = [(immutable_value(d), immutable_value(w), certificate)]
+        return self._certificate_cache[0][2]
 
     def gap(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> float:
         """Return the scaled gap that an iterate proves."""
@@ -341,7 +345,7 @@ class Backend(ABC):
 
 
 @dataclass(frozen=True)
-class Wrapper(Backend):
+class BackendWrapper(Backend):
     """A backend that runs another one in a different way, under the name and version of the other."""
 
     inner: Backend

@@ -7,11 +7,11 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Task
 
-CLOSER = 0.1
+GOAL_REDUCTION = 0.1
 """The goal of a second attempt, as a share of the gap wanted, if the first attempt has reached that gap."""
 
 
-class Best:
+class Incumbent:
     """The narrowest interval so far, from one iterate or from the best weights on each side.
 
     Attributes
@@ -36,21 +36,21 @@ class Best:
         self._lower: Float[Array, " t"] | None = None
 
     @property
-    def reached(self) -> bool:
+    def goal_reached(self) -> bool:
         """Whether the interval is as narrow as the goal."""
         return self.gap <= self.goal
 
-    def again(self) -> bool:
+    def tighten_goal(self) -> bool:
         """If the last goal was reached, set a closer one, once; return whether another attempt is worthwhile.
 
         A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
         """
-        if not self.reached or self.goal < self._task.tol or self._task.certify(self.d, self.w).infeasible:
+        if not self.goal_reached or self.goal < self._task.tol or self._task.certify(self.d, self.w).infeasible:
             return False
-        self.goal *= CLOSER
-        return not self.reached
+        self.goal *= GOAL_REDUCTION
+        return not self.goal_reached
 
-    def keep(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
+    def add(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
         """Keep the weights of an iterate that improve an end of the interval."""
         certificate = self._task.certify(d, w)
         lower, upper = self._ends
@@ -59,11 +59,11 @@ class Best:
         if d is not None and (self._upper is None or certificate.upper < upper):
             self._upper, upper = d, certificate.upper
         self._ends = lower, upper
-        self._offer(d, w)
-        if not self.reached:
-            self._offer(self._upper, self._lower)
+        self._update(d, w)
+        if not self.goal_reached:
+            self._update(self._upper, self._lower)
 
-    def _offer(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
+    def _update(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
         """Take a pair if it is better. Two good sides may make a bad pair: the upper end may come from another d(w)."""
         gap = self._task.gap(d, w)
         if gap < self.gap or not np.isfinite(self.gap):

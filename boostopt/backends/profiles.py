@@ -22,7 +22,7 @@ class Profile:
     accuracy: float | None
 
 
-CERTIFIED = "certified"
+CERTIFIED_MODE = "certified"
 """The default, which is no `Profile`: attempts in several forms and accuracies until the certificate is narrow."""
 
 PROFILES: Mapping[str, Profile] = {
@@ -32,6 +32,6 @@ PROFILES: Mapping[str, Profile] = {
 """The profiles, by name: solves that no certificate ends."""
 
 
-def asked_by_name(profile: str | None) -> bool:
+def is_named_profile(profile: str | None) -> bool:
     """Whether a solve used a named profile. None, as in files older than profiles, means a certified solve."""
-    return profile not in (None, CERTIFIED)
+    return profile not in (None, CERTIFIED_MODE)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.backends.base import kink_in_words
+from boostopt.backends.base import describe_derivative_jump
 from boostopt.checks.references.measurements import (
     ROUNDING,
     Measured,
@@ -89,7 +89,7 @@ def curvature(probe: RegularizerProbe) -> Measurements:
         return
     jump = ask(lambda: F.jump)
     if jump is not None:
-        yield Measured(jump[-1], ROUNDING, kink_in_words(type(F).__name__, *jump))
+        yield Measured(jump[-1], ROUNDING, describe_derivative_jump(type(F).__name__, *jump))
     for x, h in _inside(F, probe.rng(22)):
         ends = [vector(ask(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
         told = vector(ask(F.curvatures, x), F.N, "curvatures")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostopt.backends.profiles import CERTIFIED, PROFILES
+from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES
 from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.column_count import ColumnsPerRound as ColumnsOfRound
 
@@ -28,12 +28,12 @@ def number(text: Any) -> float:
 def asked_for(text: Any) -> float | str:
     """Read a gap, or the name of a profile, of the command line."""
     word = str(text).strip()
-    if word in (*PROFILES, CERTIFIED):
+    if word in (*PROFILES, CERTIFIED_MODE):
         return word
     try:
         return float(word)
     except ValueError:
-        profiles = ", ".join((*PROFILES, CERTIFIED))
+        profiles = ", ".join((*PROFILES, CERTIFIED_MODE))
         raise typer.BadParameter(f"expected a number, or how solvers are asked: {profiles}; got {text!r}.") from None
 
 

@@ -13,15 +13,15 @@ from boostopt._utils.validation import check_list
 from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
-from boostopt.backends.isolation.guarded import Guarded
-from boostopt.backends.isolation.isolated import Isolated, isolated
-from boostopt.backends.profiles import CERTIFIED, Profile
+from boostopt.backends.isolation.guarded import GuardedBackend
+from boostopt.backends.isolation.isolated import IsolatedBackend, isolate_backend
+from boostopt.backends.profiles import CERTIFIED_MODE, Profile
 from boostopt.comparison.solve_record import AUTO, Result, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
-from boostopt.solving.request import check_asked, refused_options
-from boostopt.solving.solve import alone, solve
+from boostopt.solving.request import check_solver_options, rejected_options_error
+from boostopt.solving.solve import needs_own_process, solve
 
 LADDER = "ladder"
 """The name, among the forms, of the backend's own ladder, which is not pinned to a form."""
@@ -47,7 +47,7 @@ class Opened:
             The backend does not have the given options, or it is "auto" and was given a profile or options.
         """
         if not self.missing:
-            check_asked(self.backend, self.options, profile)
+            check_solver_options(self.backend, self.options, profile)
             self._try_options()
         return replace(self, profile=profile)
 
@@ -60,12 +60,12 @@ class Opened:
             return
         attempts = solve(small, self.backend, options=self.options).attempts
         if attempts and all(attempt.error for attempt in attempts):
-            raise refused_options(self.backend.name, self.options, attempts[0].error or "")
+            raise rejected_options_error(self.backend.name, self.options, attempts[0].error or "")
 
     @property
     def asked(self) -> str:
         """The name of the profile."""
-        return CERTIFIED if self.profile is None else self.profile.name
+        return CERTIFIED_MODE if self.profile is None else self.profile.name
 
     @property
     def version(self) -> str:
@@ -84,15 +84,19 @@ class Opened:
     def way(self, program: Program, time_limit: float | None) -> Backend | None:
         """Return the backend as `solve` runs it: in a process of its own if nothing else enforces the limit."""
         backend = self.backend
-        if backend is None or isinstance(backend, Isolated) or not alone(backend, program, False, time_limit):
+        if (
+            backend is None
+            or isinstance(backend, IsolatedBackend)
+            or not needs_own_process(backend, program, False, time_limit)
+        ):
             return backend
-        return isolated(backend, otherwise_here=True)
+        return isolate_backend(backend, fall_back=True)
 
     def prepare(self, program: Program, time_limit: float | None) -> str:
         """Prepare for a program before any clock runs; return why the backend cannot be run, or ""."""
         why = self.unable(program)
         way = None if why else self.way(program, time_limit)
-        if not isinstance(way, Isolated):
+        if not isinstance(way, IsolatedBackend):
             return why
         able = way.prepare(program)
         return "" if able else able.reason
@@ -101,7 +105,7 @@ class Opened:
         """Solve if possible; return a row whatever the backend does."""
         why = self.prepare(program, time_limit)
         if why:
-            return self.not_run(program, tol, why, isinstance(self.backend, Isolated))
+            return self.not_run(program, tol, why, isinstance(self.backend, IsolatedBackend))
         try:
             how = tol if self.profile is None else self.profile.name
             with thread_limit(self.threads):
@@ -109,7 +113,7 @@ class Opened:
         except (SolverNotFound, OptionError) as refusal:
             # "auto" if no installed backend supports the program, or an option that the solver itself refuses.
             return self.not_run(program, tol, str(refusal))
-        apart = isinstance(self.way(program, time_limit), Isolated)
+        apart = isinstance(self.way(program, time_limit), IsolatedBackend)
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
         return answered_row(self.name, program.headline, tol, solution, apart, self.asked, self.threads)
 
@@ -208,6 +212,6 @@ def _in_forms(row: Opened, forms: Sequence[str] | None) -> list[Opened]:
 def _guarded(row: Opened, isolate: bool) -> Opened:
     """Catch whatever the backend raises, so that the comparison continues."""
     backend = row.backend
-    if backend is None or isinstance(backend, Isolated):
+    if backend is None or isinstance(backend, IsolatedBackend):
         return row
-    return replace(row, backend=isolated(backend) if isolate else Guarded(backend))
+    return replace(row, backend=isolate_backend(backend) if isolate else GuardedBackend(backend))

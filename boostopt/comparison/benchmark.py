@@ -14,8 +14,8 @@ from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_integer, check_list, check_numbers, invalid_value_error
 from boostopt.backends.base import Backend
-from boostopt.backends.isolation.isolated import Isolated
-from boostopt.backends.isolation.worker_process import close, waiting
+from boostopt.backends.isolation.isolated import IsolatedBackend
+from boostopt.backends.isolation.worker_process import close_idle_processes, idle_process_id
 from boostopt.backends.profiles import Profile
 from boostopt.comparison.backend_handles import Opened, open_backends
 from boostopt.comparison.benchmark_options import WARM_UPS, BenchmarkOptions, benchmark_options
@@ -28,7 +28,7 @@ from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.identity import describe_program, program_digest, program_facts
 from boostopt.programs.program import Program
-from boostopt.solving.request import gap_of, profile_of
+from boostopt.solving.request import resolve_profile, resolve_tolerance
 from boostopt.solving.solve import check_program
 
 GAPS = (1e-3, 1e-6, 1e-9)
@@ -124,7 +124,7 @@ def benchmark(
                 progress.ends(runs[int(k)])
     finally:
         if settings.isolate or settings.time_limit is not None:
-            close()
+            close_idle_processes()
     in_order = tuple(runs[k] for k in range(len(cells)))
     return Benchmark(described, settings, environment_info(), source_version(), in_order, origin)
 
@@ -187,9 +187,9 @@ class _Bench:
 
     def _place(self, cell: _Cell, program: Program) -> tuple[str, str, int | None]:
         """Return the program and the backend, with the number of the child process if there is one."""
-        apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
+        apart = isinstance(cell.backend.way(program, self._settings.time_limit), IsolatedBackend)
         solved = cell.program if self._by == "program" else program.formulation.name
-        return solved, cell.backend.name, waiting() if apart else None
+        return solved, cell.backend.name, idle_process_id() if apart else None
 
     def _finished(self, cell: _Cell, row: Row) -> Row:
         return replace(
@@ -240,7 +240,9 @@ def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
     if isinstance(each, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], each)):
         if not all(isinstance(name, str) for name in cast(Sequence[Any], each)):
             raise invalid_value_error("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
-        asked = [(profile := profile_of(name), gap_of(name, profile)) for name in cast(Sequence[Any], each)]
+        asked = [
+            (profile := resolve_profile(name), resolve_tolerance(name, profile)) for name in cast(Sequence[Any], each)
+        ]
     else:
         gaps = check_numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
         asked = [(None, gap) for gap in gaps]

@@ -13,7 +13,7 @@ from boostopt._utils.files import Keys
 from boostopt._utils.formatting import html_table, render_text
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_optional, check_string
-from boostopt.backends.profiles import asked_by_name
+from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
 from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.provenance import Origin
@@ -260,7 +260,7 @@ class Benchmark:
     def _printed(self) -> Any:
         from boostopt.comparison.rendering.paper_tables import Measured, of_benchmark, power
 
-        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if asked_by_name(run.profile)}
+        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if is_named_profile(run.profile)}
         unable = dict.fromkeys((run.backend, run.program) for run in self.runs if not run.ran)
         backends = dict.fromkeys(backend for backend, _ in unable)
         count = {name: sum(backend == name for backend, _ in unable) for name in backends}

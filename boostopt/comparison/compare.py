@@ -12,7 +12,7 @@ from boostopt._utils.formatting import html_table, render_text
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_optional, check_seconds, check_string
 from boostopt.backends.base import Backend
-from boostopt.backends.isolation.worker_process import close
+from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison.backend_handles import open_backends
 from boostopt.comparison.benchmark_options import compare_options
 from boostopt.comparison.provenance import Origin
@@ -22,7 +22,7 @@ from boostopt.comparison.solve_record import Row
 from boostopt.data.csv_tables import table_of_records
 from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
 from boostopt.programs.program import Program
-from boostopt.solving.request import TOL, gap_of, profile_of
+from boostopt.solving.request import DEFAULT_TOL, resolve_profile, resolve_tolerance
 from boostopt.solving.solve import check_program
 
 
@@ -173,7 +173,7 @@ class Comparison:
 def compare(
     program: Program,
     backends: str | Backend | Sequence[str | Backend] | None = None,
-    tol: float | str = TOL,
+    tol: float | str = DEFAULT_TOL,
     time_limit: float | None = None,
     progress: bool | Callable[[str, Row | None], None] = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
@@ -222,8 +222,8 @@ def compare(
     """
     check_program(program)
     # Before any work, even if no backend supports the program.
-    profile = profile_of(tol)
-    gap, time_limit = gap_of(tol, profile), check_seconds("time_limit", time_limit)
+    profile = resolve_profile(tol)
+    gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     how = compare_options(keywords)
     tell, made = called(progress, of_backend), how.origin or Origin.here()
     named = open_backends(backends, how.forms, how.isolate, options, how.threads)
@@ -237,5 +237,5 @@ def compare(
                 say(backend.name, rows[-1])
     finally:
         if how.isolate or time_limit is not None:
-            close()
+            close_idle_processes()
     return Comparison(program, gap, tuple(rows), made)

@@ -17,7 +17,7 @@ from typing import Any
 from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_path
-from boostopt.backends.profiles import asked_by_name
+from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, Settings
 from boostopt.comparison.compare import Comparison
@@ -131,7 +131,7 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     ways: set[bool] = set()
     for number, line in enumerate(whole[1:], 2):
         version, row = finished_run(path, number, line)
-        ways.add(asked_by_name(row.profile))
+        ways.add(is_named_profile(row.profile))
         try:
             latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
         except (ValueError, TypeError, RecursionError) as failure:

@@ -12,7 +12,7 @@ from typing import IO, Any, cast
 
 from boostopt._utils.files import resolve_target, write_atomically
 from boostopt._utils.json_values import plain
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison.solve_record import FINISHED, Row, read_row
 from boostopt.errors import DataError, reason_of, require_not_none
 
@@ -81,7 +81,14 @@ class Ledger:
             raise DataError(f"{path} cannot be read and written: {reason_of(failure)}. Name another file.") from failure
 
     def key(
-        self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
+        self,
+        program: str,
+        digest: str,
+        backend: str,
+        version: str,
+        tol: float,
+        repeat: int,
+        asked: str = CERTIFIED_MODE,
     ) -> Key:
         """Return the key that identifies a run; equal programs under two labels have different keys."""
         return program, digest, backend, version, tol, repeat, asked, self._boostopt
@@ -89,7 +96,7 @@ class Ledger:
     @staticmethod
     def key_of(row: Row, boostopt: str) -> Key:
         """Return the key of a run made by a version of boostopt."""
-        asked = row.profile or CERTIFIED
+        asked = row.profile or CERTIFIED_MODE
         return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
     def write(self, row: Row) -> None:

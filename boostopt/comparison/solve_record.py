@@ -13,9 +13,9 @@ from boostopt._utils.files import Keys
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_positive
 from boostopt.backends.base import Attempt
-from boostopt.backends.isolation.isolated import PREFIX, ProcessEnd
+from boostopt.backends.isolation.isolated import ISOLATED_PREFIX, ProcessEnd
 from boostopt.backends.isolation.worker import PEAK_MEMORY
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import json_schema as fields
 from boostopt.comparison.json_schema import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
 from boostopt.solving.solution import Outcome, Solution
@@ -367,7 +367,7 @@ def answered_row(
     tol: float,
     solution: Solution,
     apart: bool,
-    profile: str = CERTIFIED,
+    profile: str = CERTIFIED_MODE,
     threads: int | None = None,
 ) -> Row:
     """Return the record of a solution.
@@ -406,8 +406,8 @@ def answered_row(
         solver_status=solution.solver_status,
         error=(attempts[-1].error if attempts else None) or None,
         printed=printed or None,
-        answered_by=solution.backend.removeprefix(PREFIX) or None,
-        path=[name.removeprefix(PREFIX) for name in solution.path],
+        answered_by=solution.backend.removeprefix(ISOLATED_PREFIX) or None,
+        path=[name.removeprefix(ISOLATED_PREFIX) for name in solution.path],
         claimed_gap=best.claimed_gap if best else None,
         isolated=apart,
         profile=profile,

@@ -18,23 +18,23 @@ from boostopt._utils.formatting import format_count, format_interval, html_table
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
 
-NAMED = 3
+MAX_NAMED = 3
 """Number of examples or hypotheses that are named."""
 
-PROOFS = {
+D_SOURCE_DESCRIPTIONS = {
     "d(w)": "d(w), computed from w",
     "repaired": "the given d, made feasible",
     "start": "the minimizer of F, because no usable d was given",
 }
 """Proofs of an upper end, in words."""
 
-OPTIMAL = ("d optimal for w", "w optimal for d")
+OPTIMALITY_CONDITIONS = ("d optimal for w", "w optimal for d")
 """Conditions of the answer after both of its parts were made feasible."""
 
-CONTRADICTION, ROUGH = 0.01, 1e-6
+GAP_MISMATCH_RTOL, GAP_MISMATCH_ATOL = 0.01, 1e-6
 """The terms of the gap may differ from the distance of the ends by this share, and by this share of their scale."""
 
-PRESENT = 1e-9
+NEGLIGIBLE_WEIGHT_RTOL = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""
 
 
@@ -133,13 +133,11 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
             "narrow it. The allowance grows with the values and slopes of F and G: scale them down, or raise tol."
         )
     conditions = [
-        Condition(f"{_given(name)}, {name}", bool(residual <= allowed), float(residual), "")
+        Condition(f"{_describe_origin(name)}, {name}", bool(residual <= allowed), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
     ]
-    if narrow and certificate.d_is != "repaired" and not certificate.kkt.residuals[OPTIMAL[0]] <= allowed:
-        headline += (
-            f" This is about w and {PROOFS[certificate.d_is]}; the d that was given is not proved to be optimal."
-        )
+    if narrow and certificate.d_is != "repaired" and not certificate.kkt.residuals[OPTIMALITY_CONDITIONS[0]] <= allowed:
+        headline += f" This is about w and {D_SOURCE_DESCRIPTIONS[certificate.d_is]}; the d that was given is not proved to be optimal."
     examples, hypotheses = partial(_examples, program, certificate), partial(_hypotheses, program, certificate)
     conditions += [
         _gap_condition("d is the best answer to w", certificate.example_gaps, allowed, examples),
@@ -150,9 +148,9 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
     return Explanation(headline, tuple(conditions), _facts(program, certificate))
 
 
-def _given(name: str) -> str:
+def _describe_origin(name: str) -> str:
     """Return of what a condition is: of the answer itself, or, for one against the other, of both made feasible."""
-    return "as it was given, but made feasible" if name in OPTIMAL else "as it was given"
+    return "as it was given, but made feasible" if name in OPTIMALITY_CONDITIONS else "as it was given"
 
 
 def _gap_condition(
@@ -161,7 +159,7 @@ def _gap_condition(
     total = float(gaps.sum())
     if total <= allowed:
         return Condition(name, True, total, "")
-    worst = [int(k) for k in np.argsort(-gaps)[:NAMED] if gaps[k] > 0.1 * total]
+    worst = [int(k) for k in np.argsort(-gaps)[:MAX_NAMED] if gaps[k] > 0.1 * total]
     return Condition(name, False, total, "; ".join(describe(worst)))
 
 
@@ -182,14 +180,16 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     """Return who has weight, and where the upper end comes from."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
-    facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have a weight."]
+    facts = [
+        f"{_count_non_negligible(d)} of {len(d)} examples and {_count_non_negligible(w)} of {len(w)} hypotheses have a weight."
+    ]
     if np.isfinite(certificate.upper):
-        facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
+        facts.append(f"The upper end is proved by {D_SOURCE_DESCRIPTIONS[certificate.d_is]}.")
     facts.append(f"Each end includes {certificate.slack:.1e} for rounding.")
-    facts += _contradiction(certificate)
-    facts += _kinks("f", program.regularizer.kinks(d))
+    facts += _describe_gap_mismatch(certificate)
+    facts += _describe_kinks("f", program.regularizer.kinks(d))
     if not program.edge_function.exact:  # edges are a pass over U
-        facts += _kinks("G", program.edge_function.kinks(program.margins.edges(d)))
+        facts += _describe_kinks("G", program.edge_function.kinks(program.margins.edges(d)))
     if (psi > 0).any():
         facts.insert(
             1,
@@ -199,11 +199,14 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _contradiction(certificate: Certificate) -> list[str]:
+def _describe_gap_mismatch(certificate: Certificate) -> list[str]:
     """Say that the terms of the gap, which use slopes, do not sum to the distance of the ends, which use values."""
     terms, width = certificate.gap_terms, certificate.upper - certificate.lower
     larger = max(terms, width)
-    if not np.isfinite(larger) or abs(terms - width) <= CONTRADICTION * larger + ROUGH * certificate.scale:
+    if (
+        not np.isfinite(larger)
+        or abs(terms - width) <= GAP_MISMATCH_RTOL * larger + GAP_MISMATCH_ATOL * certificate.scale
+    ):
         return []
     return [
         f"The terms of the gap sum to {terms:.2e}, but the ends are {width:.2e} apart. So slopes and values of F or G "
@@ -211,12 +214,12 @@ def _contradiction(certificate: Certificate) -> list[str]:
     ]
 
 
-def _kinks(function: str, places: Sequence[str]) -> list[str]:
+def _describe_kinks(function: str, places: Sequence[str]) -> list[str]:
     """Say where a function has kinks: there its slope is a choice, and the proof depends on it."""
     if not places:
         return []
-    more = f" and at {len(places) - NAMED} more" if len(places) > NAMED else ""
-    return [f"{function} has a kink at {', '.join(places[:NAMED])}{more}."]
+    more = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
+    return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{more}."]
 
 
 def _infeasible(program: Program, certificate: Certificate) -> Explanation:
@@ -224,11 +227,11 @@ def _infeasible(program: Program, certificate: Certificate) -> Explanation:
         "Infeasible: with the hypothesis weights w, every allowed d has a <d, U w> that exceeds the limit of the "
         f"constraints on the edges by at least {certificate.excess:.3e}."
     )
-    facts = (f"The proof needs {_present(certificate.w)} of {program.margins.t} hypotheses.",)
+    facts = (f"The proof needs {_count_non_negligible(certificate.w)} of {program.margins.t} hypotheses.",)
     return Explanation(words, (), facts)
 
 
-def _present(weights: Float[Array, " n"]) -> int:
+def _count_non_negligible(weights: Float[Array, " n"]) -> int:
     """Return how many weights are not negligible."""
     size = np.abs(weights)
-    return int((size > PRESENT * float(size.max(initial=0.0))).sum())
+    return int((size > NEGLIGIBLE_WEIGHT_RTOL * float(size.max(initial=0.0))).sum())

@@ -15,51 +15,51 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.backends.base import Attempt, Capability, Task, Wrapper
+from boostopt.backends.base import Attempt, BackendWrapper, Capability, Task
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, RowGroups
 
-WORTHWHILE, WORTHWHILE_LARGE = 0.7, 0.4
+MAX_REMAINING_FRACTION, MAX_REMAINING_FRACTION_LARGE = 0.7, 0.4
 """Share of the examples that may be left for merging to pay, less where the merged margins need memory that counts.
 
 Measured at N = 5000, t = 50: at 0.7 a third of the time is saved, finding the groups takes a twentieth of it.
 """
 
-AGREEMENT = 1e-9
+AGREEMENT_RTOL = 1e-9
 """Relative agreement of the merged regularizer with the unmerged one: without it c and d0 do not tell it all."""
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedProgram:
     """A program over groups of equal examples.
 
     Attributes
     ----------
     program
         The program over the groups.
-    rows
+    groups
         Which example is in which group.
-    share
+    weight_fractions
         The share of each example in the weight of its group, shape (N,).
     """
 
     program: Program
-    rows: RowGroups
-    share: Float[Array, " N"]
+    groups: RowGroups
+    weight_fractions: Float[Array, " N"]
 
-    def together(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
+    def merge_weights(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
         """Return the weights of the groups."""
-        return self.rows.sum_by_group(d)
+        return self.groups.sum_by_group(d)
 
-    def split(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
+    def split_weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return the weights of the examples."""
-        return self.share * d[self.rows.group_of_row]
+        return self.weight_fractions * d[self.groups.group_of_row]
 
 
-def merged(program: Program, most: float | None = None) -> Merged | None:
-    """Return the program over groups of equal examples, None where more than a share `most` of them would be left.
+def merge_equal_examples(program: Program, max_remaining_fraction: float | None = None) -> MergedProgram | None:
+    """Return the program over groups of equal examples, None where more than a share `max_remaining_fraction` of them would be left.
 
     Also None for regularizers that are no sums over the examples, or whose functions do not follow from c, d0 and the
     parameters.
@@ -70,11 +70,13 @@ def merged(program: Program, most: float | None = None) -> Merged | None:
     c, d0 = program.examples.c, program.examples.d0
     own = {field.name: getattr(program.parameters, field.name) for field in fields(program.parameters)}
     per_example = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
-    if most is None:
+    if max_remaining_fraction is None:
         N, t = program.margins.shape
-        most = WORTHWHILE if N * t <= MAX_FLOAT_COPY_ENTRIES else WORTHWHILE_LARGE
+        max_remaining_fraction = (
+            MAX_REMAINING_FRACTION if N * t <= MAX_FLOAT_COPY_ENTRIES else MAX_REMAINING_FRACTION_LARGE
+        )
     rows = program.margins.unique_rows(d0 / c, *per_example.values())
-    if len(rows.representative) > most * program.margins.N:
+    if len(rows.representative) > max_remaining_fraction * program.margins.N:
         return None
     together = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
     parameters = replace(
@@ -84,74 +86,74 @@ def merged(program: Program, most: float | None = None) -> Merged | None:
     try:
         of_groups: Any = page.regularizer(parameters, together)
         smaller = replace(program, parameters=parameters, examples=together, margins=margins, regularizer=of_groups)
-        groups = Merged(smaller, rows, share)
-        return groups if _agrees(program, groups) else None
+        groups = MergedProgram(smaller, rows, share)
+        return groups if _is_equivalent(program, groups) else None
     except Exception:  # noqa: BLE001 - a page with data of its own for each example: it is not made for fewer
         return None
 
 
-def _agrees(program: Program, groups: Merged) -> bool:
+def _is_equivalent(program: Program, groups: MergedProgram) -> bool:
     """Whether the functions of single weights are those of the groups, at two points in the box, and so are the boxes.
 
     A cap of 1 on the simplex is none: that of a group may be 1 as well.
     """
     own, smaller = program.regularizer.pointwise(), groups.program.regularizer.pointwise()
-    if own is None or smaller is None or groups.program.regularizer.N != len(groups.rows.representative):
+    if own is None or smaller is None or groups.program.regularizer.N != len(groups.groups.representative):
         return False
-    most = np.minimum(groups.together(own.upper), 1.0) if own.on_simplex else groups.together(own.upper)
-    least = groups.together(own.lower)
-    above, below = groups.split(smaller.upper) - own.upper, own.lower - groups.split(smaller.lower)
-    fits = (above <= AGREEMENT * np.abs(own.upper)) & (below <= AGREEMENT * np.abs(own.lower))
-    reaches = smaller.upper >= most - AGREEMENT * np.abs(most)
+    most = np.minimum(groups.merge_weights(own.upper), 1.0) if own.on_simplex else groups.merge_weights(own.upper)
+    least = groups.merge_weights(own.lower)
+    above, below = groups.split_weights(smaller.upper) - own.upper, own.lower - groups.split_weights(smaller.lower)
+    fits = (above <= AGREEMENT_RTOL * np.abs(own.upper)) & (below <= AGREEMENT_RTOL * np.abs(own.lower))
+    reaches = smaller.upper >= most - AGREEMENT_RTOL * np.abs(most)
     if not (fits.all() and np.allclose(least, smaller.lower) and reaches.all()):
         return False
     moves = smaller.upper > smaller.lower
     for part in (0.25, 0.75):
         d = smaller.lower + part * (smaller.upper - smaller.lower)
         with np.errstate(divide="ignore", invalid="ignore"):  # where the box is a point
-            here, there = own.derivatives(groups.split(d)), smaller.derivatives(d)[groups.rows.group_of_row]
-        moving = moves[groups.rows.group_of_row]
-        if not np.allclose(here[moving], there[moving], rtol=AGREEMENT, atol=AGREEMENT):
+            here, there = own.derivatives(groups.split_weights(d)), smaller.derivatives(d)[groups.groups.group_of_row]
+        moving = moves[groups.groups.group_of_row]
+        if not np.allclose(here[moving], there[moving], rtol=AGREEMENT_RTOL, atol=AGREEMENT_RTOL):
             return False
     return True
 
 
 @dataclass(frozen=True)
-class Once(Wrapper):
+class FirstAttemptBackend(BackendWrapper):
     """The first attempt of a backend, with a word before its form that says what it is tried for."""
 
-    word: str
+    label: str
 
     def takes(self, program: Program) -> Capability:
         return self.inner.takes(program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         for attempt in islice(self.inner.attempts(task), 1):
-            yield replace(attempt, form=f"{self.word}, {attempt.form}")
+            yield replace(attempt, form=f"{self.label}, {attempt.form}")
 
 
 @dataclass(frozen=True, eq=False)
-class OverGroups(Wrapper):
+class MergedExamplesBackend(BackendWrapper):
     """A backend that is given the merged program and whose answers are split and certified on the given one."""
 
-    groups: Merged
+    groups: MergedProgram
 
     def takes(self, program: Program) -> Capability:
         return self.inner.takes(self.groups.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         def of_examples(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
-            return None if d is None else self.groups.split(d)
+            return None if d is None else self.groups.split_weights(d)
 
         def judge(d: Any, w: Any) -> Certificate:
             return task.certify(of_examples(d), w)
 
         start = task.start
         if start is not None:
-            start = replace(start, d=None if start.d is None else self.groups.together(start.d))
+            start = replace(start, d=None if start.d is None else self.groups.merge_weights(start.d))
         of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _judged=[])
         for attempt in self.inner.attempts(of_groups):
-            count = len(self.groups.rows.representative)
+            count = len(self.groups.groups.representative)
             yield replace(
                 attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}
             )

@@ -7,23 +7,23 @@ from typing import Any
 
 from boostopt._utils.validation import check_instance, check_tolerance, invalid_value_error
 from boostopt.backends.base import Attempt, Backend
-from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
+from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
-TOL = 1e-8
+DEFAULT_TOL = 1e-8
 """The scaled gap that is wanted where none is given."""
 
 
-def profile_of(tol: object) -> Profile | None:
+def resolve_profile(tol: object) -> Profile | None:
     """Return the profile of a name; None for a tolerance, which the certificate is to reach, and for "certified"."""
-    if not isinstance(tol, str) or tol == CERTIFIED:
+    if not isinstance(tol, str) or tol == CERTIFIED_MODE:
         return None
     if tol not in PROFILES:
-        raise unknown_name("profile", tol, [*PROFILES, CERTIFIED])
+        raise unknown_name("profile", tol, [*PROFILES, CERTIFIED_MODE])
     return PROFILES[tol]
 
 
-def gap_of(tol: object, profile: Profile | None) -> float:
+def resolve_tolerance(tol: object, profile: Profile | None) -> float:
     """Return the gap that an answer is judged by: of a profile the accuracy that its solver is asked for.
 
     Raises
@@ -32,11 +32,11 @@ def gap_of(tol: object, profile: Profile | None) -> float:
         The gap is not in (0, 1).
     """
     if isinstance(tol, str):
-        return TOL if profile is None or profile.accuracy is None else profile.accuracy
+        return DEFAULT_TOL if profile is None or profile.accuracy is None else profile.accuracy
     return check_tolerance("tol", tol)
 
 
-def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
+def check_solver_options(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
     """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
     if backend is None and (options or profile is not None):
         what = f"the profile {profile.name!r}" if profile is not None else "options"
@@ -54,14 +54,14 @@ def check_asked(backend: Backend | None, options: object, profile: Profile | Non
     return dict(named)
 
 
-def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
+def raise_if_options_rejected(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
     """Raise OptionError where a solver refuses the user's options, in its own words."""
     errors = [attempt.error or "" for attempt in attempts]
     if options and errors and all(errors) and any(name in errors[0] for name in options):
-        raise refused_options(tried[0].name, options, errors[0])
+        raise rejected_options_error(tried[0].name, options, errors[0])
 
 
-def refused_options(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
+def rejected_options_error(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
     """Return the error for options that a solver refuses, in its own words."""
     named = ", ".join(f"{name}={short_repr(value)}" for name, value in options.items())
     return OptionError(

@@ -19,7 +19,7 @@ from boostopt.solving.explanation import Explanation, explain
 
 PHASES = ("build", "canonicalize", "solve", "recover", "certify")
 
-POLISHER = "interior"
+POLISH_BACKEND = "interior"
 """The backend that makes a rough answer a fine one."""
 
 
@@ -123,11 +123,11 @@ class Solution:
     def explain(self) -> Explanation:
         """Explain why the answer is optimal within `tol`, or which condition fails where, or why there is no answer."""
         failed = self.outcome is Outcome.FAILED
-        unanswered = f"{', '.join(self.path)} returned no answer ({self._reasons})" if failed else ""
+        unanswered = f"{', '.join(self.path)} returned no answer ({self._failure_reasons})" if failed else ""
         return explain(self.program, self.certificate, self.tol, unanswered)
 
     @property
-    def _reasons(self) -> str:
+    def _failure_reasons(self) -> str:
         """Why there is no answer, in the words of the solvers."""
         reasons = dict.fromkeys(f"{a.form}: {a.error or a.status}".removeprefix(": ") for a in self.attempts)
         return "; ".join(reasons) or "no attempt was made"
@@ -180,7 +180,7 @@ class Solution:
         tol, time_limit = check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
         if self.certificate.scaled_gap <= tol:
             return self
-        return self.program.solve(POLISHER, tol, time_limit, start=self)
+        return self.program.solve(POLISH_BACKEND, tol, time_limit, start=self)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the certificate with its proof. `boostopt.verify` checks the file anywhere, without a solver.
@@ -210,7 +210,7 @@ class Solution:
         """
         if self.outcome is Outcome.FAILED:
             raise SolverFailed(
-                f"expected an answer from {', '.join(self.path)}; got none ({self._reasons}). "
+                f"expected an answer from {', '.join(self.path)}; got none ({self._failure_reasons}). "
                 "Try another backend or a longer time limit."
             )
         return self

@@ -22,7 +22,7 @@ import boostopt
 from boostopt._utils.blas_threads import ThreadLimiter, limit_blas_threads, max_threads, thread_limit
 from boostopt._utils.environment import THREAD_VARIABLES
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.backends.isolation.worker_process import close
+from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison import benchmark
 from boostopt.comparison.documents import load
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier, margin_boost
@@ -363,7 +363,7 @@ class Counting(Backend):
 def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in THREAD_VARIABLES:  # a child would have them from here
         monkeypatch.delenv(variable, raising=False)
-    close()
+    close_idle_processes()
     with given():
         for threads, seen in ((1, "1 1"), (2, "2 2"), (None, "1 None")):
             (row,) = boostopt.compare(reference_erlpboost(), Counting(), isolate=isolate, threads=threads).rows

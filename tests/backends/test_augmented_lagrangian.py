@@ -16,12 +16,12 @@ from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task, WarmStart
 from boostopt.backends.classical.augmented_lagrangian import AugmentedLagrangian, corrective_start
 from boostopt.backends.classical.lagrangian import (
-    Dual,
-    Eliminated,
+    DualForm,
+    DualInWBeta,
+    DualInWPsi,
     Lagrangian,
-    WithBeta,
-    WithPsi,
-    duals,
+    ReducedDual,
+    dual_forms,
     row_multipliers,
 )
 from boostopt.functions.edge_functions.base import EdgeFunction
@@ -42,21 +42,21 @@ ENTROPY = RelativeEntropy.capped(np.ones(6), REFERENCE_NU, REFERENCE_ETA, REFERE
 BINARY = BinaryEntropy(np.full(6, 1 / REFERENCE_NU), REFERENCE_ETA, REFERENCE_D0)
 
 
-def staged(F: RelativeEntropy | BinaryEntropy) -> Eliminated:
+def staged(F: RelativeEntropy | BinaryEntropy) -> ReducedDual:
     """The form in w alone, three times less steep and off its center."""
-    dual = Eliminated(F)
+    dual = ReducedDual(F)
     dual.steps, dual.center = 3.0, np.linspace(-0.3, 0.2, F.N)
     return dual
 
 
-DUALS: dict[str, Dual] = {
-    "psi": WithPsi(ENTROPY),
-    "beta": WithBeta(ENTROPY),
-    "binary, beta": WithBeta(BINARY),
-    "w": Eliminated(ENTROPY),
+DUALS: dict[str, DualForm] = {
+    "psi": DualInWPsi(ENTROPY),
+    "beta": DualInWBeta(ENTROPY),
+    "binary, beta": DualInWBeta(BINARY),
+    "w": ReducedDual(ENTROPY),
     "stage": staged(ENTROPY),
     "binary, stage": staged(BINARY),
-    "logarithmic loss": Eliminated(LogarithmicLoss.of(np.ones(6), 3.0)),
+    "logarithmic loss": ReducedDual(LogarithmicLoss.of(np.ones(6), 3.0)),
 }
 EDGES: dict[str, EdgeFunction] = {
     "maximum": MaximumEdge(),
@@ -70,7 +70,7 @@ EDGES: dict[str, EdgeFunction] = {
 }
 
 
-def lagrangian(dual: Dual, G: EdgeFunction, mu: float = 0.2) -> Lagrangian:
+def lagrangian(dual: DualForm, G: EdgeFunction, mu: float = 0.2) -> Lagrangian:
     margins = Margins(REFERENCE_U[:, :2]) if isinstance(G, TiedEdges) else U
     epigraph = G.epigraph(margins.t)
     assert epigraph is not None
@@ -80,7 +80,7 @@ def lagrangian(dual: Dual, G: EdgeFunction, mu: float = 0.2) -> Lagrangian:
 def somewhere(L: Lagrangian, seed: int) -> np.ndarray:
     """A random point within the bounds."""
     rng = np.random.default_rng(seed)
-    return rng.uniform(0.05, 0.9, size=len(L.G.b) + len(L.dual.first))
+    return rng.uniform(0.05, 0.9, size=len(L.G.b) + len(L.dual.initial_y))
 
 
 @pytest.mark.parametrize("edges", EDGES)
@@ -98,7 +98,7 @@ def test_gradient_is_that_of_differences(form: str, edges: str) -> None:
 
 def test_lagrangian_is_the_papers_with_its_signs_corrected() -> None:
     """-Theta(w, psi) - lambda c + c^2 / (2 mu) with (3.11) written out, lambda = -estimate."""
-    L = lagrangian(WithPsi(ENTROPY), MaximumEdge(), mu=0.05)
+    L = lagrangian(DualInWPsi(ENTROPY), MaximumEdge(), mu=0.05)
     z = somewhere(L, 4)
     w, psi = z[:3], z[3:] / REFERENCE_ETA
     total = np.sum(REFERENCE_D0 * np.exp(-REFERENCE_ETA * (REFERENCE_U @ w + psi)))
@@ -116,12 +116,12 @@ def test_forms_agree_where_the_further_variables_are_optimal() -> None:
         m = U.margins(rng.dirichlet(np.ones(3)))
         at = ENTROPY.conjugate_at(-m)
         psi, beta = np.asarray(at.multipliers["psi"]), np.array([float(np.asarray(at.multipliers["beta"]))])
-        for dual, best in ((WithPsi(ENTROPY), psi), (WithBeta(ENTROPY), beta)):
-            found = dual.at(m, best)
+        for dual, best in ((DualInWPsi(ENTROPY), psi), (DualInWBeta(ENTROPY), beta)):
+            found = dual.evaluate(m, best)
             assert found.value == pytest.approx(at.value, abs=1e-13)
             np.testing.assert_allclose(found.d, at.d, atol=1e-13)
-            moved = np.maximum(best + rng.normal(size=len(best)), dual.low)
-            assert dual.at(m, moved).value > at.value
+            moved = np.maximum(best + rng.normal(size=len(best)), dual.lower_y)
+            assert dual.evaluate(m, moved).value > at.value
 
 
 def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> None:
@@ -129,7 +129,7 @@ def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> 
     dual, rng = staged(ENTROPY), np.random.default_rng(6)
     for _ in range(20):
         m = rng.uniform(-1, 1, size=6)
-        at = dual.at(m, np.zeros(0))
+        at = dual.evaluate(m, np.zeros(0))
         for d, least in ((at.d, 0.0), (ENTROPY.project(rng.dirichlet(np.ones(6))), 1e-6)):
             F = ENTROPY.value(d) + (dual.steps - 1) * (ENTROPY.value(d) - float(dual.center @ d))
             excess = F + at.value + float(m @ d)
@@ -140,16 +140,16 @@ def test_stages_leave_the_optimum_where_it_is() -> None:
     program = reference_erlpboost()
     solution = program.solve("cvxpy:clarabel", tol=1e-9)
     m = program.margins.margins(solution.w)
-    dual = Eliminated(program.regularizer)
+    dual = ReducedDual(program.regularizer)
     dual.steps, dual.center = 50.0, -m
-    np.testing.assert_allclose(dual.at(m, np.zeros(0)).d, program.example_weights(solution.w), atol=1e-12)
-    dual.advance(m)
+    np.testing.assert_allclose(dual.evaluate(m, np.zeros(0)).d, program.example_weights(solution.w), atol=1e-12)
+    dual.start_next_stage(m)
     np.testing.assert_allclose(dual.center, -m, atol=1e-14)
     assert dual.steps == 25.0
 
 
 def minimized(L: Lagrangian, z: np.ndarray) -> np.ndarray:
-    bounds = [(low, None) for low in [*np.zeros(len(L.G.b)), *L.dual.low]]
+    bounds = [(low, None) for low in [*np.zeros(len(L.G.b)), *L.dual.lower_y]]
     options = {"ftol": 0, "gtol": 1e-11, "maxcor": 30}
     return minimize(L, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
 
@@ -159,7 +159,7 @@ def test_violation_estimates_the_error_of_the_multiplier() -> None:
     program = reference_erlpboost()
     gamma = float(np.max(program.margins.edges(program.solve("cvxpy:clarabel", tol=1e-10).d)))
     for guess in (gamma + 0.4, gamma - 0.4):
-        L = replace(lagrangian(WithPsi(ENTROPY), MaximumEdge(), mu=1e-3), estimate=np.array([guess]))
+        L = replace(lagrangian(DualInWPsi(ENTROPY), MaximumEdge(), mu=1e-3), estimate=np.array([guess]))
         z = minimized(L, np.concatenate([np.full(3, 1 / 3), np.zeros(6)]))
         c = float(L.split(z)[0].sum() - 1)
         assert c / (1e-3 * (-guess + gamma)) == pytest.approx(1, abs=0.02)
@@ -172,7 +172,7 @@ def test_first_order_estimates_converge_to_the_multipliers(form: str) -> None:
     solution = program.solve("cvxpy:clarabel", tol=1e-10)
     gamma = float(np.max(program.margins.edges(solution.d)))
     now = lagrangian(DUALS[form], MaximumEdge(), mu=0.05)
-    z, errors = np.concatenate([np.full(3, 1 / 3), now.dual.first]), list[float]()
+    z, errors = np.concatenate([np.full(3, 1 / 3), now.dual.initial_y]), list[float]()
     for _ in range(10):
         z = minimized(now, z)
         now = replace(now, estimate=now.updated(now.split(z)[0]))
@@ -258,9 +258,9 @@ def test_infeasible_programs_are_proved_infeasible() -> None:
 @pytest.mark.thorough
 def test_forms_are_tried_in_order() -> None:
     program = reference_erlpboost()
-    assert [dual.form for dual in duals(program.regularizer)] == ["dual in w, psi", "dual in w"]
-    assert [dual.form for dual in duals(BINARY)] == ["dual in w, beta", "dual in w"]
-    assert [dual.form for dual in duals(LogarithmicLoss.of(np.ones(2), 1.0))] == ["dual in w"]
+    assert [dual.form for dual in dual_forms(program.regularizer)] == ["dual in w, psi", "dual in w"]
+    assert [dual.form for dual in dual_forms(BINARY)] == ["dual in w, beta", "dual in w"]
+    assert [dual.form for dual in dual_forms(LogarithmicLoss.of(np.ones(2), 1.0))] == ["dual in w"]
     steep = bound("erlpboost", noisy_stumps(200, 40), nu=40, eta=1e6).solve(NAME, tol=1e-7)
     assert [attempt.form for attempt in steep.attempts] == ["dual in w, psi", "dual in w"]
     assert "evaluation limit" in steep.attempts[0].status

@@ -8,7 +8,7 @@ from problems import REFERENCE_U
 
 from boostopt import Solution, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.incumbent import CLOSER, Best
+from boostopt.backends.incumbent import GOAL_REDUCTION, Incumbent
 
 PROGRAM = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=3.0)
 
@@ -29,10 +29,10 @@ def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
     """The best sides of two iterates may be a worse pair than either: then an iterate is kept as it came."""
     solution, whole = PROGRAM.solve("interior", tol=1e-10), 0
     for seed in range(100):
-        best, least, upper, lower = Best(Task(PROGRAM, 1e-9, Deadline(None))), np.inf, list[float](), list[float]()
+        best, least, upper, lower = Incumbent(Task(PROGRAM, 1e-9, Deadline(None))), np.inf, list[float](), list[float]()
         given = iterates(solution, seed)
         for d, w in given:
-            best.keep(d, w)
+            best.add(d, w)
             certificate = PROGRAM.certify(d, w)
             least = min(least, certificate.scaled_gap)
             upper.append(certificate.upper)
@@ -48,12 +48,12 @@ def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
 def test_it_asks_for_a_closer_goal_once() -> None:
     solution = PROGRAM.solve("interior", tol=1e-10)
     rough = (np.full(6, 1 / 6), np.full(3, 1 / 3))
-    best = Best(Task(PROGRAM, 2.0 * PROGRAM.certify(*rough).scaled_gap, Deadline(None)))
-    assert not best.reached and not best.again()
-    best.keep(*rough)
-    assert best.reached
+    best = Incumbent(Task(PROGRAM, 2.0 * PROGRAM.certify(*rough).scaled_gap, Deadline(None)))
+    assert not best.goal_reached and not best.tighten_goal()
+    best.add(*rough)
+    assert best.goal_reached
     goal = best.goal
-    assert best.again()
-    assert best.goal == CLOSER * goal and not best.reached
-    best.keep(solution.d, solution.w)
-    assert best.reached and not best.again()
+    assert best.tighten_goal()
+    assert best.goal == GOAL_REDUCTION * goal and not best.goal_reached
+    best.add(solution.d, solution.w)
+    assert best.goal_reached and not best.tighten_goal()

@@ -15,8 +15,8 @@ from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, ref
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
 from boostopt.backends.base import Attempt, Capability, Task
 from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticSolver
-from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
-from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.isolation.isolated import isolate_backend
 
 WORDS = {
     "leave": "SystemExit: 3",
@@ -37,7 +37,7 @@ def handlers_stay() -> Iterator[None]:
 
 @pytest.mark.parametrize("then", LEAVING)
 def test_whatever_a_backend_raises_is_an_attempt(then: str) -> None:
-    for backend in (Fake("leaving", then=then), isolated(Fake("leaving", then=then))):
+    for backend in (Fake("leaving", then=then), isolate_backend(Fake("leaving", then=then))):
         solution = reference_lpboost().solve(backend)
         assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "raised")
         assert solution.attempts[0].error == WORDS[then]
@@ -153,19 +153,19 @@ def test_an_interrupt_whose_sender_cannot_be_told_passes(monkeypatch: pytest.Mon
     def interrupting() -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(Failed, match="KeyboardInterrupt"):
-        called(interrupting)
+    with pytest.raises(ExternalError, match="KeyboardInterrupt"):
+        call_external(interrupting)
     known = signal.getsignal
     monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGINT else known(number))
     with pytest.raises(KeyboardInterrupt):
-        called(interrupting)
+        call_external(interrupting)
     monkeypatch.undo()
 
 
 def test_an_interrupt_that_a_solver_took_for_itself_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    hand_on_interrupt("Solved")
+    raise_caught_interrupt("Solved")
     with pytest.raises(KeyboardInterrupt):
-        hand_on_interrupt("interrupted")
+        raise_caught_interrupt("interrupted")
     if "sqp:osqp" in list_backends():
         solver = SOLVERS["osqp"]
 
@@ -195,7 +195,7 @@ class Timed(Silent):
 
 
 def test_the_time_of_a_backend_without_phases_is_that_of_a_solver() -> None:
-    for backend in (Silent("silent"), isolated(Silent("silent"))):
+    for backend in (Silent("silent"), isolate_backend(Silent("silent"))):
         times = reference_lpboost().solve(backend).times
         assert 0.1 <= times["solve"] <= times["total"]
     (row,) = compare(reference_lpboost(), [Silent("silent")]).rows

@@ -45,7 +45,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Attempt, Deadline, WarmStart
 from boostopt.backends.highs import backend as highs
-from boostopt.backends.highs.backend import Handle, Rung
+from boostopt.backends.highs.backend import AttemptSettings, ModelHandle
 from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.edge_functions.tied import TiedEdges
@@ -68,8 +68,8 @@ def forms(solution: Solution) -> list[str]:
     return [attempt.form for attempt in solution.attempts]
 
 
-def handle(solution: Solution) -> Handle:
-    assert isinstance(solution.start.state, Handle)
+def handle(solution: Solution) -> ModelHandle:
+    assert isinstance(solution.start.state, ModelHandle)
     return solution.start.state
 
 
@@ -303,7 +303,7 @@ def test_what_has_failed_comes_last_from_then_on(monkeypatch: pytest.MonkeyPatch
 
 def test_a_hot_method_that_has_failed_is_not_used_hot_again() -> None:
     first = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs").start
-    failed = frozenset({Rung("d", highs.DUAL)})
+    failed = frozenset({AttemptSettings("d", highs.DUAL)})
     start = replace(first, state=replace(first.state, failed=failed))
     second = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=start)
     assert_solved(second, "d-space, hot dual simplex, perturbed")
@@ -436,7 +436,7 @@ def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) ->
         lp, scipys = drawn_linear_program(rng)
         assert scipys.status == 0
         for space in SPACE_NAMES:
-            attempt = attempted(lp, Rung(space, algorithm))
+            attempt = attempted(lp, AttemptSettings(space, algorithm))
             assert attempt.status == "Optimal"
             assert attempt.d is not None and attempt.w is not None
             objective = attempt.statistics["objective"]
@@ -457,7 +457,7 @@ def test_both_spaces_are_the_linear_program_that_scipy_solves(algorithm: str) ->
             assert float(slopes @ d) - cheapest.fun <= 1e-7
 
 
-def attempted(lp: LinearProgram, rung: Rung, seconds: float | None = None, hot: Any = None) -> Attempt:
+def attempted(lp: LinearProgram, rung: AttemptSettings, seconds: float | None = None, hot: Any = None) -> Attempt:
     """One rung alone."""
     left = Deadline.after(seconds)
     return highs._attempt(lp, rung, 1e-10, left, time.perf_counter(), frozenset(), hot)  # pyright: ignore[reportPrivateUsage]
@@ -505,18 +505,18 @@ def test_a_program_becomes_infeasible_hot_and_feasible_again() -> None:
 @pytest.mark.parametrize("space", SPACE_NAMES)
 @pytest.mark.parametrize("algorithm", (highs.DUAL, highs.PRIMAL, highs.INTERIOR))
 def test_out_of_time_is_a_status(algorithm: str, space: str) -> None:
-    lp = LinearProgram.of(get_formulation("lpboost").bind(noisy_stumps(4000, 80)[:, ::2], nu=1200))
-    attempt = attempted(lp, Rung(space, algorithm), seconds=1e-3)
+    lp = LinearProgram.from_program(get_formulation("lpboost").bind(noisy_stumps(4000, 80)[:, ::2], nu=1200))
+    attempt = attempted(lp, AttemptSettings(space, algorithm), seconds=1e-3)
     assert attempt.status == "Time limit reached"
     assert not attempt.claims
 
 
 def test_the_time_limit_is_that_of_this_run_and_not_of_all_the_model_has_had() -> None:
-    lp = LinearProgram.of(BOUND["lpboost"](appended(12, "margins"), 0.2))
-    first = attempted(lp, Rung("d", highs.DUAL), seconds=5.0)
+    lp = LinearProgram.from_program(BOUND["lpboost"](appended(12, "margins"), 0.2))
+    first = attempted(lp, AttemptSettings("d", highs.DUAL), seconds=5.0)
     model = first.state.model
     assert model.seconds > 0
-    second = attempted(lp, Rung("d", highs.DUAL), seconds=5.0, hot=model)
+    second = attempted(lp, AttemptSettings("d", highs.DUAL), seconds=5.0, hot=model)
     _, limit = model.highs.getOptionValue("time_limit")
     assert second.options["time_limit"] <= 5.0 < limit <= 5.0 + model.seconds
 

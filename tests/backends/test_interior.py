@@ -13,9 +13,9 @@ from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
 from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
 from boostopt.backends.base import WarmStart
 from boostopt.backends.interior.interior_form import InteriorProblem
-from boostopt.backends.interior.merged_columns import Folded, folded
-from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
-from boostopt.backends.interior.start import centred
+from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
+from boostopt.backends.interior.newton import ComplementarityPairs, Iterate, NewtonSystem, Residuals
+from boostopt.backends.interior.start import cold_start_point
 
 pytestmark = pytest.mark.every(2)
 
@@ -24,23 +24,23 @@ MOST_ITERATIONS = 60
 
 
 def opened(program: Program) -> InteriorProblem:
-    problem = InteriorProblem.of(program)
+    problem = InteriorProblem.from_program(program)
     assert problem is not None
     return problem
 
 
-def start_of(program: Program) -> tuple[InteriorProblem, Point]:
+def start_of(program: Program) -> tuple[InteriorProblem, Iterate]:
     problem = opened(program)
-    return problem, centred(problem, program.regularizer.project(None), 0.1)
+    return problem, cold_start_point(problem, program.regularizer.project(None), 0.1)
 
 
-def dense_step(problem: InteriorProblem, point: Point, wanted: Pairs) -> np.ndarray | None:
+def dense_step(problem: InteriorProblem, point: Iterate, wanted: ComplementarityPairs) -> np.ndarray | None:
     """The Newton step (d, v, beta, x) with nothing eliminated, by a general solver; None where it is not unique."""
-    d = problem.at(point.below)
-    residuals = Residuals.at(problem, point, d)
+    d = problem.weights_inside_box(point.below)
+    residuals = Residuals.from_point(problem, point, d)
     n, k, j = len(d), len(point.v), len(point.x)
     A = np.eye(problem.U.t) if problem.rows.A is None else problem.rows.A
-    images = A @ problem.U.to_array()[problem.free].T
+    images = A @ problem.U.to_array()[problem.movable].T
     one = np.ones((n, 1)) * problem.f.on_simplex
     H = np.diag(problem.curvatures(d) + point.zeta / point.below + point.psi / point.above)
     slack = np.zeros(k)
@@ -60,7 +60,7 @@ def dense_step(problem: InteriorProblem, point: Point, wanted: Pairs) -> np.ndar
         [
             wanted.below / point.below - wanted.above / point.above - residuals.stationarity,
             -residuals.rows - from_rows,
-            [-residuals.total],
+            [-residuals.weight_sum],
             -residuals.x,
         ]
     )
@@ -73,12 +73,14 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
     checked = 0
     while checked < 3:
         program = draw_program(rng, name, largest_N=30, largest_t=4, largest_eta=100)
-        if not opened(program).free.any():
+        if not opened(program).movable.any():
             continue
         problem, point = start_of(program)
-        residuals = Residuals.at(problem, point, problem.at(point.below))
-        wanted = Pairs(*(0.3 - part for part in (point.products.below, point.products.above, point.products.rows)))
-        step = System(problem, point, problem.at(point.below), residuals).step(wanted)
+        residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.below))
+        wanted = ComplementarityPairs(
+            *(0.3 - part for part in (point.products.below, point.products.above, point.products.rows))
+        )
+        step = NewtonSystem(problem, point, problem.weights_inside_box(point.below), residuals).step(wanted)
         twin = dense_step(problem, point, wanted)
         if twin is None:
             continue
@@ -93,10 +95,10 @@ def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
 def test_the_start_is_centred_and_stationary(name: str) -> None:
     program = draw_program(np.random.default_rng(8), name, largest_eta=1e3)
     problem = opened(program)
-    if not problem.free.any():
+    if not problem.movable.any():
         return
-    point = centred(problem, program.regularizer.project(None), 0.1)
-    residuals = Residuals.at(problem, point, problem.at(point.below))
+    point = cold_start_point(problem, program.regularizer.project(None), 0.1)
+    residuals = Residuals.from_point(problem, point, problem.weights_inside_box(point.below))
     scale = np.abs(point.zeta) + np.abs(point.psi) + 1
     assert np.all(np.abs(residuals.stationarity) <= 1e-9 * scale)
     both = point.products.below * point.products.above
@@ -265,16 +267,16 @@ def test_equal_and_opposite_columns_are_computed_with_once() -> None:
     V[:, 3] = 0.0
     column, sign = rng.integers(0, 5, 20), rng.choice([-1.0, 1.0], 20)
     U = Margins(V[:, column] * sign)
-    fold = folded(U)
-    assert isinstance(fold, Folded)
+    fold = merge_signed_columns(U)
+    assert isinstance(fold, SignedColumnMatrix)
     assert fold.V.t == len(set(column.tolist()))
     d, w, theta = rng.random(60), rng.normal(size=20), rng.random(60)
     np.testing.assert_array_equal(fold.to_array(), U.to_array())
     np.testing.assert_allclose(fold.edges(d), U.edges(d), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(fold.margins(w), U.margins(w), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(fold.gram(theta), U.gram(theta), rtol=1e-12, atol=1e-13)
-    assert folded(Margins(V)) is not None
-    assert isinstance(folded(Margins(rng.uniform(-1, 1, size=(60, 5)))), Margins)
+    assert merge_signed_columns(Margins(V)) is not None
+    assert isinstance(merge_signed_columns(Margins(rng.uniform(-1, 1, size=(60, 5)))), Margins)
 
 
 def test_a_weight_between_infinite_slopes_does_not_stick_to_an_end() -> None:

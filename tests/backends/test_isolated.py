@@ -21,9 +21,9 @@ from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, ref
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
-from boostopt.backends.isolation.guarded import sound
-from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
-from boostopt.backends.isolation.worker_process import Died, Process, close, waiting
+from boostopt.backends.isolation.guarded import sanitize_attempt
+from boostopt.backends.isolation.isolated import IsolatedBackend, RemoteState, isolate_backend
+from boostopt.backends.isolation.worker_process import WorkerDied, WorkerProcess, close_idle_processes, idle_process_id
 
 TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
 
@@ -31,8 +31,8 @@ TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
 @pytest.fixture(autouse=True, scope="module")
 def no_process_is_left() -> Iterator[None]:
     yield
-    close()
-    assert waiting() is None
+    close_idle_processes()
+    assert idle_process_id() is None
 
 
 def task(program: Program, seconds: float | None = None, start: WarmStart | None = None) -> Task:
@@ -68,28 +68,28 @@ def test_one_process_serves_one_solve_after_the_other_and_other_programs() -> No
     pids = list[int | None]()
     for program in (reference_lpboost(), reference_lpboost(), reference_erlpboost()):
         assert program.solve("isolated:cvxpy:scs", 1e-4).verdict is Verdict.BOUNDED
-        pids.append(waiting())
+        pids.append(idle_process_id())
     assert pids[0] is not None and len(set(pids)) == 1
 
 
 def test_attempts_come_one_by_one_and_none_is_made_that_is_not_asked_for() -> None:
     script = (rough().script[0], right().script[0])
-    attempts = isolated(Fake("fake", script, then="abort")).attempts(task(reference_lpboost()))
+    attempts = isolate_backend(Fake("fake", script, then="abort")).attempts(task(reference_lpboost()))
     first = next(attempts)
     assert first.d is not None
     np.testing.assert_array_equal(first.d, np.eye(6)[0])
     attempts.close()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-    pid = waiting()
+    pid = idle_process_id()
     assert pid is not None and alive(pid)  # it was stopped before it could abort
 
 
 def test_what_a_backend_takes_and_its_version_are_its_own() -> None:
-    wrapped = isolated(get_backend("cvxpy:highs"))
+    wrapped = isolate_backend(get_backend("cvxpy:highs"))
     assert wrapped.version == get_backend("cvxpy:highs").version
     assert wrapped.takes(reference_lpboost())
     assert not wrapped.takes(reference_erlpboost())
-    assert isolated(wrapped) is wrapped
-    assert isinstance(get_backend("isolated:cvxpy:highs"), Isolated)
+    assert isolate_backend(wrapped) is wrapped
+    assert isinstance(get_backend("isolated:cvxpy:highs"), IsolatedBackend)
 
 
 # What goes wrong there
@@ -97,7 +97,7 @@ def test_what_a_backend_takes_and_its_version_are_its_own() -> None:
 
 def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -> Attempt:
     """The last attempt of a solve that has no answer, with the verdict that nothing is known."""
-    solution = reference_lpboost().solve(isolated(backend, grace), time_limit=seconds)
+    solution = reference_lpboost().solve(isolate_backend(backend, grace), time_limit=seconds)
     assert (solution.outcome, solution.verdict) == (Outcome.FAILED, Verdict.NONE)
     assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
     return solution.attempts[-1]
@@ -123,7 +123,7 @@ def test_an_exit_is_a_crash_too() -> None:
 
 @pytest.mark.thorough
 def test_what_came_before_a_crash_is_kept() -> None:
-    solution = reference_lpboost().solve(isolated(rough("rough", then="abort")))
+    solution = reference_lpboost().solve(isolate_backend(rough("rough", then="abort")))
     assert [a.status for a in solution.attempts] == ["fine", "crashed"]
     assert solution.best is solution.attempts[0]
     assert solution.verdict is Verdict.CLAIMED
@@ -131,15 +131,15 @@ def test_what_came_before_a_crash_is_kept() -> None:
 
 @pytest.mark.thorough
 def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
-    solution = reference_lpboost().solve(isolated(right("right", then="abort")))
+    solution = reference_lpboost().solve(isolate_backend(right("right", then="abort")))
     assert (len(solution.attempts), solution.verdict) == (1, Verdict.BOUNDED)
 
 
 @pytest.mark.thorough
 def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     fake = Fake("hanging", then="hang")
-    assert isolated(fake).prepare(reference_lpboost())
-    pid, began = waiting(), time.perf_counter()
+    assert isolate_backend(fake).prepare(reference_lpboost())
+    pid, began = idle_process_id(), time.perf_counter()
     hung = failed(fake, seconds=0.5, grace=0.5)
     assert 0.9 < time.perf_counter() - began < 10
     assert hung.status.startswith("killed after ")
@@ -187,17 +187,17 @@ class Endless(Bare):
 
 
 def test_attempts_without_end_stop_at_the_time_limit() -> None:
-    backend, program = isolated(Endless()), reference_lpboost()
+    backend, program = isolate_backend(Endless()), reference_lpboost()
     assert backend.prepare(program)
-    pid, began = waiting(), time.perf_counter()
+    pid, began = idle_process_id(), time.perf_counter()
     came = list(islice(backend.attempts(task(program, 0.5)), 500))  # those of ten seconds
     assert 0.5 <= time.perf_counter() - began < 5.5
     assert len(came) > 1 and {a.status for a in came} == {"fine"}
-    assert waiting() == pid  # it was stopped, not killed
+    assert idle_process_id() == pid  # it was stopped, not killed
 
 
 def test_a_first_attempt_within_the_grace_is_still_taken() -> None:
-    backend, program = isolated(Endless()), reference_lpboost()
+    backend, program = isolate_backend(Endless()), reference_lpboost()
     assert backend.prepare(program)
     assert [a.status for a in backend.attempts(task(program, 1e-9))] == ["fine"]
 
@@ -206,19 +206,19 @@ def test_a_first_attempt_within_the_grace_is_still_taken() -> None:
 def test_what_float64_does_not_have_is_infinite_without_a_warning() -> None:
     long = bent(attempt(claims=False), w=np.array([1, 0, np.finfo(np.longdouble).max]))
     with np.errstate(all="raise"):
-        checked = sound(long, reference_lpboost())
+        checked = sanitize_attempt(long, reference_lpboost())
     assert checked.w is not None and checked.w.dtype == np.float64
     np.testing.assert_array_equal(checked.w, [1.0, 0.0, np.inf])
 
 
 def test_a_lie_is_certified_here() -> None:
-    solution = reference_lpboost().solve(isolated(rough()))
+    solution = reference_lpboost().solve(isolate_backend(rough()))
     assert solution.verdict is Verdict.CLAIMED
     assert solution.certificate.gap > 0.1
 
 
 def test_what_is_printed_by_python_and_by_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
-    solution = reference_lpboost().solve(isolated(right("loud", then="print")))
+    solution = reference_lpboost().solve(isolate_backend(right("loud", then="print")))
     assert solution.verdict is Verdict.BOUNDED
     printed = solution.attempts[0].statistics["printed"].splitlines()
     assert sorted(printed) == ["by C to 1", "by Python to 1", "by Python to 2"]
@@ -231,18 +231,18 @@ class Records:
 
 def test_options_of_any_kind_come_back_as_plain_values() -> None:
     options: dict[str, Any] = {"a": np.float64(0.5), "b": (1, {"c": Records})}
-    sent = next(iter(isolated(right(options=options)).attempts(task(reference_lpboost()))))
+    sent = next(iter(isolate_backend(right(options=options)).attempts(task(reference_lpboost()))))
     assert sent.options == {"a": 0.5, "b": [1, {"c": str(Records)}]}
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_in_a_process_that_others_have_used_is_tried_again_in_a_fresh_one() -> None:
-    reference_lpboost().solve(isolated(Damaging()))
-    before = waiting()
-    solution = reference_lpboost().solve(isolated(Fragile()))
+    reference_lpboost().solve(isolate_backend(Damaging()))
+    before = idle_process_id()
+    solution = reference_lpboost().solve(isolate_backend(Fragile()))
     assert [a.status for a in solution.attempts] == ["fine"]
-    assert waiting() != before
+    assert idle_process_id() != before
 
 
 class Damaging(Bare):
@@ -277,12 +277,12 @@ class Counting(Bare):
 
 @pytest.mark.thorough
 def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
-    backend, program = isolated(Counting()), reference_lpboost()
+    backend, program = isolate_backend(Counting()), reference_lpboost()
     first = program.solve(backend)
-    assert isinstance(first.start.state, Kept)
+    assert isinstance(first.start.state, RemoteState)
     second = program.solve(backend, start=first)
     assert (first.solver_status, second.solver_status) == ("call 1", "call 2")
-    close()  # a new process knows nothing of it
+    close_idle_processes()  # a new process knows nothing of it
     assert program.solve(backend, start=second).solver_status == "call 1"
 
 
@@ -294,7 +294,7 @@ def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> Non
     program = get_formulation(TSALLIS).bind(noisy_stumps(40, 4), nu=5, eta=3)
     there = program.solve("isolated:cvxpy:clarabel", 1e-6)
     assert there.verdict is Verdict.BOUNDED
-    assert isolated(get_backend("cvxpy:clarabel")).prepare(program)
+    assert isolate_backend(get_backend("cvxpy:clarabel")).prepare(program)
 
 
 ELSEWHERE = """
@@ -321,7 +321,7 @@ def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -
     module = sys.modules["named_otherwise"] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-        assert isolated(module.Elsewhere()).prepare(reference_lpboost())
+        assert isolate_backend(module.Elsewhere()).prepare(reference_lpboost())
     finally:
         del sys.modules["named_otherwise"]
 
@@ -340,7 +340,7 @@ class Notes(list[Any]):
 
 
 def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
-    backend = isolated(unsent())
+    backend = isolate_backend(unsent())
     reason = backend.prepare(reference_lpboost()).reason
     assert reason == (
         "the backend local cannot be handed to another process: TypeError: cannot pickle '_thread.lock' object. "
@@ -352,7 +352,7 @@ def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
 
 
 def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
-    solution = reference_lpboost().solve(isolated(unsent(), otherwise_here=True))
+    solution = reference_lpboost().solve(isolate_backend(unsent(), fall_back=True))
     assert solution.verdict is Verdict.BOUNDED
     assert re.match(r"no: .*\blocal\b.*\bTypeError: ", solution.attempts[0].statistics["isolated"])
 
@@ -360,7 +360,7 @@ def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so(
 def test_a_program_that_cannot_be_sent_says_so() -> None:
     lock, program = threading.Lock(), reference_lpboost()
     program.examples.__dict__["lock"] = lock
-    reason = isolated(get_backend("cvxpy:highs")).prepare(program).reason
+    reason = isolate_backend(get_backend("cvxpy:highs")).prepare(program).reason
     assert re.search(r"\bprogram of lpboost\b.*\bTypeError: ", reason)
 
 
@@ -499,11 +499,11 @@ def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -
 
 @pytest.mark.thorough
 def test_a_process_that_is_gone_is_replaced() -> None:
-    assert isolated(get_backend("cvxpy:highs")).prepare(reference_lpboost())
-    pid = waiting()
+    assert isolate_backend(get_backend("cvxpy:highs")).prepare(reference_lpboost())
+    pid = idle_process_id()
     assert pid is not None
     os.kill(pid, signal.SIGTERM)
-    while waiting() is not None:
+    while idle_process_id() is not None:
         time.sleep(0.01)
     assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
 
@@ -511,17 +511,17 @@ def test_a_process_that_is_gone_is_replaced() -> None:
 @pytest.mark.thorough
 def test_two_at_a_time_have_two_processes() -> None:
     program = reference_lpboost()
-    one, two = (isolated(rough(name)).attempts(task(program)) for name in ("one", "two"))
+    one, two = (isolate_backend(rough(name)).attempts(task(program)) for name in ("one", "two"))
     assert (next(one).status, next(two).status) == ("fine", "fine")
     assert (list(one), list(two)) == ([], [])
 
 
 @pytest.mark.thorough
 def test_a_process_says_how_it_ended_whenever_it_is_asked() -> None:
-    process = Process()
+    process = WorkerProcess()
     process.kill()
-    with pytest.raises(Died, match="SIGKILL"):
-        process.ask(("stop",), 1.0)
+    with pytest.raises(WorkerDied, match="SIGKILL"):
+        process.request(("stop",), 1.0)
 
 
 @pytest.mark.thorough
@@ -538,4 +538,4 @@ def test_in_a_comparison_every_fault_is_a_row_and_the_next_backend_runs() -> Non
     assert "SIGABRT" in records[0]["error"] and "was killed" in records[1]["error"]
     assert "by C to 1" in records[4]["printed"]
     assert records[5]["answered_by"] == "cvxpy:clarabel"
-    assert waiting() is None
+    assert idle_process_id() is None

@@ -22,10 +22,10 @@ from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost,
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
-from boostopt.backends.cvxpy.solver_specs import SOLVERS, Solver
-from boostopt.backends.isolation.isolated import PRINTED_KEPT, isolated
-from boostopt.backends.isolation.output_tail import KEPT_BYTES, Printed
-from boostopt.backends.isolation.worker_process import Process, close, waiting
+from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
+from boostopt.backends.isolation.isolated import MAX_KEPT_OUTPUT, isolate_backend
+from boostopt.backends.isolation.output_tail import KEPT_BYTES, OutputTail
+from boostopt.backends.isolation.worker_process import WorkerProcess, close_idle_processes, idle_process_id
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
@@ -40,25 +40,25 @@ SLACK = 30.0
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The temporary folder stays empty, and no process is there at the end."""
-    close()
+    close_idle_processes()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     yield
     assert list(tmp_path.iterdir()) == []
-    close()
-    assert waiting() is None
+    close_idle_processes()
+    assert idle_process_id() is None
 
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of the processes that were killed while they owed an answer."""
-    pids, kill = list[int](), Process.kill
+    pids, kill = list[int](), WorkerProcess.kill
 
-    def noted(process: Process) -> None:
-        if process.owed and process.pid not in pids:
+    def noted(process: WorkerProcess) -> None:
+        if process.pending_replies and process.pid not in pids:
             pids.append(process.pid)
         kill(process)
 
-    monkeypatch.setattr(Process, "kill", noted)
+    monkeypatch.setattr(WorkerProcess, "kill", noted)
     return pids
 
 
@@ -85,8 +85,8 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int]) -> None:
     backend, program = Fake(fault, then=fault), reference_lpboost()
-    assert isolated(backend).prepare(program)
-    pid = waiting()
+    assert isolate_backend(backend).prepare(program)
+    pid = idle_process_id()
     solution: Solution = within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
     assert (solution.outcome, solution.verdict, solution.path) == (Outcome.FAILED, Verdict.NONE, (fault,))
     assert solution.attempts[-1].status.startswith("killed after ")
@@ -105,7 +105,7 @@ def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
     assert found.rows[4].solution is not None and found.rows[4].solution.verdict is Verdict.CLAIMED
     assert found.overlap and found.reached
     assert len(killed) == 4 and all(map(gone, killed))
-    assert waiting() is None
+    assert idle_process_id() is None
 
 
 @pytest.mark.thorough
@@ -115,14 +115,14 @@ def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
     assert [run.result for run in found.runs] == ["failed", "failed"]
     assert all("was killed" in run.reason and run.isolated for run in found.runs)
     assert len(killed) == 4 and all(map(gone, killed))  # each was tried once before it was measured
-    assert waiting() is None
+    assert idle_process_id() is None
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["hold", "flood"])
 def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
     oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
-    assert isolated(backend).prepare(reference_lpboost())
+    assert isolate_backend(backend).prepare(reference_lpboost())
     run = within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
     assert (run.reason, run.rounds) == (StopReason.TIME_LIMIT, 1)
     assert len(killed) == 1 and gone(killed[0])
@@ -131,27 +131,27 @@ def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
 @pytest.mark.thorough
 def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
     backend, program = Fake("flood", then="flood"), reference_lpboost()
-    assert isolated(backend).prepare(program)
+    assert isolate_backend(backend).prepare(program)
     attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
     printed = attempt.statistics["printed"]
-    assert 0 < len(printed) <= PRINTED_KEPT and "still here" in printed
+    assert 0 < len(printed) <= MAX_KEPT_OUTPUT and "still here" in printed
     assert 'it printed "' in (attempt.error or "")
 
 
 def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
     read, write = os.pipe()
-    printed = Printed(open(read, "rb", buffering=0), b"<mark>")
+    printed = OutputTail(open(read, "rb", buffering=0), b"<mark>")
     with open(write, "wb", buffering=0) as stream:
         stream.write(b"begin<ma")
         stream.write(b"rk>")
-        assert printed.taken(1) == "begin"
+        assert printed.take(1) == "begin"
         for _ in range(100):
             stream.write(b"x" * 50_000)
         stream.write(b"end<mark>")
-        kept = printed.taken(2)
+        kept = printed.take(2)
         assert len(kept) == KEPT_BYTES and kept.endswith("xend")
         stream.write(b"last")
-    assert printed.taken(3) == "last"
+    assert printed.take(3) == "last"
     printed.join()
 
 
@@ -166,15 +166,15 @@ def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[
         assert backend.keeps_limit(small), name
         own = name in ("interior", "augmented_lagrangian", "sqp:highs")  # the last has a process of its own anyway
         assert backend.keeps_limit(large) == own, name
-        assert isolated(backend).keeps_limit(large)
-    assert not Solver().limited and not SOLVERS["ECOS"].limited  # no option, no promise
-    assert all(SOLVERS[name].limited for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
+        assert isolate_backend(backend).keeps_limit(large)
+    assert not SolverSpec().has_time_limit and not SOLVERS["ECOS"].has_time_limit  # no option, no promise
+    assert all(SOLVERS[name].has_time_limit for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     assert small.solve("cvxpy:clarabel", tol=1e-6, time_limit=30).verdict is Verdict.BOUNDED
-    assert waiting() is None
+    assert idle_process_id() is None
     solution = large.solve("cvxpy:clarabel", tol=1e-3, time_limit=60)
     assert (solution.backend, solution.path) == ("cvxpy:clarabel", ("cvxpy:clarabel",))
     assert solution.verdict is Verdict.BOUNDED
-    assert waiting() is not None and killed == []
+    assert idle_process_id() is not None and killed == []
 
 
 class Silly(Fake):
@@ -218,11 +218,11 @@ def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
     first = program.solve(backend, time_limit=1e-3)
     assert [a.status for a in first.attempts] == ["not started"]
     assert re.search(r"\b0\.0\d+ s\b", first.attempts[0].error or "")
-    pid = waiting()
+    pid = idle_process_id()
     assert pid is not None
     second = program.solve(backend, time_limit=100)
     assert [a.status for a in second.attempts] == ["fine"]
-    assert waiting() == pid
+    assert idle_process_id() == pid
 
 
 # Ends
@@ -283,13 +283,13 @@ def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
 @pytest.mark.thorough
 def test_a_process_outlives_the_thread_that_needed_it() -> None:
     program = reference_lpboost()
-    thread = threading.Thread(target=lambda: program.solve(isolated(rough())))
+    thread = threading.Thread(target=lambda: program.solve(isolate_backend(rough())))
     thread.start()
     thread.join()
-    pid = waiting()
+    pid = idle_process_id()
     time.sleep(0.2)
-    assert pid is not None and waiting() == pid
-    assert program.solve(isolated(rough())).verdict is Verdict.CLAIMED
+    assert pid is not None and idle_process_id() == pid
+    assert program.solve(isolate_backend(rough())).verdict is Verdict.CLAIMED
 
 
 # A quadratic program in which HiGHS cycles
@@ -298,7 +298,7 @@ def test_a_process_outlives_the_thread_that_needed_it() -> None:
 def test_a_solver_that_cycles_ends_without_a_limit() -> None:
     page = get_formulation("log_loss")
     program = page.bind([[0.5, 1], [0.5, -1], [0.5, 0.5]], c=[28793389, 34770009, 2748783], eta=1)
-    here = SequentialQuadratic("highs", here=True)
+    here = SequentialQuadratic("highs", in_this_process=True)
     attempt = next(iter(here.attempts(Task(program, 1e-12, Deadline(None)))))
     assert "Iteration limit reached" in attempt.status
 

@@ -17,23 +17,23 @@ import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
-from boostopt.backends.classical.sqp import Model, SequentialQuadratic, open_sqp
+from boostopt.backends.classical.sqp import QuadraticModel, SequentialQuadratic, open_sqp
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 pytestmark = pytest.mark.every(2)
 
-HERE = [name for name, solver in SOLVERS.items() if not solver.kills]
+HERE = [name for name, solver in SOLVERS.items() if not solver.may_kill_process]
 
 
-def model(program: Program, d: np.ndarray) -> Model:
+def model(program: Program, d: np.ndarray) -> QuadraticModel:
     F, G = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
     assert F is not None
     assert G is not None
     columns = scipy.sparse.csr_array(program.margins.to_array()).T
     A: Any = columns if G.A is None else scipy.sparse.csr_array(G.A) @ columns
-    return Model(F, G, A, program.margins.margins(G.slope), d)
+    return QuadraticModel(F, G, A, program.margins.margins(G.slope), d)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -246,7 +246,7 @@ def test_highs_runs_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it would raise."""
     monkeypatch.setitem(SOLVERS, "highs", replace(SOLVERS["highs"], solve=crash))
     assert reference_erlpboost().solve("sqp:highs", tol=1e-6, time_limit=60).certificate.scaled_gap <= 1e-6
-    solution = reference_erlpboost().solve(SequentialQuadratic("highs", here=True), time_limit=10)
+    solution = reference_erlpboost().solve(SequentialQuadratic("highs", in_this_process=True), time_limit=10)
     assert "crashed" in solution.solver_status
 
 

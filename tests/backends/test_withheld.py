@@ -13,7 +13,7 @@ from problems import REFERENCE_U
 from boostopt import Program, SolverNotFound, get_backend, get_formulation, list_backends
 from boostopt.authoring import CONES, Squares
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import SOLVERS, Solver
+from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
 
 
 def quadratic() -> Program:
@@ -37,7 +37,7 @@ def test_highs_takes_linear_programs_and_no_quadratic_objective() -> None:
     assert not able
     assert able.reason.startswith("HIGHS ")
     assert "quadratic objective" in able.reason
-    assert SOLVERS["HIGHS"].withheld["quadratic"] in able.reason
+    assert SOLVERS["HIGHS"].disabled_cones["quadratic"] in able.reason
 
 
 def test_what_a_solver_lacks_is_said_before_what_is_withheld() -> None:
@@ -45,23 +45,23 @@ def test_what_a_solver_lacks_is_said_before_what_is_withheld() -> None:
     assert not able
     assert able.reason.startswith("HIGHS ")
     assert "exponential cones" in able.reason
-    assert SOLVERS["HIGHS"].withheld["quadratic"] not in able.reason
+    assert SOLVERS["HIGHS"].disabled_cones["quadratic"] not in able.reason
 
 
 def test_every_reason_in_the_table_names_a_cone_and_is_given() -> None:
     for solver, profile in SOLVERS.items():
-        for cone, why in profile.withheld.items():
+        for cone, why in profile.disabled_cones.items():
             assert cone in CONES
             assert why in CvxpyBackend(solver).takes(PROGRAMS[cone]()).reason
 
 
 def test_a_solver_without_a_profile_is_withheld_nothing() -> None:
-    assert not Solver().withheld
+    assert not SolverSpec().disabled_cones
 
 
 def test_a_quadratic_program_is_refused_by_highs_and_solved_by_the_others() -> None:
     program = get_formulation("qp_reg_adaboost").bind(REFERENCE_U, C=0.4)
-    why = re.escape(SOLVERS["HIGHS"].withheld["quadratic"])
+    why = re.escape(SOLVERS["HIGHS"].disabled_cones["quadratic"])
     with pytest.raises(SolverNotFound, match=rf"\bqp_reg_adaboost\b.*{why}.*\bcvxpy:clarabel\b"):
         program.solve("cvxpy:highs")
     solution = program.solve(tol=1e-7)

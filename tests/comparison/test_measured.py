@@ -127,8 +127,8 @@ def test_the_peak_of_memory_is_the_same_where_the_process_was_used_before() -> N
 def test_a_claim_is_over_both_values_where_their_difference_is_told() -> None:
     for name in ("QOCO", "PROXQP"):
         solver = SOLVERS[name]
-        (value,) = solver.values
-        assert solver.claimed_gap({value: -3.0, solver.gap: 400.0}, 1.0) == pytest.approx(400 / 403)
+        (value,) = solver.objective_fields
+        assert solver.claimed_gap({value: -3.0, solver.gap_field: 400.0}, 1.0) == pytest.approx(400 / 403)
         assert solver.claimed_gap({value: -3.0}, 1.0) is None
 
 

@@ -12,7 +12,7 @@ import pytest
 from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt._utils import progress_display as live
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import benchmark
 from boostopt.comparison.rendering import progress_output as progress
 from boostopt.comparison.rendering.progress_output import Solves, asked_in_words, lasting
@@ -84,7 +84,7 @@ def test_times_are_rough() -> None:
 
 
 def test_a_profile_is_called_by_its_name() -> None:
-    assert asked_in_words(None, 1e-8) == asked_in_words(CERTIFIED, 1e-8) == "to 1e-08"
+    assert asked_in_words(None, 1e-8) == asked_in_words(CERTIFIED_MODE, 1e-8) == "to 1e-08"
     assert re.fullmatch(r"\D+ default", asked_in_words("default", 1e-8))
 
 

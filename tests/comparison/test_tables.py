@@ -20,7 +20,7 @@ from boostopt._utils.formatting import format_interval
 from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
 from boostopt.comparison.rendering.phrases import BUG, NO_ANSWER, UNANSWERED, trivial_bounds
 from boostopt.comparison.solve_record import Row, answered_row
-from boostopt.solving.explanation import PROOFS
+from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
 
 def table(comparison: Comparison) -> Any:
@@ -338,7 +338,7 @@ def test_a_missing_side_is_called_missing() -> None:
     assert cells(text, "sum w = 1")[1] == "0.00e+00"
 
 
-@pytest.mark.parametrize("d_is, named", list(PROOFS.items()))
+@pytest.mark.parametrize("d_is, named", list(D_SOURCE_DESCRIPTIONS.items()))
 def test_it_says_which_d_proves_the_upper_end(d_is: str, named: str) -> None:
     text = shown(certificate_table(reference_lpboost(), certificate(d_is=d_is), 1e-6))
     assert cells(text, "upper end")[1] == named

@@ -90,4 +90,4 @@ def test_what_the_table_remarks_is_so(name: str, which: str) -> None:
 def test_the_table_is_whole(name: str) -> None:
     solver = SOLVERS[name]
     assert solver.tolerances and solver.iterations
-    assert bool(solver.gap) <= bool(solver.values) and len(solver.values) <= 2
+    assert bool(solver.gap_field) <= bool(solver.objective_fields) and len(solver.objective_fields) <= 2

@@ -21,7 +21,7 @@ from boostopt.authoring import (
 )
 from boostopt.cli.templates.regularizer_class import NewName, described
 from boostopt.rows.margin_matrix import Margins
-from boostopt.solving.explanation import OPTIMAL, PROOFS, explain
+from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS, OPTIMALITY_CONDITIONS, explain
 
 NUMBER = r"-?\b\d[\d.]*(?:e[+-]\d+)?\b"
 
@@ -91,12 +91,12 @@ def test_another_programs_certificate_is_refused_and_a_d_that_was_replaced_named
     U = np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
     program, other = (get_formulation("lpboost").bind(U, nu=nu) for nu in (2.5, 2.0))
     known = program.certify(d=[0.4, 0.4, 0.2], w=[0.5, 0.5])
-    assert not any(proof in program.explain(known).headline for proof in PROOFS.values())
+    assert not any(proof in program.explain(known).headline for proof in D_SOURCE_DESCRIPTIONS.values())
     with pytest.raises(ProblemError, match=re.escape(known.words)):
         other.explain(known)
     replaced = program.explain(program.certify(d=np.full(3, 1 / 3), w=[0.5, 0.5]))
     assert replaced.headline.startswith("Optimal: ")
-    assert PROOFS["d(w)"] in replaced.headline
+    assert D_SOURCE_DESCRIPTIONS["d(w)"] in replaced.headline
 
 
 def test_a_program_explains_an_answer_from_elsewhere() -> None:
@@ -111,7 +111,7 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     assert all(condition.name.endswith(f", {name}") for name, condition in zip(marks, conditions, strict=False))
     assert marks["sum d = 1"] == "FAILS"
     assert marks["w >= 0"] == "open"
-    assert marks[OPTIMAL[1]] == "open"
+    assert marks[OPTIMALITY_CONDITIONS[1]] == "open"
     other = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
     with pytest.raises(ProblemError, match=r"\b5 examples\b.*\b3\b.*\b6\b.*\b3\b"):
         other.explain(pair)

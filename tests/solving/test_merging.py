@@ -25,7 +25,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Attempt, Task
 from boostopt.backends.interior.interior_form import InteriorProblem
-from boostopt.solving.merging import merged
+from boostopt.solving.merging import merge_equal_examples
 
 
 def slow_groups(U: np.ndarray, *keys: np.ndarray) -> list[frozenset[int]]:
@@ -49,7 +49,7 @@ def test_groups_are_those_of_a_comparison_of_each_with_each(kind: Any) -> None:
 
 
 def opened(program: Program) -> InteriorProblem:
-    problem = InteriorProblem.of(program)
+    problem = InteriorProblem.from_program(program)
     assert problem is not None
     return problem
 
@@ -75,14 +75,16 @@ def test_a_program_of_copies_is_merged_into_the_one_without(name: str) -> None:
     for _ in range(3):
         program = draw_program(rng, name, largest_N=40, largest_t=6, largest_eta=1e3)
         larger = doubled(program, 3, rng)
-        found = merged(larger)
+        found = merge_equal_examples(larger)
         if found is None:  # caps that leave a billionth of room: slopes there are not known well enough to be compared
             assert program.regularizer.on_simplex
             assert 1.0 < float(opened(program).f.upper.sum()) <= 1.0 + 1e-6
             continue
-        assert len(found.rows.representative) <= program.margins.N
+        assert len(found.groups.representative) <= program.margins.N
         d = larger.regularizer.project(rng.random(larger.margins.N))
-        np.testing.assert_allclose(found.together(found.split(found.together(d))), found.together(d), rtol=1e-12)
+        np.testing.assert_allclose(
+            found.merge_weights(found.split_weights(found.merge_weights(d))), found.merge_weights(d), rtol=1e-12
+        )
         fused, apart = larger.solve("interior", tol=1e-8), larger.solve("interior", tol=1e-8, merge=False)
         assert fused.certificate.infeasible == apart.certificate.infeasible
         assert fused.certificate.overlaps(apart.certificate)
@@ -105,17 +107,17 @@ def test_the_answer_of_any_backend_is_of_the_examples_as_they_are() -> None:
 def test_different_examples_and_unequal_references_are_not_merged() -> None:
     U = noisy_stumps(100, 6)
     distinct = np.column_stack([U, np.linspace(-1, 1, 100)])
-    assert merged(get_formulation("lpboost").bind(distinct, nu=10)) is None
+    assert merge_equal_examples(get_formulation("lpboost").bind(distinct, nu=10)) is None
     d0 = np.random.default_rng(0).dirichlet(np.ones(100))
-    assert merged(get_formulation("erlpboost").bind(np.ones((100, 1)), nu=10, eta=1, d0=d0)) is None
+    assert merge_equal_examples(get_formulation("erlpboost").bind(np.ones((100, 1)), nu=10, eta=1, d0=d0)) is None
 
 
 def test_a_regularizer_that_c_and_d0_do_not_tell_is_not_merged() -> None:
     """Where the page's regularizer for the merged examples is another function, the program stays as it is."""
     program = get_formulation("erlpboost").bind(np.ones((20, 1)), nu=4, eta=1)
-    assert merged(program) is not None
+    assert merge_equal_examples(program) is not None
     other = RelativeEntropy.capped(program.examples.c, 4.0, 2.0, program.examples.d0)
-    assert merged(replace(program, regularizer=other)) is None
+    assert merge_equal_examples(replace(program, regularizer=other)) is None
 
 
 def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> None:
@@ -126,7 +128,7 @@ def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> No
         nu=parameter("the number of examples that share the weight", COUNT),
     )
     program = page.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)
-    assert merged(program) is None
+    assert merge_equal_examples(program) is None
     assert program.solve("interior", tol=1e-8).certificate.scaled_gap <= 1e-8
 
 

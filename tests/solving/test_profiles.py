@@ -11,11 +11,11 @@ import pytest
 import typechecker
 
 from boostopt import OptionError, Program, SolverNotFound, get_backend, get_formulation, list_backends, solve
-from boostopt.backends.cvxpy.solver_specs import SOLVERS, UNCOUNTED
-from boostopt.backends.interior.backend import is_started
+from boostopt.backends.cvxpy.solver_specs import NO_ITERATION_COUNT_REMARK, SOLVERS
+from boostopt.backends.interior.backend import has_start_point
 from boostopt.backends.profiles import PROFILES
 from boostopt.functions.edge_functions.base import Epigraph
-from boostopt.solving.request import profile_of
+from boostopt.solving.request import resolve_profile
 
 ITERATED = {"interior", "cvxpy:clarabel", "cvxpy:scs"}
 """Those whose iterations fall where less is asked for."""
@@ -83,7 +83,7 @@ def test_what_was_asked_for_is_sent_and_stands_in_the_attempt(name: str) -> None
         (attempt,) = solve(program(), name, profile.name).attempts
         sent = str(dict(attempt.options))
         if solver is not None and profile.accuracy is not None:
-            accuracy = min(max(profile.accuracy, solver.least), solver.most)
+            accuracy = min(max(profile.accuracy, solver.min_accuracy), solver.max_accuracy)
             assert all(re.search(rf"'{option}': {accuracy}\b", sent) for option in solver.tolerances)
         elif solver is not None:
             assert attempt.options == {}
@@ -100,7 +100,7 @@ def test_a_profile_is_one_solve_also_where_equal_examples_could_be_merged() -> N
 
 
 def test_certified_is_the_gap_that_solve_wants_by_default() -> None:
-    assert profile_of("certified") is None and profile_of(1e-3) is None
+    assert resolve_profile("certified") is None and resolve_profile(1e-3) is None
     one, other = solve(program(), "interior"), solve(program(), "interior", "certified")
     assert one.tol == other.tol == 1e-8
     np.testing.assert_array_equal(one.d, other.d)
@@ -137,7 +137,7 @@ def test_the_option_for_iterations_is_one_that_the_solver_takes(name: str) -> No
     few, all_of_them = solve(own, name, "mid", options={solver.iterations: 2}), solve(own, name, "mid")
     assert all(attempt.error is None for attempt in few.attempts)
     if all_of_them.iterations is None:  # the answer tells it, where the number is not handed on
-        assert UNCOUNTED in solver.remark and few.certificate.gap > 100 * all_of_them.certificate.gap
+        assert NO_ITERATION_COUNT_REMARK in solver.remark and few.certificate.gap > 100 * all_of_them.certificate.gap
     else:
         assert (few.iterations or 0) < all_of_them.iterations
 
@@ -181,11 +181,11 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
         return Epigraph(A, B, np.zeros(2 * t), np.zeros(2 * t, dtype=bool), g, np.zeros((t, t)), np.zeros(t))
 
     # Sum of max(e_q, 0): two rows and a further variable for each hypothesis.
-    assert is_started(pieces(own, np.ones(t)))
+    assert has_start_point(pieces(own, np.ones(t)))
     # Two variables in a row, one of another factor, one that costs nothing.
-    assert not is_started(pieces(own - np.eye(2 * t, t, k=1), np.ones(t)))
-    assert not is_started(pieces(2.0 * own, np.ones(t)))
-    assert not is_started(pieces(own, np.array([1.0, 1.0, 0.0])))
+    assert not has_start_point(pieces(own - np.eye(2 * t, t, k=1), np.ones(t)))
+    assert not has_start_point(pieces(2.0 * own, np.ones(t)))
+    assert not has_start_point(pieces(own, np.array([1.0, 1.0, 0.0])))
     for name in (
         "hinge+linf_ball",
         "hinge+signed_elastic_net",
@@ -197,7 +197,7 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
         "l1_adaboost",
     ):
         rows = get_formulation(name).smallest().edge_function.epigraph(1)
-        assert rows is not None and is_started(rows)
+        assert rows is not None and has_start_point(rows)
 
 
 @pytest.mark.parametrize("value", [0, -3, 1.5, "few"])

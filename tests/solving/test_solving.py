@@ -25,7 +25,7 @@ from boostopt import (
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.cvxpy import backend as cvxpy_backend
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import DENSITY_RATED, DUAL, RATED
+from boostopt.backends.cvxpy.solver_specs import DENSITY_RATED, DUAL, SCALED
 
 
 def optimum() -> tuple[np.ndarray, np.ndarray]:
@@ -198,7 +198,7 @@ def test_an_answer_of_nothing_but_nan_is_none() -> None:
 
 
 def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:
-    refused = CvxpyBackend("CLARABEL")._attempt(reference_lpboost(), RATED, lambda: {"nonsense": 1})  # pyright: ignore[reportPrivateUsage]
+    refused = CvxpyBackend("CLARABEL")._attempt(reference_lpboost(), SCALED, lambda: {"nonsense": 1})  # pyright: ignore[reportPrivateUsage]
     assert refused.status == "raised"
     assert refused.error is not None
     assert "nonsense" in refused.error
@@ -337,7 +337,7 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     monkeypatch.setattr(cvxpy_backend, "_found", lambda: [*odd, "SCIPY"])
     monkeypatch.setattr(cvxpy_backend, "_cones", lambda solver: frozenset({"linear"}))
     monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
-    ordered = boostopt.solving.solve._in_order(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
+    ordered = boostopt.solving.solve._automatic_backends(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
     names = [backend.name for backend in ordered]
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
     assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}

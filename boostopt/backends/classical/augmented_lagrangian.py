@@ -29,9 +29,9 @@ import scipy
 import scipy.optimize
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
-from boostopt.backends.classical.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
-from boostopt.backends.incumbent import Best
+from boostopt.backends.base import NEEDS_SEPARABLE_REASON, Attempt, Backend, Capability, Task
+from boostopt.backends.classical.lagrangian import DualForm, Lagrangian, ReducedDual, dual_forms, row_multipliers
+from boostopt.backends.incumbent import Incumbent
 from boostopt.errors import require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.programs.program import Program
@@ -41,22 +41,22 @@ NAME = "augmented_lagrangian"
 FIRST_MU = 0.1
 """The first mu, and the factor by which it shrinks; LANCELOT's own choice, as are the exponents below."""
 
-AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
+ETA_EXPONENT_AFTER_FAILURE, ETA_EXPONENT_AFTER_SUCCESS = 0.1, 0.9
 """Exponents of mu in the bound on c: in a new bound after mu has shrunk, and in its factor after lambda has changed."""
 
-SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
+MIN_VIOLATION_TOL, MIN_GRADIENT_TOL = 1e-13, 1e-11
 """Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
 
 MEMORY = 30
 """Number of corrections that L-BFGS-B keeps."""
 
-EVALUATIONS = 500
+MAX_EVALUATIONS = 500
 """Limits on evaluations of the Lagrangian in one inner step, and in the whole first form."""
 
-OUTER_STEPS = 100
+MAX_OUTER_ITERATIONS = 100
 """Number of inner steps after which a form is given up."""
 
-PATIENCE = 12
+MAX_STALLED_ITERATIONS = 12
 """A form is given up after this many inner steps in a row that narrow the interval by less than `PROGRESS` of it."""
 
 PROGRESS = 0.01
@@ -77,7 +77,7 @@ class AugmentedLagrangian(Backend):
     def takes(self, program: Program) -> Capability:
         F = program.regularizer.pointwise()
         if F is None or not program.regularizer.exact:
-            return Capability(False, f"{NAME} {NEEDS_CLOSED_SUM}")
+            return Capability(False, f"{NAME} {NEEDS_SEPARABLE_REASON}")
         middle, live = 0.5 * (F.lower + F.upper), F.upper > F.lower
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = F.curvatures(middle) > 0
@@ -91,17 +91,17 @@ class AugmentedLagrangian(Backend):
         return True  # L-BFGS-B is stopped between two evaluations of the Lagrangian
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        w, best = corrective_start(task), Best(task)
-        for dual in duals(task.program.regularizer):
-            run, is_begun = _OuterSteps(task, dual, best, w), False
+        w, best = corrective_start(task), Incumbent(task)
+        for dual in dual_forms(task.program.regularizer):
+            run, is_begun = _OuterIteration(task, dual, best, w), False
             while not task.deadline.passed:
                 began = time.perf_counter()
-                status = run.to_the_end()
+                status = run.run()
                 yield Attempt(
                     form=dual.form,
                     options={"mu": FIRST_MU, "memory": MEMORY},
                     status=status,
-                    claims=best.reached,
+                    claims=best.goal_reached,
                     d=best.d,
                     w=best.w,
                     iterations=run.evaluations,
@@ -110,9 +110,9 @@ class AugmentedLagrangian(Backend):
                     is_continuation=is_begun,
                 )
                 is_begun = True
-                if not best.reached:
+                if not best.goal_reached:
                     break
-                if not best.again():
+                if not best.tighten_goal():
                     return
             w = w if best.w is None else best.w
 
@@ -135,50 +135,50 @@ def installed() -> list[str]:
     return [NAME]
 
 
-class _OuterSteps:
+class _OuterIteration:
     """The outer iteration in one form."""
 
-    def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
+    def __init__(self, task: Task, dual: DualForm, best: Incumbent, w: Float[Array, " t"]) -> None:
         G = require_not_none(
             task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes"
         )
         self.task, self.dual, self.best = task, dual, best
         self.evaluations, self.outer, self.violation = 0, 0, np.inf
         self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)
-        lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.low])
+        lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.lower_y])
         # Duals of infeasible programs are unbounded.
         self._bounds = [(max(low, -MAX_HYPOTHESIS_WEIGHT), MAX_HYPOTHESIS_WEIGHT) for low in lowest.tolist()]
-        self._z = np.concatenate([row_multipliers(G, w), dual.first])
-        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
+        self._z = np.concatenate([row_multipliers(G, w), dual.initial_y])
+        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**ETA_EXPONENT_AFTER_FAILURE
 
-    def to_the_end(self) -> str:
+    def run(self) -> str:
         """Minimize and update until the interval is narrow enough or progress stops; return the reason for the end."""
-        stalled, staged = 0, isinstance(self.dual, Eliminated)
-        while not self.best.reached:
+        stalled, staged = 0, isinstance(self.dual, ReducedDual)
+        while not self.best.goal_reached:
             if self.task.deadline.passed:
                 return f"time limit, violation {self.violation:.1e}"
-            if self.outer == OUTER_STEPS or stalled == PATIENCE:
-                return f"{'step limit' if stalled < PATIENCE else 'no progress'}, violation {self.violation:.1e}"
-            if not staged and self.evaluations >= EVALUATIONS:
+            if self.outer == MAX_OUTER_ITERATIONS or stalled == MAX_STALLED_ITERATIONS:
+                return f"{'step limit' if stalled < MAX_STALLED_ITERATIONS else 'no progress'}, violation {self.violation:.1e}"
+            if not staged and self.evaluations >= MAX_EVALUATIONS:
                 return f"evaluation limit, violation {self.violation:.1e}"
             before, lagrangian = self.best.gap, self._lagrangian
-            self._minimize(max(self._tolerance, SMALLEST_GRADIENT))
+            self._minimize(max(self._tolerance, MIN_GRADIENT_TOL))
             v, y = lagrangian.split(self._z)
             w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
             m = lagrangian.U.margins(w)
-            self.best.keep(self.dual.at(m, y).d, w)
+            self.best.add(self.dual.evaluate(m, y).d, w)
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
-            if self.violation <= max(self._allowed, SMALLEST_VIOLATION):
+            if self.violation <= max(self._allowed, MIN_VIOLATION_TOL):
                 self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
-                self._allowed *= lagrangian.mu**AFTER_SUCCESS
+                self._allowed *= lagrangian.mu**ETA_EXPONENT_AFTER_SUCCESS
                 self._tolerance *= lagrangian.mu
-                if isinstance(self.dual, Eliminated):
+                if isinstance(self.dual, ReducedDual):
                     stalled = 0 if self.dual.steps > 1.0 else stalled
-                    self.dual.advance(m)
+                    self.dual.start_next_stage(m)
             else:
                 mu = lagrangian.mu * FIRST_MU
                 self._lagrangian = replace(lagrangian, mu=mu)
-                self._allowed, self._tolerance = mu**AFTER_FAILURE, mu
+                self._allowed, self._tolerance = mu**ETA_EXPONENT_AFTER_FAILURE, mu
         return f"gap reached, violation {self.violation:.1e}"
 
     def _minimize(self, tolerance: float) -> None:
@@ -199,7 +199,7 @@ class _OuterSteps:
                 method="L-BFGS-B",
                 bounds=self._bounds,
                 callback=stop,
-                options={"ftol": 0.0, "gtol": tolerance, "maxfun": EVALUATIONS, "maxcor": MEMORY},
+                options={"ftol": 0.0, "gtol": tolerance, "maxfun": MAX_EVALUATIONS, "maxcor": MEMORY},
             )
         self.evaluations += int(answer.nfev)
         if np.isfinite(answer.x).all():

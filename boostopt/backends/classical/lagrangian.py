@@ -23,10 +23,10 @@ from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, Un
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.rows.margin_matrix import Margins
 
-MILD = 100.0
+MAX_UNSTAGED_SCALE = 100.0
 """The largest objective_scale without stages for L-BFGS-B (measured: it takes 100 evaluations, a scale of 1000 170)."""
 
-STAGE = 2.0
+STAGE_FACTOR = 2.0
 """Factor by which the scale grows from stage to stage."""
 
 
@@ -39,57 +39,57 @@ class Evaluation:
     slope: Float[Array, " k"]
 
 
-class Dual(ABC):
+class DualForm(ABC):
     """F's part of minus the dual as a convex function of (w, y); its slope in w is -Uᵀd."""
 
     form: str
-    first: Float[Array, " k"]
-    low: Float[Array, " k"]
+    initial_y: Float[Array, " k"]
+    lower_y: Float[Array, " k"]
     y_scale: Float[Array, " k"]
 
     @abstractmethod
-    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         """Return this part for margins m = Uw."""
 
 
-class WithPsi(Dual):
+class DualInWPsi(DualForm):
     """(1/eta) ln sum d0 exp(-eta (m + psi)) + <caps, psi> over psi >= 0 [Glocer 2009, (3.11)]."""
 
-    first: Any
-    low: Any
+    initial_y: Any
+    lower_y: Any
 
     form = "dual in w, psi"
 
     def __init__(self, F: RelativeEntropy) -> None:
-        self._F, self.first, self.low = F, np.zeros(F.N), np.zeros(F.N)
+        self._F, self.initial_y, self.lower_y = F, np.zeros(F.N), np.zeros(F.N)
         self.y_scale: Any = np.full(F.N, 1.0 / F.eta)
 
-    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         exponents = self._F.log_d0 - self._F.eta * (m + y)
         total: Any = logsumexp(exponents)
         d = np.exp(exponents - total)
         return Evaluation(float(total) / self._F.eta + float(self._F.upper @ y), d, self._F.upper - d)
 
 
-class WithBeta(Dual):
+class DualInWBeta(DualForm):
     """beta + sum f_n*(-m_n - beta) over beta [Glocer 2009, (3.26) and, with psi eliminated, (3.19)]."""
 
-    first: Any
-    low: Any
+    initial_y: Any
+    lower_y: Any
     y_scale: Any
 
     form = "dual in w, beta"
 
     def __init__(self, F: Separable) -> None:
-        self._F, self.first, self.low, self.y_scale = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
+        self._F, self.initial_y, self.lower_y, self.y_scale = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
 
-    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         z = -m - y[0]
         d = self._F.maximizers(z)
         return Evaluation(float(y[0] + self._F.conjugate_terms(z).sum()), d, np.array([1.0 - float(d.sum())]))
 
 
-class Eliminated(Dual):
+class ReducedDual(DualForm):
     """F*(-m), or the conjugate of a stage.
 
     A stage replaces F by F + (steps - 1) times its Bregman distance to the last stage's weights, at which `center` is
@@ -99,24 +99,24 @@ class Eliminated(Dual):
     """
 
     steps: float
-    first: Any
-    low: Any
+    initial_y: Any
+    lower_y: Any
     y_scale: Any
 
     form = "dual in w"
 
     def __init__(self, F: Regularizer) -> None:
-        self._F, self.steps = F, max(F.objective_scale / MILD, 1.0)
-        self.first = self.low = self.y_scale = np.zeros(0)
+        self._F, self.steps = F, max(F.objective_scale / MAX_UNSTAGED_SCALE, 1.0)
+        self.initial_y = self.lower_y = self.y_scale = np.zeros(0)
         self.center: Float[Array, " N"] = np.zeros(F.N)
 
-    def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
+    def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         at = self._F.conjugate_at(self._point(m))
         return Evaluation(self.steps * at.value, at.d, y)
 
-    def advance(self, m: Float[Array, " N"]) -> None:
+    def start_next_stage(self, m: Float[Array, " N"]) -> None:
         """Begin the next stage at the weights of these margins."""
-        self.center, self.steps = self._point(m), max(self.steps / STAGE, 1.0)
+        self.center, self.steps = self._point(m), max(self.steps / STAGE_FACTOR, 1.0)
 
     def _point(self, m: Float[Array, " N"]) -> Float[Array, " N"]:
         return ((self.steps - 1.0) * self.center - m) / self.steps
@@ -145,7 +145,7 @@ class Lagrangian:
 
     U: Margins
     G: Epigraph
-    dual: Dual
+    dual: DualForm
     estimate: Float[Array, " j"]
     mu: float
 
@@ -153,7 +153,7 @@ class Lagrangian:
         """Return the value and the gradient at z = (v, y / y_scale)."""
         v, y = self.split(z)
         m = self.U.margins(self.weights(v))
-        of_f, x, r = self.dual.at(m, y), self.updated(v), self.residual(v)
+        of_f, x, r = self.dual.evaluate(m, y), self.updated(v), self.residual(v)
         penalty = r @ x - 0.5 * (x @ self.G.Q @ x) - 0.5 * self.mu * ((x - self.estimate) @ (x - self.estimate))
         of_v = self.G.b - self.G.rows(self.U.edges(of_f.d)) - self.G.B @ x
         return of_f.value + float(self.G.b @ v + penalty), np.concatenate([of_v, of_f.slope * self.dual.y_scale])
@@ -184,13 +184,13 @@ class Lagrangian:
         return np.linalg.inv(self.G.Q + self.mu * np.eye(len(self.G.g)))
 
 
-def duals(F: Regularizer) -> Iterator[Dual]:
+def dual_forms(F: Regularizer) -> Iterator[DualForm]:
     """Yield the forms of the dual: the paper's own, then the one in w alone."""
     if isinstance(F, RelativeEntropy) and not isinstance(F, UnnormalizedRelativeEntropy):
-        yield WithPsi(F)
+        yield DualInWPsi(F)
     elif isinstance(F, Separable) and F.on_simplex:
-        yield WithBeta(F)
-    yield Eliminated(F)
+        yield DualInWBeta(F)
+    yield ReducedDual(F)
 
 
 def row_multipliers(G: Epigraph, w: Float[Array, " t"]) -> Float[Array, " k"]:

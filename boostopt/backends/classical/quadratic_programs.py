@@ -15,10 +15,10 @@ from boostopt._utils.array_types import Array, Float
 DEFAULT = "clarabel"
 """The default solver, the most reliable one."""
 
-TIGHTEST = 1e-8
+MIN_TOLERANCE = 1e-8
 """The tightest tolerance for HiGHS, which ends with errors if it cannot reach its tolerance."""
 
-ITERATIONS, MOST_SMALL = 100, 10
+ITERATIONS_PER_ROW, EXTRA_ROWS = 100, 10
 """Iterations of HiGHS allowed for each variable and row, and how many extra ones of these are counted.
 
 3 iterations are usual. If the numbers of a program differ by nine orders of magnitude, the active sets have been seen
@@ -41,7 +41,7 @@ class QuadraticProgram:
     lower: Float[Array, " n"]
     upper: Float[Array, " n"]
 
-    def in_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
+    def with_bounds_as_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
         """Return A, low and high with the bounds of x as further rows, for solvers that take bounds on rows only."""
         bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
         of_all: Any = scipy.sparse.eye_array(len(self.q), format="csr")
@@ -62,9 +62,9 @@ class QuadraticAnswer:
     status: str
 
     @classmethod
-    def nothing(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
+    def failed(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
         """Return the answer of a solver that failed."""
-        return cls(_filled(None, len(program.q)), _filled(None, len(program.low)), status)
+        return cls(_array_or_nan(None, len(program.q)), _array_or_nan(None, len(program.low)), status)
 
 
 Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
@@ -81,20 +81,20 @@ class QuadraticSolver:
         The distribution that has its version, and the name of its module.
     solve
         The function that calls it.
-    kills
+    may_kill_process
         Whether it has been seen to kill its process; it then gets a process of its own.
     """
 
     package: str
     module: str
     solve: Solver
-    kills: bool = False
+    may_kill_process: bool = False
 
 
 def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """Clarabel: an interior point; min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
     clarabel: Any = import_module("clarabel")
-    A, low, high = program.in_rows()
+    A, low, high = program.with_bounds_as_rows()
     fixed = low == high
     above, below = np.isfinite(high) & ~fixed, np.isfinite(low) & ~fixed
     settings = clarabel.DefaultSettings()
@@ -111,13 +111,13 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
     y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
     y[above] += z[: int(above.sum())]
     y[below] -= z[int(above.sum()) :]
-    return QuadraticAnswer(_filled(result.x, len(program.q)), y[: len(program.low)], str(result.status))
+    return QuadraticAnswer(_array_or_nan(result.x, len(program.q)), y[: len(program.low)], str(result.status))
 
 
 def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """OSQP: a first-order method with a polished answer."""
     osqp: Any = import_module("osqp")
-    A, low, high = program.in_rows()
+    A, low, high = program.with_bounds_as_rows()
     solver = osqp.OSQP()
     solver.setup(
         scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # it expects matrices, not arrays, and warns otherwise
@@ -135,7 +135,9 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
     result = solver.solve(raise_error=False)
     ray = result.prim_inf_cert if "primal infeasible" in result.info.status else result.y
     return QuadraticAnswer(
-        _filled(result.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(result.info.status)
+        _array_or_nan(result.x, len(program.q)),
+        _array_or_nan(ray, len(low))[: len(program.low)],
+        str(result.info.status),
     )
 
 
@@ -145,9 +147,9 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
     highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
     highs.silent()
     for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        highs.setOptionValue(option, max(accuracy, TIGHTEST))
+        highs.setOptionValue(option, max(accuracy, MIN_TOLERANCE))
     for option in ("qp_iteration_limit", "simplex_iteration_limit"):
-        highs.setOptionValue(option, ITERATIONS * (MOST_SMALL + n + k))
+        highs.setOptionValue(option, ITERATIONS_PER_ROW * (EXTRA_ROWS + n + k))
     if seconds is not None:
         highs.setOptionValue("time_limit", seconds)
     lp, A = model.lp_, program.A
@@ -165,10 +167,10 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
     highs.run()
     solution = highs.getSolution()
     status = str(highs.modelStatusToString(highs.getModelStatus()))
-    return QuadraticAnswer(_filled(solution.col_value, n), -_filled(solution.row_dual, k), status)
+    return QuadraticAnswer(_array_or_nan(solution.col_value, n), -_array_or_nan(solution.row_dual, k), status)
 
 
-def _filled(values: Any, length: int) -> Float[Array, " n"]:
+def _array_or_nan(values: Any, length: int) -> Float[Array, " n"]:
     """Return the answer of a solver as an array, NaN if it left none."""
     array = np.asarray([] if values is None else values, dtype=np.float64)
     return array if array.shape == (length,) else np.full(length, np.nan)
@@ -178,6 +180,6 @@ SOLVERS = {
     DEFAULT: QuadraticSolver("clarabel", "clarabel", _clarabel),
     "osqp": QuadraticSolver("osqp", "osqp", _osqp),
     # Its quadratic solver has been seen to abort the process.
-    "highs": QuadraticSolver("highspy", "highspy", _highs, kills=True),
+    "highs": QuadraticSolver("highspy", "highspy", _highs, may_kill_process=True),
 }
 """The solvers of quadratic programs, by the name that follows "sqp:"."""

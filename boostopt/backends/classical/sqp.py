@@ -23,12 +23,21 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, takes_rows, version_of
+from boostopt.backends.base import (
+    MAX_ENTRIES_WITHIN_LIMIT,
+    Attempt,
+    Backend,
+    Capability,
+    Deadline,
+    Task,
+    check_epigraph_support,
+    package_version,
+)
 from boostopt.backends.classical.quadratic_programs import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
-from boostopt.backends.incumbent import Best
+from boostopt.backends.incumbent import Incumbent
 from boostopt.backends.isolation import worker as child
-from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
-from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.errors import SolverNotFound, require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.regularizers.base import Pointwise
@@ -36,7 +45,7 @@ from boostopt.programs.program import Program
 
 NAME = "sqp"
 
-FLOOR = 1e-8
+BOX_BOUND_DISTANCE = 1e-8
 """Distance of a weight from the ends of its box, as a share of its interval, for slopes and curvatures.
 
 Those of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or
@@ -52,24 +61,24 @@ PATIENCE = 8
 PROGRESS = 1e-2
 """Share of the gap by which a step must narrow the interval to count as progress."""
 
-HALVINGS = 30
+MAX_HALVINGS = 30
 """Number of points that the line search tries."""
 
-ACCURACY = 1e-2
+ACCURACY_FRACTION = 1e-2
 """Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
 
-LONGEST = 600.0
+MAX_SECONDS_WITHOUT_LIMIT = 600.0
 """Seconds, without a time limit, for a solver that can kill its process and has been seen to hang."""
 
-ASIDE = 0.1
+PERTURBATION_FRACTION = 0.1
 """Share of the way to the minimum of F for the next point if a solver leaves no step."""
 
-FINEST = 1e-10
+MIN_TOLERANCE = 1e-10
 """The tightest tolerance for a quadratic program."""
 
 
 @dataclass(frozen=True)
-class Model:
+class QuadraticModel:
     """The quadratic program of one step from d, in the variables (d' - d) / scale and those of the epigraph of G.
 
     The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity. Without it, the curvatures differ by the
@@ -143,12 +152,12 @@ class SequentialQuadratic(Backend):
     ----------
     solver
         The solver of the quadratic programs, one of `quadratic.SOLVERS`.
-    here
+    in_this_process
         Whether a solver that can kill its process runs in this one nevertheless.
     """
 
     solver: str = DEFAULT
-    here: bool = False
+    in_this_process: bool = False
 
     @property
     def name(self) -> str:
@@ -156,46 +165,50 @@ class SequentialQuadratic(Backend):
 
     @property
     def version(self) -> str:
-        version = version_of(SOLVERS[self.solver].package)
+        version = package_version(SOLVERS[self.solver].package)
         return version and f"{self.solver} {version}"
 
     def takes(self, program: Program) -> Capability:
-        return takes_rows(self.name, program)
+        return check_epigraph_support(self.name, program)
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return self._is_elsewhere or N * t <= QUICK
+        return self._is_elsewhere or N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
     @property
     def _is_elsewhere(self) -> bool:
         """Whether it runs in a process of its own, killed at the limit; an isolated process needs no other one."""
-        return SOLVERS[self.solver].kills and not self.here and not child.serves
+        return SOLVERS[self.solver].may_kill_process and not self.in_this_process and not child.is_worker_process
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         if self._is_elsewhere:
-            limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
-            yield from isolated(replace(self, here=True)).attempts(limited)
+            limited = (
+                task
+                if task.deadline.at is not None
+                else replace(task, deadline=Deadline.after(MAX_SECONDS_WITHOUT_LIMIT))
+            )
+            yield from isolate_backend(replace(self, here=True)).attempts(limited)
             return
-        run = _Steps(task, SOLVERS[self.solver].solve)
+        run = _SqpRun(task, SOLVERS[self.solver].solve)
         while True:
             began = time.perf_counter()
-            status = run.to_the_end()
+            status = run.run()
             yield Attempt(
                 form="primal",
                 options={"accuracy": run.accuracy},
                 status=status,
-                claims=run.best.reached,
+                claims=run.best.goal_reached,
                 d=run.best.d,
                 w=run.best.w,
                 iterations=run.steps,
                 times={"solve": time.perf_counter() - began},
                 is_continuation=True,
             )
-            if not run.best.again():
+            if not run.best.tighten_goal():
                 return
 
 
-class _Steps:
+class _SqpRun:
     """The steps of one attempt."""
 
     def __init__(self, task: Task, solve: Solver) -> None:
@@ -203,65 +216,65 @@ class _Steps:
         F = require_not_none(program.regularizer.pointwise(), "a program that this backend takes")
         G = require_not_none(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
         self.program, self.task, self.solve = program, task, solve
-        self.accuracy = max(ACCURACY * task.tol, FINEST)
-        self.best, self.steps, self._penalty = Best(task), 0, 0.0
+        self.accuracy = max(ACCURACY_FRACTION * task.tol, MIN_TOLERANCE)
+        self.best, self.steps, self._penalty = Incumbent(task), 0, 0.0
         self._at: Float[Array, " N"] | None = None
         transposed = scipy.sparse.csr_array(program.margins.for_modelling()).T
         A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
         tilt = program.margins.margins(G.slope)
-        room = FLOOR * (F.upper - F.lower)
-        self._model = lambda d: Model(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
+        room = BOX_BOUND_DISTANCE * (F.upper - F.lower)
+        self._model = lambda d: QuadraticModel(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
 
-    def to_the_end(self) -> str:
+    def run(self) -> str:
         """Take steps until the interval is narrow enough or progress stops; return the reason for the end."""
         stalled, status = 0, "not started"
-        d = self._first() if self._at is None else self._at
-        while not self.best.reached:
+        d = self._initial_point() if self._at is None else self._at
+        while not self.best.goal_reached:
             if self.task.deadline.passed:
                 return f"time limit; last step: {status}"
             if self.steps == MAX_STEPS or stalled == PATIENCE:
                 return f"{'step limit' if stalled < PATIENCE else 'no progress'}; last step: {status}"
             self.steps += 1
             model, before = self._model(d), self.best.gap
-            answer = self._solved(model.program)
+            answer = self._solve_quadratic(model.program)
             raw, w = model.read(answer)
             status, solved = answer.status, bool(np.isfinite(raw).all())
             if not solved and not np.isfinite(w).all():
                 return f"a step failed: {status}"
-            self.best.keep(raw if solved else None, w)
-            if not solved and not self.best.reached:
+            self.best.add(raw if solved else None, w)
+            if not solved and not self.best.goal_reached:
                 return f"a step has no solution: {status}"
             if solved:
                 moved = bool(answer.x[: len(d)].any())
-                d = self._following(d, raw, w) if moved else self._beside(d)
+                d = self._line_search(d, raw, w) if moved else self._perturbed_point(d)
             self._at = d
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
-    def _solved(self, program: QuadraticProgram) -> QuadraticAnswer:
+    def _solve_quadratic(self, program: QuadraticProgram) -> QuadraticAnswer:
         """Return the solver's answer; an exception becomes the status of a failed answer."""
         try:
-            answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
-        except Failed as failure:
-            return QuadraticAnswer.nothing(program, str(failure))
-        hand_on_interrupt(answer.status)
+            answer = call_external(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
+        except ExternalError as failure:
+            return QuadraticAnswer.failed(program, str(failure))
+        raise_caught_interrupt(answer.status)
         return answer
 
-    def _first(self) -> Float[Array, " N"]:
+    def _initial_point(self) -> Float[Array, " N"]:
         """Return the first point: the better one of the start's weights, without a start the minimizer of F."""
         F, start = self.program.regularizer, self.task.start
         if start is None:
             return F.project(None)
         w = start.weights(self.program.margins.t)
-        starts = [None if start.d is None else F.project(start.d), None if w is None else self._answer(w)]
+        starts = [None if start.d is None else F.project(start.d), None if w is None else self._best_response(w)]
         return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
 
-    def _following(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
+    def _line_search(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
         """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
         self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
-        ahead, answer = self.program.regularizer.project(raw), self._answer(w)
+        ahead, answer = self.program.regularizer.project(raw), self._best_response(w)
         best, value = d, self._merit(d)
-        for halving in range(HALVINGS):
+        for halving in range(MAX_HALVINGS):
             point = d + 0.5**halving * (ahead - d)
             reached = self._merit(point)
             if reached >= value and best is not d:  # convex along the line: all further points are worse
@@ -269,12 +282,12 @@ class _Steps:
             best, value = (point, reached) if reached < value else (best, value)
         return answer if answer is not None and self._merit(answer) < value else best
 
-    def _beside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _perturbed_point(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near d: a solver that leaves no step at one point may find one at another."""
         F = self.program.regularizer
-        return F.project(d + ASIDE * (F.project(None) - d))
+        return F.project(d + PERTURBATION_FRACTION * (F.project(None) - d))
 
-    def _answer(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
+    def _best_response(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
         """Return d(w), None for an invalid w."""
         feasible = self.program.edge_function.project(w)
         margins = self.program.margins

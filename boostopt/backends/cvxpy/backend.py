@@ -18,27 +18,27 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, needs_in_words, version_of
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, Options, Solver
-from boostopt.backends.isolation.external_calls import Failed, called, hand_on_interrupt
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, describe_cones, package_version
+from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, Options, SolverSpec
+from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.cvxpy_models import CvxpyModel, ModelForm, build_cvxpy_model
 from boostopt.programs.program import Program
 
-PREFIX = "cvxpy:"
-LINEAR = frozenset({"linear"})
+NAME_PREFIX = "cvxpy:"
+LINEAR_CONES = frozenset({"linear"})
 
-MODELLED = 20_000
+MAX_ENTRIES_WITHIN_LIMIT = 20_000
 """Entries of a margin matrix up to which a time limit is kept: modelling is quick, and solvers check the clock in time.
 
 Measured with SCS at a limit of 1 s. SCS exceeds it by half a second at 100,000 entries, and by 44 s at 1,000,000.
 """
 
 
-def installed() -> list[str]:
+def installed_names() -> list[str]:
     """Return the names of the backends, one for each solver that CVXPY finds and that takes linear programs."""
-    return [PREFIX + solver.lower() for solver in _found() if "linear" in _cones(solver)]
+    return [NAME_PREFIX + solver.lower() for solver in _installed_solvers() if "linear" in _supported_cones(solver)]
 
 
 def open_solver(name: str) -> Backend:
@@ -51,19 +51,19 @@ def open_solver(name: str) -> Backend:
     SolverNotFound
         CVXPY knows it, but it is not installed.
     """
-    solver, pinned, form = name.removeprefix(PREFIX).upper().partition(":")
+    solver, pinned, form = name.removeprefix(NAME_PREFIX).upper().partition(":")
     if pinned and form.lower() not in FORMS:
         raise unknown_name("form", form.lower(), FORMS)
-    if solver in _found():
+    if solver in _installed_solvers():
         return CvxpyBackend(solver, FORMS[form.lower()] if pinned else None)
     from cvxpy.reductions.solvers import defines
 
     if solver in {*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP}:
         raise SolverNotFound(
             f"expected an installed solver; CVXPY supports {solver} but does not find it. "
-            f"Install it, or use one of {', '.join(installed())}."
+            f"Install it, or use one of {', '.join(installed_names())}."
         )
-    raise unknown_name("backend", name, installed())
+    raise unknown_name("backend", name, installed_names())
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,11 @@ class CvxpyBackend(Backend):
 
     @property
     def name(self) -> str:
-        return ":".join([PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)])
+        return ":".join(
+            [NAME_PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)]
+        )
 
-    def pinned(self, form: str) -> Backend:
+    def with_form(self, form: str) -> Backend:
         """Return the same solver, pinned to one form by its name.
 
         Raises
@@ -98,25 +100,25 @@ class CvxpyBackend(Backend):
         return replace(self, form=FORMS[form])
 
     @property
-    def known(self) -> Solver:
+    def solver_spec(self) -> SolverSpec:
         """The solver's options, statuses and attempts."""
-        return SOLVERS.get(self.solver, Solver())
+        return SOLVERS.get(self.solver, SolverSpec())
 
     @property
     def automatic(self) -> bool:
         # The others are for mixed-integer programs, need a licence, or take no tolerance or time limit.
-        return self.known.automatic
+        return self.solver_spec.automatic
 
     @property
     def version(self) -> str:
-        return version_of(self.known.package or self.solver.lower())
+        return package_version(self.solver_spec.package or self.solver.lower())
 
     def takes(self, program: Program) -> Capability:
         cones = program.cones
-        missing = needs_in_words(cones - _cones(self.solver))
+        missing = describe_cones(cones - _supported_cones(self.solver))
         if missing:
             return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
-        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.known.withheld.items() if cone in cones]
+        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.solver_spec.disabled_cones.items() if cone in cones]
         if withheld:
             return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
         if self.form is not None and self.form.side not in program.sides:
@@ -125,59 +127,63 @@ class CvxpyBackend(Backend):
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return self.known.limited and N * t <= MODELLED
+        return self.solver_spec.has_time_limit and N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
     def takes_profile(self, profile: Profile) -> Capability:
-        if profile.accuracy is None or self.known.tolerances:
+        if profile.accuracy is None or self.solver_spec.tolerances:
             return Capability(True)
         return Capability(False, f"no option for the accuracy of {self.solver} is known: ask it by its default")
 
     @property
     def option_names(self) -> Collection[str] | None:
-        return self.known.names or None
+        return self.solver_spec.names or None
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        solver, program, deadline = self.known, task.program, task.deadline
-        linear = program.cones == LINEAR
-        ladder = solver.linear_ladder if linear else solver.ladder
-        rungs = ladder if self.form is None else (solver.pinned(self.form, linear),)
+        solver, program, deadline = self.solver_spec, task.program, task.deadline
+        linear = program.cones == LINEAR_CONES
+        ladder = solver.linear_schedule if linear else solver.schedule
+        rungs = ladder if self.form is None else (solver.settings_for_form(self.form, linear),)
         rungs = [rung for rung in rungs if rung.form.side in program.sides]
         # The options are made when the solver starts, because modelling uses part of the time limit.
         if task.profile is not None:
             accuracy = task.profile.accuracy
-            yield self._attempt(program, rungs[0].form, lambda: solver.asked(accuracy, deadline.left, task.options))
+            yield self._attempt(
+                program, rungs[0].form, lambda: solver.options_for_profile(accuracy, deadline.left, task.options)
+            )
             return
         for rung in rungs:
             if deadline.passed:
                 return
             yield self._attempt(
-                program, rung.form, lambda rung=rung: solver.sent(rung, task.tol, deadline.left, task.options)
+                program,
+                rung.form,
+                lambda rung=rung: solver.options_for_attempt(rung, task.tol, deadline.left, task.options),
             )
 
     def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""
-        clock = _Clock()
+        clock = _PhaseTimer()
         derived = build_cvxpy_model(program.margins, program.regularizer, program.edge_function, form)
         clock.lap("build")
         options: Options = {}
         try:
             # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
-            data, chain, inverse = called(lambda: derived.problem.get_problem_data(self.solver, solver_opts={}))
+            data, chain, inverse = call_external(lambda: derived.problem.get_problem_data(self.solver, solver_opts={}))
             clock.lap("canonicalize")
             options = choose()
             # A copy, because CVXPY's interfaces remove options from the dictionary that they get.
             sent = copy.deepcopy(options)
-            raw = called(
+            raw = call_external(
                 lambda: chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=sent)
             )
-        except Failed as failure:
+        except ExternalError as failure:
             clock.lap("solve")
             return Attempt(form.name, options, "raised", False, times=clock.times, error=str(failure))
         clock.lap("solve")
-        hand_on_interrupt(self._status(raw, ""))
+        raise_caught_interrupt(self._status(raw, ""))
         try:
-            return called(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
-        except Failed as failure:  # an answer that CVXPY cannot read
+            return call_external(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
+        except ExternalError as failure:  # an answer that CVXPY cannot read
             clock.lap("recover")
             status = self._status(raw, "unreadable")
             return Attempt(form.name, options, status, False, times=clock.times, error=str(failure))
@@ -190,14 +196,14 @@ class CvxpyBackend(Backend):
         raw: Any,
         form: ModelForm,
         options: Options,
-        clock: _Clock,
+        clock: _PhaseTimer,
     ) -> Attempt:
         solution = chain.invert(raw, inverse)
-        iterate = solution if solution.primal_vars else _keep_iterate(chain, raw, inverse)
+        iterate = solution if solution.primal_vars else _invert_failed_answer(chain, raw, inverse)
         d, w = derived.recover_weights(iterate.primal_vars or {}, iterate.dual_vars or {})
         clock.lap("recover")
         iterations = solution.attr.get("num_iters")
-        report = _numbers(raw) | _numbers(solution.attr.get("extra_stats"))
+        report = _numeric_fields(raw) | _numeric_fields(solution.attr.get("extra_stats"))
         return Attempt(
             form=form.name,
             options=options,
@@ -206,17 +212,17 @@ class CvxpyBackend(Backend):
             d=d,
             w=w,
             iterations=None if iterations is None else int(iterations),
-            claimed_gap=self.known.claimed_gap(report, derived.objective_factor),
+            claimed_gap=self.solver_spec.claimed_gap(report, derived.objective_factor),
             statistics=report,
             times=clock.times,
         )
 
     def _status(self, raw: Any, translated: str) -> str:
-        own = self.known.status
+        own = self.solver_spec.status
         return f"{own(raw)} ({translated})" if own else translated
 
 
-class _Clock:
+class _PhaseTimer:
     """Seconds by phase."""
 
     def __init__(self) -> None:
@@ -229,7 +235,7 @@ class _Clock:
         self._last = now
 
 
-def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
+def _invert_failed_answer(chain: Any, raw: Any, inverse: Any) -> Any:
     """Return CVXPY's reading of a failed answer as if the answer had succeeded: the iterate is worth certifying.
 
     CVXPY drops the iterate if a status counts as a failure. A copy of its interface, in which no status does, keeps the
@@ -246,13 +252,13 @@ def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
 
 
 @cache
-def _found() -> list[str]:
+def _installed_solvers() -> list[str]:
     """Names of the solvers that CVXPY finds."""
     return list(cp.installed_solvers())
 
 
 @cache
-def _cones(solver: str) -> frozenset[str]:
+def _supported_cones(solver: str) -> frozenset[str]:
     """Return the cones that a solver takes, from CVXPY's (private) table of interfaces."""
     from cvxpy.reductions.solvers import defines
 
@@ -269,7 +275,7 @@ def _cones(solver: str) -> frozenset[str]:
     return frozenset(cone for cone, taken in takes.items() if taken)
 
 
-def _numbers(source: Any) -> dict[str, float]:
+def _numeric_fields(source: Any) -> dict[str, float]:
     """Return the numbers among the public fields of a solver's report, a record of any kind."""
     if source is None:
         return {}
@@ -278,7 +284,7 @@ def _numbers(source: Any) -> dict[str, float]:
     else:
         fields = {name: getattr(source, name) for name in dir(source) if not name.startswith("_")}
     info = fields.pop("info", None)
-    return {name: float(value) for name, value in fields.items() if _is_number(value)} | _numbers(info)
+    return {name: float(value) for name, value in fields.items() if _is_number(value)} | _numeric_fields(info)
 
 
 def _is_number(value: Any) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 from boostopt._utils.blas_threads import max_threads
 from boostopt.programs.cvxpy_models import ModelForm
 
-PRIMAL, DENSITY = ModelForm("primal"), ModelForm("primal", relative_weights=True)
-RATED, DENSITY_RATED = (
+PRIMAL, RELATIVE = ModelForm("primal"), ModelForm("primal", relative_weights=True)
+SCALED, DENSITY_RATED = (
     ModelForm("primal", scaled_objective=True),
     ModelForm("primal", relative_weights=True, scaled_objective=True),
 )
@@ -23,8 +23,8 @@ DUAL, DUAL_RATED = ModelForm("dual"), ModelForm("dual", scaled_objective=True)
 
 FORMS = {
     "primal": PRIMAL,
-    "density": DENSITY,
-    "rated": RATED,
+    "density": RELATIVE,
+    "rated": SCALED,
     "density-rated": DENSITY_RATED,
     "dual": DUAL,
     "dual-rated": DUAL_RATED,
@@ -35,16 +35,16 @@ Options = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Rung:
+class AttemptSettings:
     """One attempt of a ladder: a form, the tolerance as a multiple of the gap wanted, and further options."""
 
     form: ModelForm
     accuracy: float
-    further: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
-class Solver:
+class SolverSpec:
     """The options, statuses and attempts of one solver.
 
     Attributes
@@ -57,9 +57,9 @@ class Solver:
         Its options for the largest number of iterations and for the time limit in seconds, "" for none.
     threads
         Its option for the number of threads, "" if it has none.
-    constant
+    fixed_options
         Options that it gets in each attempt of the ladder.
-    inside
+    options_group
         The option that contains all of these, "" for none.
     least, most
         The smallest and the largest accuracy that it accepts.
@@ -69,17 +69,17 @@ class Solver:
         The names of its options, if it ignores unknown ones silently; none if it refuses them itself.
     status
         Its own words for why it stopped, from its raw answer.
-    values
+    objective_fields
         The names of its primal and dual value in its report; none if it reports no gap.
-    gap
+    gap_field
         The name of their difference, if it reports the difference instead of the dual value.
-    ladder
+    schedule
         Attempts for programs that are not linear, the most promising first.
-    linear_ladder
+    linear_schedule
         Attempts for linear programs, for which the rated forms are the same as the others.
     remark
         Why a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
-    withheld
+    disabled_cones
         Cones that the solver supports nominally but does not get, each with the reason in a sentence.
     automatic
         Whether "auto" may choose it.
@@ -88,28 +88,32 @@ class Solver:
     package: str = ""
     tolerances: tuple[str, ...] = ()
     iterations: str = ""
-    limit: str = ""
+    time_limit_option: str = ""
     threads: str = ""
-    constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    inside: str = ""
-    least: float = 0.0
-    most: float = math.inf
-    finest: float = 1e-12
-    coarsest: float = 1e-5
+    fixed_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options_group: str = ""
+    min_accuracy: float = 0.0
+    max_accuracy: float = math.inf
+    min_tolerance: float = 1e-12
+    max_tolerance: float = 1e-5
     names: tuple[str, ...] = ()
     status: Callable[[Any], str] | None = None
-    values: tuple[str, ...] = ()
-    gap: str = ""
-    ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
-    linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
+    objective_fields: tuple[str, ...] = ()
+    gap_field: str = ""
+    schedule: tuple[AttemptSettings, ...] = (
+        AttemptSettings(DUAL_RATED, 1.0),
+        AttemptSettings(DENSITY_RATED, 1.0),
+        AttemptSettings(PRIMAL, 1.0),
+    )
+    linear_schedule: tuple[AttemptSettings, ...] = (AttemptSettings(PRIMAL, 1.0), AttemptSettings(DUAL, 1.0))
     remark: str = ""
-    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
+    disabled_cones: Mapping[str, str] = field(default_factory=dict[str, str])
     automatic: bool = False
 
     @property
-    def limited(self) -> bool:
+    def has_time_limit(self) -> bool:
         """Whether it takes a time limit."""
-        return bool(self.limit)
+        return bool(self.time_limit_option)
 
     def claimed_gap(self, report: Mapping[str, float], unit: float) -> float | None:
         """Return |p - q| / max(1, |p|, |q|) of the primal and dual values p and q in its report, None without them.
@@ -121,30 +125,32 @@ class Solver:
         unit
             The factor of the objective.
         """
-        if not self.values:
+        if not self.objective_fields:
             return None
-        told = [report.get(name, math.nan) / unit for name in self.values]
-        if self.gap:
+        told = [report.get(name, math.nan) / unit for name in self.objective_fields]
+        if self.gap_field:
             # The reported gap may lack its sign, or have either sign. So |q| is at most |p| + gap.
-            told.append(told[0] - report.get(self.gap, math.nan) / unit)
+            told.append(told[0] - report.get(self.gap_field, math.nan) / unit)
         scaled = abs(told[0] - told[1]) / max(1.0, *map(abs, told))
         return scaled if math.isfinite(scaled) else None
 
-    def pinned(self, form: ModelForm, linear: bool) -> Rung:
+    def settings_for_form(self, form: ModelForm, linear: bool) -> AttemptSettings:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
-        return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)
+        return AttemptSettings(form, (self.linear_schedule if linear else self.schedule)[0].accuracy)
 
-    def sent(self, rung: Rung, tol: float, seconds: float | None, users: Mapping[str, Any]) -> Options:
+    def options_for_attempt(
+        self, rung: AttemptSettings, tol: float, seconds: float | None, users: Mapping[str, Any]
+    ) -> Options:
         """Return the options for a rung if a gap of `tol` is wanted; the user's options override all others."""
-        accuracy = min(max(tol * rung.accuracy, self.finest), self.coarsest)
-        return self._handed(accuracy, seconds, self.constant, rung.further, users)
+        accuracy = min(max(tol * rung.accuracy, self.min_tolerance), self.max_tolerance)
+        return self._assemble_options(accuracy, seconds, self.fixed_options, rung.extra_options, users)
 
-    def asked(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
+    def options_for_profile(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
         """Return the options of one solve at an accuracy; None keeps the solver's defaults."""
-        within = None if accuracy is None else min(max(accuracy, self.least), self.most)
-        return self._handed(within, seconds, {}, {}, users)
+        within = None if accuracy is None else min(max(accuracy, self.min_accuracy), self.max_accuracy)
+        return self._assemble_options(within, seconds, {}, {}, users)
 
-    def _handed(
+    def _assemble_options(
         self,
         accuracy: float | None,
         seconds: float | None,
@@ -155,18 +161,18 @@ class Solver:
         """Return options in the structure that the solver takes."""
         options: Options = {} if accuracy is None else dict.fromkeys(self.tolerances, accuracy)
         options |= constant
-        if self.limit and seconds is not None:
-            options[self.limit] = seconds
+        if self.time_limit_option and seconds is not None:
+            options[self.time_limit_option] = seconds
         if self.threads and (most := max_threads()) is not None:
             options[self.threads] = most
-        if not self.inside:
+        if not self.options_group:
             return {**options, **further, **users}
         together = {**options, **users}
-        return {**({self.inside: together} if together else {}), **further}
+        return {**({self.options_group: together} if together else {}), **further}
 
 
-VERTICES = "it goes from vertex to vertex, and a looser tolerance seldom ends it earlier"
-UNCOUNTED = "CVXPY does not report its number of iterations"
+SIMPLEX_REMARK = "it goes from vertex to vertex, and a looser tolerance seldom ends it earlier"
+NO_ITERATION_COUNT_REMARK = "CVXPY does not report its number of iterations"
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 # Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
@@ -174,176 +180,176 @@ HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance"
 # t = 50). The density forms are the most accurate ones if the LP optimum is not 0. "faer" is another factorization,
 # which helps if the first one breaks down. For SCS, the primal is accurate to 1e-6 or better nearly everywhere, while
 # its dual forms are either very good or useless. The limits on iterations keep one bad form from taking all the time.
-SOLVERS: dict[str, Solver] = {
-    "CLARABEL": Solver(
+SOLVERS: dict[str, SolverSpec] = {
+    "CLARABEL": SolverSpec(
         package="clarabel",
         tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"),
         iterations="max_iter",
-        limit="time_limit",
+        time_limit_option="time_limit",
         threads="max_threads",
-        coarsest=1e-8,
+        max_tolerance=1e-8,
         automatic=True,
         status=lambda raw: str(raw.status),
-        values=("obj_val", "obj_val_dual"),
-        ladder=(
-            Rung(DUAL_RATED, 1.0),
-            Rung(DENSITY, 1.0),
-            Rung(DENSITY_RATED, 1e-4),
-            Rung(DENSITY, 1e-4),
-            Rung(DENSITY_RATED, 1.0, {"direct_solve_method": "faer"}),
+        objective_fields=("obj_val", "obj_val_dual"),
+        schedule=(
+            AttemptSettings(DUAL_RATED, 1.0),
+            AttemptSettings(RELATIVE, 1.0),
+            AttemptSettings(DENSITY_RATED, 1e-4),
+            AttemptSettings(RELATIVE, 1e-4),
+            AttemptSettings(DENSITY_RATED, 1.0, {"direct_solve_method": "faer"}),
         ),
-        linear_ladder=(
-            Rung(PRIMAL, 1.0),
-            Rung(DENSITY, 1e-3),
-            Rung(DUAL, 1e-3),
-            Rung(DENSITY, 1e-3, {"direct_solve_method": "faer"}),
+        linear_schedule=(
+            AttemptSettings(PRIMAL, 1.0),
+            AttemptSettings(RELATIVE, 1e-3),
+            AttemptSettings(DUAL, 1e-3),
+            AttemptSettings(RELATIVE, 1e-3, {"direct_solve_method": "faer"}),
         ),
     ),
-    "SCS": Solver(
+    "SCS": SolverSpec(
         package="scs",
         tolerances=("eps_abs", "eps_rel"),
         iterations="max_iters",
-        limit="time_limit_secs",
+        time_limit_option="time_limit_secs",
         automatic=True,
-        finest=1e-11,
-        coarsest=1e-6,
+        min_tolerance=1e-11,
+        max_tolerance=1e-6,
         status=lambda raw: str(raw["info"]["status"]),
-        values=("pobj", "dobj"),
-        ladder=(
-            Rung(PRIMAL, 1e-1, {"max_iters": 20_000}),
-            Rung(PRIMAL, 1e-3, {"max_iters": 50_000}),
-            Rung(DUAL_RATED, 1.0, {"max_iters": 5_000}),
-            Rung(RATED, 1e-2, {"max_iters": 50_000}),
+        objective_fields=("pobj", "dobj"),
+        schedule=(
+            AttemptSettings(PRIMAL, 1e-1, {"max_iters": 20_000}),
+            AttemptSettings(PRIMAL, 1e-3, {"max_iters": 50_000}),
+            AttemptSettings(DUAL_RATED, 1.0, {"max_iters": 5_000}),
+            AttemptSettings(SCALED, 1e-2, {"max_iters": 50_000}),
         ),
-        linear_ladder=(
-            Rung(PRIMAL, 1.0, {"max_iters": 20_000}),
-            Rung(DUAL, 1e-1, {"max_iters": 20_000}),
-            Rung(PRIMAL, 1e-2, {"max_iters": 100_000}),
+        linear_schedule=(
+            AttemptSettings(PRIMAL, 1.0, {"max_iters": 20_000}),
+            AttemptSettings(DUAL, 1e-1, {"max_iters": 20_000}),
+            AttemptSettings(PRIMAL, 1e-2, {"max_iters": 100_000}),
         ),
     ),
-    "HIGHS": Solver(
+    "HIGHS": SolverSpec(
         package="highspy",
         tolerances=HIGHS_TOLERANCES,
         iterations="simplex_iteration_limit",
-        limit="time_limit",
-        least=1e-10,
-        finest=1e-10,
-        coarsest=1e-7,
+        time_limit_option="time_limit",
+        min_accuracy=1e-10,
+        min_tolerance=1e-10,
+        max_tolerance=1e-7,
         automatic=True,
         status=lambda raw: str(raw["model_status"]),
-        linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
-        withheld={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
-        remark=VERTICES,
+        linear_schedule=(AttemptSettings(PRIMAL, 1e-1), AttemptSettings(DUAL, 1e-1)),
+        disabled_cones={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
+        remark=SIMPLEX_REMARK,
     ),
-    "OSQP": Solver(
+    "OSQP": SolverSpec(
         package="osqp",
         tolerances=("eps_abs", "eps_rel"),
         # With rho adapted every 50 steps, as it is shipped, it can swing for ever: the gap grows with the steps.
-        constant={"max_iter": 100_000, "adaptive_rho_interval": 200},
+        fixed_options={"max_iter": 100_000, "adaptive_rho_interval": 200},
         iterations="max_iter",
-        limit="time_limit",
+        time_limit_option="time_limit",
         automatic=True,
         status=lambda raw: str(raw.info.status),
-        values=("obj_val", "dual_obj_val"),
-        linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
+        objective_fields=("obj_val", "dual_obj_val"),
+        linear_schedule=(AttemptSettings(PRIMAL, 1e2), AttemptSettings(DUAL, 1.0)),
         remark="as it is shipped it ends at 10,000 iterations, which finer tolerances need",
     ),
-    "SCIPY": Solver(
+    "SCIPY": SolverSpec(
         package="scipy",
         tolerances=HIGHS_TOLERANCES,
         iterations="maxiter",
-        limit="time_limit",
-        inside="scipy_options",
-        least=1e-10,
-        finest=1e-10,
+        time_limit_option="time_limit",
+        options_group="scipy_options",
+        min_accuracy=1e-10,
+        min_tolerance=1e-10,
         automatic=True,
-        coarsest=1e-7,
+        max_tolerance=1e-7,
         status=lambda raw: str(raw["message"]),
-        remark=VERTICES,
+        remark=SIMPLEX_REMARK,
     ),
-    "ECOS": Solver(
+    "ECOS": SolverSpec(
         package="ecos",
         tolerances=("abstol", "reltol", "feastol"),
         iterations="max_iters",
-        coarsest=1e-8,
+        max_tolerance=1e-8,
         automatic=True,
-        values=("pcost", "dcost"),
+        objective_fields=("pcost", "dcost"),
     ),
-    "PIQP": Solver(
+    "PIQP": SolverSpec(
         package="piqp",
         tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         iterations="max_iter",
-        coarsest=1e-8,
-        values=("primal_obj", "dual_obj"),
+        max_tolerance=1e-8,
+        objective_fields=("primal_obj", "dual_obj"),
     ),
-    "PROXQP": Solver(
+    "PROXQP": SolverSpec(
         package="proxsuite",
         tolerances=("eps_abs",),
         iterations="max_iter",
-        coarsest=1e-8,
-        values=("objValue",),
-        gap="duality_gap",
+        max_tolerance=1e-8,
+        objective_fields=("objValue",),
+        gap_field="duality_gap",
         names=("backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"),
         remark="it calls linear programs infeasible that have an optimum",
     ),
-    "QOCO": Solver(
+    "QOCO": SolverSpec(
         package="qoco",
         tolerances=("abstol", "reltol"),
         iterations="max_iters",
-        coarsest=1e-7,
-        values=("obj",),
-        gap="gap",
+        max_tolerance=1e-7,
+        objective_fields=("obj",),
+        gap_field="gap",
     ),
-    "CVXOPT": Solver(
+    "CVXOPT": SolverSpec(
         package="cvxopt",
         tolerances=("abstol", "reltol", "feastol"),
         iterations="max_iters",
-        coarsest=1e-7,
+        max_tolerance=1e-7,
         names=("abstol", "reltol", "feastol", "max_iters", "refinement", "kktsolver"),
-        remark=UNCOUNTED,
+        remark=NO_ITERATION_COUNT_REMARK,
     ),
-    "DAQP": Solver(
+    "DAQP": SolverSpec(
         package="daqp",
         tolerances=("primal_tol", "dual_tol"),
         iterations="iter_limit",
-        coarsest=1e-6,
+        max_tolerance=1e-6,
         names=(
             *("primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol", "iter_limit"),
             *("fval_bound", "eps_prox", "eta_prox"),
         ),
-        remark=VERTICES,
+        remark=SIMPLEX_REMARK,
     ),
-    "GLPK": Solver(
+    "GLPK": SolverSpec(
         package="cvxopt",
         tolerances=("tol_bnd", "tol_dj"),
         iterations="it_lim",
-        inside="glpk",
-        most=9e-4,
-        coarsest=1e-7,
-        remark=f"{VERTICES}; {UNCOUNTED}",
+        options_group="glpk",
+        max_accuracy=9e-4,
+        max_tolerance=1e-7,
+        remark=f"{SIMPLEX_REMARK}; {NO_ITERATION_COUNT_REMARK}",
     ),
-    "MPAX": Solver(package="mpax", tolerances=("eps_abs", "eps_rel"), iterations="iteration_limit"),
-    "GUROBI": Solver(
+    "MPAX": SolverSpec(package="mpax", tolerances=("eps_abs", "eps_rel"), iterations="iteration_limit"),
+    "GUROBI": SolverSpec(
         package="gurobipy",
         tolerances=("OptimalityTol", "FeasibilityTol", "BarConvTol"),
         iterations="BarIterLimit",
-        limit="TimeLimit",
+        time_limit_option="TimeLimit",
         threads="Threads",
-        least=1e-9,
-        most=1e-2,
-        coarsest=1e-6,
+        min_accuracy=1e-9,
+        max_accuracy=1e-2,
+        max_tolerance=1e-6,
     ),
-    "MOSEK": Solver(
+    "MOSEK": SolverSpec(
         package="mosek",
         tolerances=tuple(
             f"MSK_DPAR_INTPNT_{kind}TOL_{what}" for kind in ("", "CO_", "QO_") for what in ("PFEAS", "DFEAS", "REL_GAP")
         ),
         iterations="MSK_IPAR_INTPNT_MAX_ITERATIONS",
-        limit="MSK_DPAR_OPTIMIZER_MAX_TIME",
+        time_limit_option="MSK_DPAR_OPTIMIZER_MAX_TIME",
         threads="MSK_IPAR_NUM_THREADS",
-        inside="mosek_params",
-        least=1e-14,
-        coarsest=1e-8,
+        options_group="mosek_params",
+        min_accuracy=1e-14,
+        max_tolerance=1e-8,
     ),
 }
 """Solvers whose options are known, each by CVXPY's name.

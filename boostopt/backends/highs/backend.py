@@ -2,7 +2,7 @@
 
 One model is kept for a whole run of boosting. New hypotheses are appended to it, costs and bounds are changed in place,
 and the simplex method continues from its last basis. A program that is not related to the last one gets a new model.
-A `Handle` passes the model from one solve to the next. Only the basis carries over: no file holds the rest of HiGHS's
+A `ModelHandle` passes the model from one solve to the next. Only the basis carries over: no file holds the rest of HiGHS's
 state (factors, edge weights, scales), so a resumed run could otherwise take another path among equal optima. To compute
 the rest anew costs about a tenth of a run.
 
@@ -27,18 +27,18 @@ import numpy as np
 
 from boostopt._utils.array_types import Array
 from boostopt.backends.base import (
-    QUICK,
+    MAX_ENTRIES_WITHIN_LIMIT,
     Attempt,
     Backend,
     Capability,
     Deadline,
     Task,
-    needs_in_words,
-    version_of,
+    describe_cones,
+    package_version,
 )
 from boostopt.backends.highs.basis import Basis
-from boostopt.backends.highs.linear_program import LinearProgram, unfit
-from boostopt.backends.highs.model import SPACES, Model, Refused
+from boostopt.backends.highs.linear_program import LinearProgram, not_linear_reason
+from boostopt.backends.highs.model import SPACES, HighsModel, HighsRejected
 from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.program import Program
@@ -52,27 +52,27 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
 }
 """The names of the backends, with the algorithms that each may use."""
 
-STRATEGIES = {DUAL: 1, PRIMAL: 4}
+SIMPLEX_STRATEGY_CODES = {DUAL: 1, PRIMAL: 4}
 """HiGHS's numbers for its simplex methods."""
 
-LIGHT = 1e5
+PERTURBATION_PER_TOLERANCE = 1e5
 """Perturbation of the costs over the dual tolerance, in units of HiGHS's 5e-7: a twentieth of the tolerance."""
 
 FINEST, COARSEST = 1e-10, 1e-7
 """The tolerances that HiGHS takes, and its default."""
 
-PATIENCE, PATIENT_ROWS = 100, 10
+ITERATIONS_PER_ROW, EXTRA_ROWS = 100, 10
 """Simplex iterations allowed for each row, and extra rows that are counted: 10 a row are usual, 40 have been seen."""
 
-MANY = 2
+W_SPACE_ROW_RATIO = 2
 """Number of rows over the edges for each example beyond which w-space is faster."""
 
-NATURAL = {"d": DUAL, "w": PRIMAL}
+WARM_ALGORITHM = {"d": DUAL, "w": PRIMAL}
 """By space, the simplex method for which a basis stays feasible when hypotheses join or the box changes."""
 
 
 @dataclass(frozen=True)
-class Rung:
+class AttemptSettings:
     """One way to solve a linear program: space, algorithm, and whether the costs get HiGHS's own perturbation."""
 
     space: str
@@ -80,8 +80,8 @@ class Rung:
     perturbed: bool = False
 
 
-RUNGS = tuple(
-    Rung(space, algorithm, perturbed)
+ALL_SETTINGS = tuple(
+    AttemptSettings(space, algorithm, perturbed)
     for space in sorted(SPACES)
     for algorithm in (DUAL, PRIMAL, INTERIOR)
     for perturbed in (False, True)
@@ -90,7 +90,7 @@ RUNGS = tuple(
 
 
 @dataclass(frozen=True, eq=False)
-class Handle:
+class ModelHandle:
     """The model and the basis from which a run of boosting continues.
 
     Attributes
@@ -102,59 +102,61 @@ class Handle:
         The rungs that have failed in this run of boosting.
     """
 
-    model: Model | None
+    model: HighsModel | None
     version: int
-    failed: frozenset[Rung]
+    failed: frozenset[AttemptSettings]
 
     def __reduce__(self) -> Any:
         """Pickle and copy the handle as None, because a model exists in this process only."""
         return _no_handle, ()
 
-    def follow(self, lp: LinearProgram, rung: Rung) -> Model | None:
+    def model_for(self, lp: LinearProgram, rung: AttemptSettings) -> HighsModel | None:
         """Return the model, changed to a related program; None if it is stale, of another space, or unrelated."""
         model = self.model
         if model is None or model.version != self.version or model.space != rung.space or rung.algorithm == INTERIOR:
             return None
         try:
-            return model if model.follow(lp) and model.reduced_to_basis() else None
-        except Refused:  # a new model will refuse the same, in an attempt
+            return model if model.update_to(lp) and model.reset_keeping_basis() else None
+        except HighsRejected:  # a new model will refuse the same, in an attempt
             return None
 
-    def stored(self) -> Stored:
+    def to_stored(self) -> StoredState:
         """Return the part of the handle that can leave the process."""
         model = self.model
-        return Stored(None if model is None or model.version != self.version else Basis.of(model), self.failed)
+        return StoredState(
+            None if model is None or model.version != self.version else Basis.from_model(model), self.failed
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class StoredState:
     """A handle without its model: the start of a run that continues in another process."""
 
     basis: Basis | None
-    failed: frozenset[Rung]
+    failed: frozenset[AttemptSettings]
 
-    def follow(self, lp: LinearProgram, rung: Rung) -> Model | None:
+    def model_for(self, lp: LinearProgram, rung: AttemptSettings) -> HighsModel | None:
         """Return a new model at the basis, None if there is none for this space and program."""
         basis = self.basis
         if basis is None or basis.space != rung.space or rung.algorithm == INTERIOR:
             return None
-        return basis.model_of(lp)
+        return basis.build_model(lp)
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredState:
         """Return it unchanged."""
         return self
 
     def packed(self) -> dict[str, Array]:
         """Return it as arrays."""
-        failed = sorted(RUNGS.index(rung) for rung in self.failed)
+        failed = sorted(ALL_SETTINGS.index(rung) for rung in self.failed)
         return {"failed": np.array(failed, dtype=np.int8), **(self.basis.packed() if self.basis else {})}
 
     @classmethod
-    def unpacked(cls, arrays: Mapping[str, Array]) -> Stored | None:
+    def unpacked(cls, arrays: Mapping[str, Array]) -> StoredState | None:
         """Return the value that `packed` has stored, None if the arrays do not hold it."""
         if "failed" not in arrays:
             return None
-        failed = frozenset(RUNGS[int(k)] for k in arrays["failed"] if 0 <= k < len(RUNGS))
+        failed = frozenset(ALL_SETTINGS[int(k)] for k in arrays["failed"] if 0 <= k < len(ALL_SETTINGS))
         return cls(Basis.unpacked(arrays), failed)
 
 
@@ -188,42 +190,42 @@ def open_highs(name: str) -> Backend:
 class HighsBackend(Backend):
     """HiGHS, with all its algorithms or with one."""
 
-    called: str = "highs"
+    variant: str = "highs"
 
     incremental: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
-        return self.called
+        return self.variant
 
     @property
     def version(self) -> str:
-        return version_of("highspy")
+        return package_version("highspy")
 
     def takes(self, program: Program) -> Capability:
         beyond = program.cones - {"linear"}
         if beyond:
-            needs = " and ".join(needs_in_words(beyond))
+            needs = " and ".join(describe_cones(beyond))
             return Capability(False, f"HiGHS is used for linear programs only; the program needs {needs}")
-        reason = unfit(program)
+        reason = not_linear_reason(program)
         return Capability(not reason, f"HiGHS cannot be given the program directly: {reason}" if reason else "")
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return N * t <= QUICK
+        return N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        lp, allowed = LinearProgram.of(task.program), ALGORITHMS[self.called]
+        lp, allowed = LinearProgram.from_program(task.program), ALGORITHMS[self.variant]
         state = task.start.state if task.start else None
-        handle = state if isinstance(state, Handle | Stored) else None
-        failed = handle.failed if handle else frozenset[Rung]()
-        ladder = [rung for rung in ladder_of(lp) if rung.algorithm in allowed]
+        handle = state if isinstance(state, ModelHandle | StoredState) else None
+        failed = handle.failed if handle else frozenset[AttemptSettings]()
+        ladder = [rung for rung in attempt_schedule(lp) if rung.algorithm in allowed]
         ladder.sort(key=lambda rung: rung in failed)
-        steps: list[tuple[Rung, Model | None]] = [(rung, None) for rung in ladder]
-        model = handle.follow(lp, ladder[0]) if handle else None
+        steps: list[tuple[AttemptSettings, HighsModel | None]] = [(rung, None) for rung in ladder]
+        model = handle.model_for(lp, ladder[0]) if handle else None
         if model is not None:
-            natural = Rung(model.space, NATURAL[model.space])
+            natural = AttemptSettings(model.space, WARM_ALGORITHM[model.space])
             fits = natural.algorithm in allowed and natural not in failed
             steps.insert(0, (natural if fits else ladder[0], model))
         accuracy = min(max(0.1 * task.tol, FINEST), COARSEST)
@@ -252,27 +254,27 @@ class HighsBackend(Backend):
         return [name for name in dir(highspy.HighsOptions()) if not name.startswith("_")]
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        return state.stored().packed() if isinstance(state, Handle | Stored) else None
+        return state.to_stored().packed() if isinstance(state, ModelHandle | StoredState) else None
 
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
-        return Stored.unpacked(arrays)
+        return StoredState.unpacked(arrays)
 
 
-def ladder_of(lp: LinearProgram) -> list[Rung]:
+def attempt_schedule(lp: LinearProgram) -> list[AttemptSettings]:
     """Return the rungs for a linear program from a cold start, the most promising first."""
-    home, other = ("w", "d") if lp.rows > MANY * lp.N else ("d", "w")
-    simplex = [Rung(space, *method) for space in (home, other) for method in ((DUAL, True), (PRIMAL, False))]
-    return [*simplex, Rung(home, INTERIOR), Rung(other, INTERIOR)]
+    home, other = ("w", "d") if lp.rows > W_SPACE_ROW_RATIO * lp.N else ("d", "w")
+    simplex = [AttemptSettings(space, *method) for space in (home, other) for method in ((DUAL, True), (PRIMAL, False))]
+    return [*simplex, AttemptSettings(home, INTERIOR), AttemptSettings(other, INTERIOR)]
 
 
 def _attempt(
     lp: LinearProgram,
-    rung: Rung,
+    rung: AttemptSettings,
     accuracy: float,
     deadline: Deadline,
     began: float,
-    failed: frozenset[Rung],
-    hot: Model | None,
+    failed: frozenset[AttemptSettings],
+    hot: HighsModel | None,
     users: Mapping[str, Any] | None = None,
 ) -> Attempt:
     """Run HiGHS once, from a kept model that already holds this program, or from a new one."""
@@ -289,18 +291,18 @@ def _attempt(
         run = model.run()
         times["solve"] = time.perf_counter() - start
         start = time.perf_counter()
-        d, w = model.answer()
+        d, w = model.read_answer()
         times["recover"] = time.perf_counter() - start
-    except Refused as refusal:
+    except HighsRejected as refusal:
         return Attempt(form, options, "refused", False, times=times, error=str(refusal))
     # The interior point method leaves no basis for the next solve.
-    state = Handle(None if rung.algorithm == INTERIOR else model, model.version, failed)
+    state = ModelHandle(None if rung.algorithm == INTERIOR else model, model.version, failed)
     return Attempt(
         form, options, run.status, run.optimal, d, w, run.iterations, run.statistics, times=times, state=state
     )
 
 
-def _options(rung: Rung, accuracy: float, lp: LinearProgram, deadline: Deadline) -> dict[str, Any]:
+def _options(rung: AttemptSettings, accuracy: float, lp: LinearProgram, deadline: Deadline) -> dict[str, Any]:
     """Return all options that any rung sets, so that they overwrite those of an earlier run of the model."""
     left = deadline.left
     interior = rung.algorithm == INTERIOR
@@ -308,9 +310,9 @@ def _options(rung: Rung, accuracy: float, lp: LinearProgram, deadline: Deadline)
         "solver": "ipm" if interior else "simplex",
         "run_crossover": "off",
         "presolve": "on" if interior else "off",  # a presolved program has another basis
-        "simplex_strategy": STRATEGIES.get(rung.algorithm, STRATEGIES[DUAL]),
-        "simplex_iteration_limit": PATIENCE * (PATIENT_ROWS + min(lp.rows, lp.N)),
-        "dual_simplex_cost_perturbation_multiplier": 1.0 if rung.perturbed else LIGHT * accuracy,
+        "simplex_strategy": SIMPLEX_STRATEGY_CODES.get(rung.algorithm, SIMPLEX_STRATEGY_CODES[DUAL]),
+        "simplex_iteration_limit": ITERATIONS_PER_ROW * (EXTRA_ROWS + min(lp.rows, lp.N)),
+        "dual_simplex_cost_perturbation_multiplier": 1.0 if rung.perturbed else PERTURBATION_PER_TOLERANCE * accuracy,
         "primal_feasibility_tolerance": accuracy,
         "dual_feasibility_tolerance": accuracy,
         "ipm_optimality_tolerance": accuracy,

@@ -14,7 +14,7 @@ from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 
-TAKEN = "a linear program, as `unfit` finds it"
+LINEAR_PROGRAM_EXPECTED = "a linear program, as `unfit` finds it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class LinearProgram:
     epigraph: Epigraph
 
     @classmethod
-    def of(cls, program: Program) -> LinearProgram:
-        """Return a program as a linear program; `unfit` tells for which programs there is none."""
-        F = require_not_none(program.regularizer.pointwise(), TAKEN)
-        G = require_not_none(program.edge_function.epigraph(program.margins.t), TAKEN)
+    def from_program(cls, program: Program) -> LinearProgram:
+        """Return a program as a linear program; `not_linear_reason` tells for which programs there is none."""
+        F = require_not_none(program.regularizer.pointwise(), LINEAR_PROGRAM_EXPECTED)
+        G = require_not_none(program.edge_function.epigraph(program.margins.t), LINEAR_PROGRAM_EXPECTED)
         cost = F.derivatives(0.5 * (F.lower + F.upper))
         if G.slope.any():
             cost = cost + program.margins.margins(G.slope)
@@ -62,7 +62,7 @@ class LinearProgram:
         """Number k of rows over the edges."""
         return len(self.epigraph.b)
 
-    def terms(self, i: int) -> Float[Array, " N"]:
+    def row_coefficients(self, i: int) -> Float[Array, " N"]:
         """Return the coefficients of d in row i: U times row i of A."""
         A = self.epigraph.A
         if A is None:
@@ -80,23 +80,23 @@ class LinearProgram:
     def _shift(self, i: int) -> float:
         if not self.on_simplex:
             return 0.0
-        terms = self.terms(i)
+        terms = self.row_coefficients(i)
         return max((0.0, 1.0, -1.0), key=lambda value: np.count_nonzero(terms == value))
 
-    def rows_over(self, t: int) -> Bool[Array, " k"]:
+    def rows_on_first_edges(self, t: int) -> Bool[Array, " k"]:
         """Return which rows involve only the first t edges."""
         A = self.epigraph.A
         return np.arange(self.rows) < t if A is None else np.asarray(~A[:, t:].any(axis=1))
 
-    def grown_from(self, old: LinearProgram) -> tuple[Array, Array] | None:
+    def extension_of(self, old: LinearProgram) -> tuple[Array, Array] | None:
         """Return which rows come from an older program, in their order, and which are new.
 
         None if anything has changed but costs, bounds and appended hypotheses.
         """
         G, before, t = self.epigraph, old.epigraph, old.margins.t
-        if self.on_simplex != old.on_simplex or not begins_with(self.margins, old.margins):
+        if self.on_simplex != old.on_simplex or not extends_matrix(self.margins, old.margins):
             return None
-        is_old = self.rows_over(t)
+        is_old = self.rows_on_first_edges(t)
         if G.A is not None or before.A is not None:
             A = np.eye(self.margins.t) if G.A is None else G.A
             if not np.array_equal(A[is_old, :t], np.eye(t) if before.A is None else before.A):
@@ -105,7 +105,7 @@ class LinearProgram:
         return (np.flatnonzero(is_old), np.flatnonzero(~is_old)) if same else None
 
 
-def unfit(program: Program) -> str:
+def not_linear_reason(program: Program) -> str:
     """Return why a program is not a linear program of the kind that HiGHS gets here, "" if it is one."""
     F, G = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
     if F is None:
@@ -119,7 +119,7 @@ def unfit(program: Program) -> str:
     return ""
 
 
-def begins_with(margins: Margins, older: Margins) -> bool:
+def extends_matrix(margins: Margins, older: Margins) -> bool:
     """Whether the first columns are those of an older matrix: by its origin, or else number by number."""
     if margins.extends(older):
         return True

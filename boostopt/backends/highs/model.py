@@ -30,16 +30,16 @@ from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.errors import BoostoptError
 
-CHUNK = 2**22
+MAX_CONVERTED_ENTRIES = 2**22
 """Number of entries of U that are converted at a time when rows or columns are added."""
 
 
-class Refused(BoostoptError):
+class HighsRejected(BoostoptError):
     """HiGHS did not accept a part of a model."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sent:
+class Coefficients:
     """Costs and bounds of the columns and rows in HiGHS."""
 
     cost: Float[Array, " columns"]
@@ -59,14 +59,14 @@ class RunReport:
     statistics: Mapping[str, float]
 
 
-class Model(ABC):
+class HighsModel(ABC):
     """A linear program in HiGHS. It is changed in place; `version` counts the changes."""
 
     lp: LinearProgram
     version: int
 
     space: ClassVar[str]
-    appended_as_columns: ClassVar[bool]
+    hypotheses_are_columns: ClassVar[bool]
 
     def __init__(self, lp: LinearProgram) -> None:
         import highspy
@@ -77,48 +77,48 @@ class Model(ABC):
         self._without_optimum = (ends.kInfeasible, ends.kUnbounded, ends.kUnboundedOrInfeasible)
         self.set(output_flag=False, log_to_console=False)
         self.lp, self.version = lp, 0
-        self.order: Any = np.arange(lp.rows)  # the row of the epigraph at each place of the model
-        self.shift: Any = lp.shifts(self.order)
-        self.sent: Sent = self.numbers()
-        self._begin()
-        self._append(self.order, 0)
+        self.row_order: Any = np.arange(lp.rows)  # the row of the epigraph at each place of the model
+        self.row_shifts: Any = lp.shifts(self.row_order)
+        self.coefficients: Coefficients = self.compute_coefficients()
+        self._add_fixed_part()
+        self._append(self.row_order, 0)
 
     @property
-    def head(self) -> int:
+    def num_leading(self) -> int:
         """Number of rows (columns in w-space) before those of the epigraph."""
         return int(self.lp.on_simplex)
 
     @abstractmethod
-    def numbers(self) -> Sent:
+    def compute_coefficients(self) -> Coefficients:
         """Return the costs and bounds of `lp`."""
 
     @abstractmethod
-    def _begin(self) -> None:
+    def _add_fixed_part(self) -> None:
         """Add the rows and columns whose number does not grow."""
 
     @abstractmethod
-    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
         """Return d and the multipliers y of the model's rows."""
 
     @abstractmethod
     def _ray(self) -> Float[Array, " k"] | None:
         """Return a direction of y that proves that no d is feasible, if HiGHS has one."""
 
-    def follow(self, lp: LinearProgram) -> bool:
+    def update_to(self, lp: LinearProgram) -> bool:
         """Change the model to a related program and keep the basis; return False if the program is not related."""
-        grown = lp.grown_from(self.lp)
+        grown = lp.extension_of(self.lp)
         if grown is None:
             return False
         kept, added = grown
         self.version += 1
-        self.lp, self.order = lp, np.concatenate([kept[self.order], added])
-        self.shift = np.concatenate([self.shift, lp.shifts(added)])
-        old, self.sent = self.sent, self.numbers()
-        self._change(old, self.sent)
+        self.lp, self.row_order = lp, np.concatenate([kept[self.row_order], added])
+        self.row_shifts = np.concatenate([self.row_shifts, lp.shifts(added)])
+        old, self.coefficients = self.coefficients, self.compute_coefficients()
+        self._change(old, self.coefficients)
         self._append(added, len(kept))
         return True
 
-    def reduced_to_basis(self) -> bool:
+    def reset_keeping_basis(self) -> bool:
         """Reset everything but the program and the basis, as in a new model at this basis; return False without one."""
         basis = self.highs.getBasis()
         if not basis.valid:
@@ -134,11 +134,11 @@ class Model(ABC):
         columns, rows = (
             np.array([int(status) for status in part], dtype=np.int8) for part in (basis.col_status, basis.row_status)
         )
-        grown = (columns if self.appended_as_columns else rows)[self.place(0) :]
-        grown[self.order] = grown.copy()
+        grown = (columns if self.hypotheses_are_columns else rows)[self.index_of_row(0) :]
+        grown[self.row_order] = grown.copy()
         return columns, rows
 
-    def stand_at(self, columns: Int8[Array, " columns"], rows: Int8[Array, " rows"]) -> bool:
+    def set_basis(self, columns: Int8[Array, " columns"], rows: Int8[Array, " rows"]) -> bool:
         """Set a basis, given in the order of a new model; return False if it does not fit this model."""
         import highspy
 
@@ -181,24 +181,24 @@ class Model(ABC):
             },
         )
 
-    def answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+    def read_answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
         """Return the weights d and w at the end of the last run, None if it left none; w is a ray if there is one."""
         solution = self.highs.getSolution()
         # If the program has an optimum, a request for a ray would make HiGHS search for one.
         ray = self._ray() if self.highs.getModelStatus() in self._without_optimum else None
         d = w = None
         if solution.value_valid and solution.dual_valid:
-            d, y = self._read(solution)
+            d, y = self._read_weights(solution)
             w = self._weights(y) + self.lp.epigraph.slope
         return (d, w) if ray is None else (d, self._weights(ray))
 
     def _weights(self, y: Float[Array, " k"]) -> Float[Array, " t"]:
         """Return the hypothesis weights from multipliers in the order of the model."""
         ordered = np.empty_like(y)
-        ordered[self.order] = y
+        ordered[self.row_order] = y
         return self.lp.epigraph.weights(ordered)
 
-    def _change(self, old: Sent, new: Sent) -> None:
+    def _change(self, old: Coefficients, new: Coefficients) -> None:
         """Send the costs and bounds that differ: HiGHS drops its factorization even for unchanged values."""
         columns, rows = len(old.cost), len(old.row_lower)
         at = np.flatnonzero(old.cost != new.cost[:columns]).astype(np.int32)
@@ -215,15 +215,15 @@ class Model(ABC):
 
     def _append(self, indices: Array, before: int) -> None:
         """Append rows of the epigraph behind `before` of them, as rows or as columns."""
-        lp, step, sent = self.lp, max(CHUNK // self.lp.N, 1), self.sent
+        lp, step, sent = self.lp, max(MAX_CONVERTED_ENTRIES // self.lp.N, 1), self.coefficients
         for start in range(0, len(indices), step):
-            some, shift = indices[start : start + step], self.shift[before + start :]
-            over_d = [lp.terms(int(i)) - away for i, away in zip(some, shift, strict=False)]
+            some, shift = indices[start : start + step], self.row_shifts[before + start :]
+            over_d = [lp.row_coefficients(int(i)) - away for i, away in zip(some, shift, strict=False)]
             block: Any = scipy.sparse.csr_array(np.hstack([over_d, lp.epigraph.B[some]]))
-            count, first = len(some), self.place(before + start)
+            count, first = len(some), self.index_of_row(before + start)
             at = slice(first, first + count)
             matrix = (block.nnz, block.indptr[:-1].astype(np.int32), block.indices.astype(np.int32), block.data)
-            if self.appended_as_columns:
+            if self.hypotheses_are_columns:
                 bounds = sent.column_lower[at], sent.column_upper[at]
                 self._check(self.highs.addCols(count, sent.cost[at], *bounds, *matrix), "columns")
             else:
@@ -231,74 +231,76 @@ class Model(ABC):
                 self._check(self.highs.addRows(count, *bounds, *matrix), "rows")
 
     @abstractmethod
-    def place(self, k: int) -> int:
+    def index_of_row(self, k: int) -> int:
         """Return the place of the k-th row of the epigraph, among the rows or among the columns."""
 
     def _check(self, status: Any, what: str) -> None:
         if status == self._error:
-            raise Refused(f"HiGHS refused {what}")
+            raise HighsRejected(f"HiGHS refused {what}")
 
 
-class ExampleSpace(Model):
+class ExampleSpace(HighsModel):
     """d-space: columns d and x, a row for each row of the epigraph."""
 
     space = "d"
-    appended_as_columns = False
+    hypotheses_are_columns = False
 
-    def numbers(self) -> Sent:
+    def compute_coefficients(self) -> Coefficients:
         lp, G = self.lp, self.lp.epigraph
-        free, one = np.full(len(G.g), np.inf), np.ones(self.head)
-        b = G.b[self.order] - self.shift
-        return Sent(
+        free, one = np.full(len(G.g), np.inf), np.ones(self.num_leading)
+        b = G.b[self.row_order] - self.row_shifts
+        return Coefficients(
             cost=np.concatenate([lp.cost, G.g]),
             column_lower=np.concatenate([lp.lower, -free]),
             column_upper=np.concatenate([lp.upper, free]),
-            row_lower=np.concatenate([one, np.where(G.equality[self.order], b, -np.inf)]),
+            row_lower=np.concatenate([one, np.where(G.equality[self.row_order], b, -np.inf)]),
             row_upper=np.concatenate([one, b]),
         )
 
-    def _begin(self) -> None:
-        columns, N, sent = len(self.sent.cost), self.lp.N, self.sent
+    def _add_fixed_part(self) -> None:
+        columns, N, sent = len(self.coefficients.cost), self.lp.N, self.coefficients
         self._check(self.highs.addVars(columns, sent.column_lower, sent.column_upper), "columns")
         self._check(self.highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), sent.cost), "costs")
         if self.lp.on_simplex:
             self._check(self.highs.addRow(1.0, 1.0, N, np.arange(N, dtype=np.int32), np.ones(N)), "the simplex")
 
-    def place(self, k: int) -> int:
-        return self.head + k
+    def index_of_row(self, k: int) -> int:
+        return self.num_leading + k
 
-    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
         # HiGHS's multipliers are those of the lower ends: minus ours.
-        return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.head :]
+        return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.num_leading :]
 
     def _ray(self) -> Float[Array, " k"] | None:
         _, exists, ray = self.highs.getDualRay()
-        return -np.array(ray)[self.head :] if exists else None
+        return -np.array(ray)[self.num_leading :] if exists else None
 
 
-class HypothesisSpace(Model):
+class HypothesisSpace(HighsModel):
     """w-space: columns psi, beta and one for each row of the epigraph, a row for each example and each x."""
 
     space = "w"
-    appended_as_columns = True
+    hypotheses_are_columns = True
 
-    def numbers(self) -> Sent:
+    def compute_coefficients(self) -> Coefficients:
         lp, G, N = self.lp, self.lp.epigraph, self.lp.N
-        b, free = G.b, np.full(self.head, np.inf)
+        b, free = G.b, np.full(self.num_leading, np.inf)
         if lp.lower.any():
             b = b - G.rows(lp.margins.edges(lp.lower))
-        k, y_lower = lp.rows, np.where(G.equality[self.order], -np.inf, 0.0)
+        k, y_lower = lp.rows, np.where(G.equality[self.row_order], -np.inf, 0.0)
         total = 1.0 - float(lp.lower.sum())
-        return Sent(
-            cost=np.concatenate([lp.upper - lp.lower, np.full(self.head, total), b[self.order] - total * self.shift]),
+        return Coefficients(
+            cost=np.concatenate(
+                [lp.upper - lp.lower, np.full(self.num_leading, total), b[self.row_order] - total * self.row_shifts]
+            ),
             column_lower=np.concatenate([np.zeros(N), -free, y_lower]),
-            column_upper=np.full(N + self.head + k, np.inf),
+            column_upper=np.full(N + self.num_leading + k, np.inf),
             row_lower=np.concatenate([-lp.cost, -G.g]),
             row_upper=np.concatenate([np.full(N, np.inf), -G.g]),
         )
 
-    def _begin(self) -> None:
-        N, sent = self.lp.N, self.sent
+    def _add_fixed_part(self) -> None:
+        N, sent = self.lp.N, self.coefficients
         each, none = np.arange(N, dtype=np.int32), np.zeros(0, np.int32)
         rows = len(sent.row_lower)
         starts = np.zeros(rows, np.int32)
@@ -308,16 +310,16 @@ class HypothesisSpace(Model):
         if self.lp.on_simplex:
             self._check(self.highs.addCol(sent.cost[N], -np.inf, np.inf, N, each, np.ones(N)), "beta")
 
-    def place(self, k: int) -> int:
-        return self.lp.N + self.head + k
+    def index_of_row(self, k: int) -> int:
+        return self.lp.N + self.num_leading + k
 
-    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+    def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
         d = self.lp.lower + np.array(solution.row_dual)[: self.lp.N]
-        return d, np.array(solution.col_value)[self.place(0) :]
+        return d, np.array(solution.col_value)[self.index_of_row(0) :]
 
     def _ray(self) -> Float[Array, " k"] | None:
         _, exists, ray = self.highs.getPrimalRay()
-        return np.array(ray)[self.place(0) :] if exists else None
+        return np.array(ray)[self.index_of_row(0) :] if exists else None
 
 
-SPACES: dict[str, type[Model]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}
+SPACES: dict[str, type[HighsModel]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}

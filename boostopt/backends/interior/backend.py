@@ -12,58 +12,64 @@ import numpy as np
 
 from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_integer
-from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
+from boostopt.backends.base import Attempt, Backend, Capability, Task, check_epigraph_support, package_version
 from boostopt.backends.interior import serialization as stored
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.iterations import Iteration, iterate
-from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
+from boostopt.backends.interior.newton import Iterate
+from boostopt.backends.interior.start import (
+    CentralPath,
+    cold_start_point,
+    single_row_rays,
+    warm_start_point_from_answer,
+    warm_start_point_from_path,
+)
 from boostopt.backends.profiles import Profile
 from boostopt.certificates.certifier import Certifier
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
 
-MOST_ITERATIONS = 60
+MAX_ITERATIONS = 60
 """Number of iterations after which an attempt is given up."""
 
-STARTS = (1.0, 10.0, 100.0)
+START_MULTIPLES = (1.0, 10.0, 100.0)
 """Sizes of the first complementary products, as multiples of the objective's size over N, one for each attempt."""
 
 
-CLOSE = 30.0
+CERTIFY_FACTOR = 30.0
 """The certificate is computed if the estimated gap is within this factor of the gap wanted."""
 
-PERIOD = 10
+CERTIFY_PERIOD = 10
 """Number of iterations after which it is computed in any case if edges are bounded, because it shows infeasibility."""
 
-ROWS = 10
+MAX_EXAMINED_ROWS = 10
 """Number of rows that are then examined one by one."""
 
-ROUNDING = 1e-2
+ROUNDING_FRACTION = 1e-2
 """If the estimated gap is below this share of the certified one, the rest is rounding."""
 
-CONVERGED = 1e-3
+CONVERGED_FRACTION = 1e-3
 """After three estimates in a row below this share of the tolerance, a further iteration will not certify the gap."""
 
-REACHED = "the certified gap is as wanted"
+STATUS_GAP_REACHED = "the certified gap is as wanted"
 INFEASIBLE = "infeasible, by the certificate"
-ESTIMATED = "the estimated gap is as asked"
-ROUNDED = "what is left of the gap is rounding"
+STATUS_ESTIMATE_REACHED = "the estimated gap is as asked"
+STATUS_ROUNDING = "what is left of the gap is rounding"
 
 MAX_ITER = "max_iter"
 """The option for the most iterations of an attempt."""
 
-SHIPPED = 1e-8
+DEFAULT_ACCURACY = 1e-8
 """The estimated gap at which the method stops by itself if the profile sets no accuracy."""
 
-FACTORED = 1e9
+MAX_FLOPS_WITHIN_LIMIT = 1e9
 """Multiplications of an iteration, about 0.1 s, up to which a time limit is kept: the clock is asked between two."""
 
-PATIENCE = 6
+WARM_START_ITERATIONS = 6
 """Number of iterations from a warm start in which the estimated gap must fall."""
 
-PROGRESS = 0.5
+WARM_START_DECREASE = 0.5
 """Share to which it must fall in them."""
 
 
@@ -79,18 +85,18 @@ class InteriorBackend(Backend):
 
     @property
     def version(self) -> str:
-        return version_of("boostopt")
+        return package_version("boostopt")
 
     def takes(self, program: Program) -> Capability:
-        able = takes_rows(self.name, program, "linear pieces or of squares")
+        able = check_epigraph_support(self.name, program, "linear pieces or of squares")
         rows = program.edge_function.epigraph(program.margins.t) if able else None
-        if rows is not None and not is_started(rows):
+        if rows is not None and not has_start_point(rows):
             return Capability(False, f"{self.name} has no start for edges with several further variables of this kind")
         return able
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return (N + t) * t * t <= FACTORED
+        return (N + t) * t * t <= MAX_FLOPS_WITHIN_LIMIT
 
     def takes_profile(self, profile: Profile) -> Capability:
         return Capability(True)
@@ -101,9 +107,9 @@ class InteriorBackend(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        problem = require_not_none(InteriorProblem.of(task.program), "a program that this backend takes")
+        problem = require_not_none(InteriorProblem.from_program(task.program), "a program that this backend takes")
         prepared = time.perf_counter() - began
-        if not problem.free.any():
+        if not problem.movable.any():
             d0 = task.program.regularizer.project(None)
             G, e = task.program.edge_function, task.program.margins.edges(d0)
             w = G.subgradient(e)
@@ -112,62 +118,62 @@ class InteriorBackend(Backend):
             yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)
             return
         state = task.start.state if task.start else None
-        earlier = state if isinstance(state, Track) and state.fits(problem) else None
+        earlier = state if isinstance(state, CentralPath) and state.is_compatible(problem) else None
         for form, is_warm, begin in self._starts(task, problem, earlier):
             if task.deadline.passed:
                 return
-            run = _Iterations(task, problem, hopeful=is_warm)
+            run = _InteriorRun(task, problem, hopeful=is_warm)
             began = time.perf_counter()
             with np.errstate(all="ignore"):
-                run.from_point(begin(), earlier)
+                run.run(begin(), earlier)
             last = run.last
             yield Attempt(
                 form=form,
                 options=run.options,
-                status=run.why,
-                claims=run.why in (REACHED, ESTIMATED, ROUNDED),
+                status=run.stop_reason,
+                claims=run.stop_reason in (STATUS_GAP_REACHED, STATUS_ESTIMATE_REACHED, STATUS_ROUNDING),
                 d=last.d if last else None,
                 w=last.w if last else None,
                 iterations=run.iterations,
-                claimed_gap=last.estimate if last and run.why != INFEASIBLE else None,
+                claimed_gap=last.estimate if last and run.stop_reason != INFEASIBLE else None,
                 statistics={"estimate": last.estimate} if last else {},
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,
             )
             if task.profile is not None:
                 return
-            if run.why == ROUNDED and not run.hopeful:
+            if run.stop_reason == STATUS_ROUNDING and not run.is_warm_start:
                 return  # a warm start may have diverged; the rounding there need not occur from the centre
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        return stored.packed(state) if isinstance(state, Track) else None
+        return stored.serialize_path(state) if isinstance(state, CentralPath) else None
 
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
-        return stored.unpacked(arrays)
+        return stored.deserialize_path(arrays)
 
     def _starts(
-        self, task: Task, problem: InteriorProblem, earlier: Track | None
-    ) -> Iterator[tuple[str, bool, Callable[[], Point]]]:
+        self, task: Task, problem: InteriorProblem, earlier: CentralPath | None
+    ) -> Iterator[tuple[str, bool, Callable[[], Iterate]]]:
         """Yield starts in words, whether each continues an earlier solve, and its point; the most promising first."""
         program, start = task.program, task.start
         if earlier is not None:
-            yield "warm, from a central iterate", True, lambda: followed(problem, earlier)
+            yield "warm, from a central iterate", True, lambda: warm_start_point_from_path(problem, earlier)
         if start is not None and start.d is not None and start.w is not None:
             certificate = program.certify(start.d, start.weights(problem.U.t))
             if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
                 yield (
                     "warm, near an answer",
                     True,
-                    lambda: mixed(problem, certificate.d, certificate.w, certificate.scaled_gap),
+                    lambda: warm_start_point_from_answer(problem, certificate.d, certificate.w, certificate.scaled_gap),
                 )
         d0 = program.regularizer.project(None)
-        for multiple in STARTS:
+        for multiple in START_MULTIPLES:
             mu = multiple * problem.mass / program.margins.N
             words = "cold" if multiple == 1.0 else f"cold, products {multiple:g} times as large"
-            yield words, False, lambda mu=mu: centred(problem, d0, mu)
+            yield words, False, lambda mu=mu: cold_start_point(problem, d0, mu)
 
 
-def is_started(rows: Epigraph) -> bool:
+def has_start_point(rows: Epigraph) -> bool:
     """Return whether there is a start: if each variable bounds rows of its own, for squares, and for rows alone.
 
     An equation may have no variable.
@@ -180,79 +186,91 @@ def is_started(rows: Epigraph) -> bool:
     return bool((np.diag(rows.Q) > 0.0).all() and own.all() and each)
 
 
-class _Iterations:
+class _InteriorRun:
     """The iterations from one start, until the certificate is narrow enough or no progress is possible."""
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
-        self.task, self.problem, self.hopeful = task, problem, hopeful
-        self.most = check_integer(MAX_ITER, task.options.get(MAX_ITER, MOST_ITERATIONS), 1)
+        self.task, self.problem, self.is_warm_start = task, problem, hopeful
+        self.max_iterations = check_integer(MAX_ITER, task.options.get(MAX_ITER, MAX_ITERATIONS), 1)
         profile = task.profile
-        self.accuracy = None if profile is None else SHIPPED if profile.accuracy is None else profile.accuracy
+        self.accuracy = None if profile is None else DEFAULT_ACCURACY if profile.accuracy is None else profile.accuracy
         self.last: Iteration | None = None
-        self.track: Track | None = None
-        self.iterations = self.idle = 0
-        self.why = "the iterates overflowed"
+        self.track: CentralPath | None = None
+        self.iterations = self.converged_iterations = 0
+        self.stop_reason = "the iterates overflowed"
 
     @property
     def options(self) -> dict[str, Any]:
         """The task."""
         asked = {} if self.accuracy is None else {"accuracy": self.accuracy}
-        return {MAX_ITER: self.most, **asked}
+        return {MAX_ITER: self.max_iterations, **asked}
 
-    def from_point(self, point: Point, earlier: Track | None) -> None:
+    def run(self, point: Iterate, earlier: CentralPath | None) -> None:
         """Iterate, and keep the last iterate and the track."""
         first = np.inf
         for k, now in enumerate(iterate(self.problem, point)):
             if self.track is None:
-                self.track, first = Track.after(earlier, now.estimate), now.estimate
-            self.last, self.track, self.iterations = now, self.track.noting(now.estimate, now.size, now.point), k
-            done = self._done(now, k) if self.accuracy is None else self._estimated(now, k, self.accuracy)
-            why = done or self._hopeless(now, k, first)
+                self.track, first = CentralPath.continuing(earlier, now.estimate), now.estimate
+            self.last, self.track, self.iterations = now, self.track.with_iterate(now.estimate, now.size, now.point), k
+            done = (
+                self._certified_status(now, k)
+                if self.accuracy is None
+                else self._estimated_status(now, k, self.accuracy)
+            )
+            why = done or self._stop_reason(now, k, first)
             if why:
-                self.why = why
+                self.stop_reason = why
                 return
 
-    def _done(self, now: Iteration, k: int) -> str:
+    def _certified_status(self, now: Iteration, k: int) -> str:
         """Return the status in words if the certificate ends the run; it is computed only if it may."""
-        doubtful = self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1
-        if now.estimate > CLOSE * self.task.tol and not doubtful and k < self.most:
+        doubtful = self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1
+        if now.estimate > CERTIFY_FACTOR * self.task.tol and not doubtful and k < self.max_iterations:
             return ""
         certificate = self.task.certify(now.d, now.w)
-        if certificate.infeasible or (doubtful and certificate.upper == np.inf and self._refuted(now)):
+        if certificate.infeasible or (
+            doubtful and certificate.upper == np.inf and self._single_row_proves_infeasible(now)
+        ):
             return INFEASIBLE
         if certificate.scaled_gap <= self.task.tol:
-            return REACHED
+            return STATUS_GAP_REACHED
         rounded = 4.0 * certificate.slack >= certificate.gap
-        return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
+        return STATUS_ROUNDING if rounded and now.estimate * now.size <= ROUNDING_FRACTION * certificate.gap else ""
 
-    def _estimated(self, now: Iteration, k: int, accuracy: float) -> str:
+    def _estimated_status(self, now: Iteration, k: int, accuracy: float) -> str:
         """Return the status in words if the estimated gap ends the run; the certificate only detects infeasibility."""
         if now.estimate <= accuracy:
-            return ESTIMATED
-        if not (self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1):
+            return STATUS_ESTIMATE_REACHED
+        if not (self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1):
             return ""
         certificate = self.task.certify(now.d, now.w)
-        return INFEASIBLE if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
+        return (
+            INFEASIBLE
+            if certificate.infeasible or (certificate.upper == np.inf and self._single_row_proves_infeasible(now))
+            else ""
+        )
 
-    def _refuted(self, now: Iteration) -> bool:
+    def _single_row_proves_infeasible(self, now: Iteration) -> bool:
         """Whether one row alone proves that no d is feasible; if its numbers are tiny, no iterate shows this."""
         program = self.task.program
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
         images = self.problem.rows.rows(program.margins.edges(now.d))
-        for w in islice(single_row_rays(self.problem, images), ROWS):
+        for w in islice(single_row_rays(self.problem, images), MAX_EXAMINED_ROWS):
             if certifier.proves_infeasible(w) and self.task.certify(now.d, w).infeasible:
                 self.last = replace(now, w=w)
                 return True
         return False
 
-    def _hopeless(self, now: Iteration, k: int, first: float) -> str:
+    def _stop_reason(self, now: Iteration, k: int, first: float) -> str:
         """Return a reason to stop, "" for none."""
-        if k >= self.most:
+        if k >= self.max_iterations:
             return "too many iterations"
         if self.task.deadline.passed:
             return "no time left"
-        self.idle = self.idle + 1 if now.estimate < CONVERGED * self.task.tol else 0
-        if self.idle > 2:
+        self.converged_iterations = (
+            self.converged_iterations + 1 if now.estimate < CONVERGED_FRACTION * self.task.tol else 0
+        )
+        if self.converged_iterations > 2:
             return "converged as far as the arithmetic goes"
-        stalled = k >= PATIENCE and now.estimate > PROGRESS * first
-        return "a warm start that leads nowhere" if self.hopeful and stalled else ""
+        stalled = k >= WARM_START_ITERATIONS and now.estimate > WARM_START_DECREASE * first
+        return "a warm start that leads nowhere" if self.is_warm_start and stalled else ""

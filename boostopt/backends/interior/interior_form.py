@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt.backends.interior.merged_columns import Folded, folded
+from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.regularizers.base import Pointwise
@@ -38,19 +38,23 @@ class InteriorProblem:
         A bound on the sum of the weights.
     """
 
-    U: Margins | Folded
+    U: Margins | SignedColumnMatrix
     f: Pointwise
     rows: Epigraph
     mass: float
 
     @classmethod
-    def of(cls, program: Program) -> InteriorProblem | None:
+    def from_program(cls, program: Program) -> InteriorProblem | None:
         """Return the problem of a program, None if F is not a sum over the examples or G has no rows."""
         f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
-        return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)
+        return (
+            None
+            if f is None or rows is None
+            else cls(merge_signed_columns(program.margins), f, rows, program.regularizer.mass)
+        )
 
     @cached_property
-    def free(self) -> Bool[Array, " N"]:
+    def movable(self) -> Bool[Array, " N"]:
         """The weights that can move: none if the caps only just allow the weights to sum to 1."""
         lower, upper = self.f.lower, self.f.upper
         if self.f.on_simplex and (float(upper.sum()) <= 1.0 + CAP_SUM_TOL or float(lower.sum()) >= 1.0 - CAP_SUM_TOL):
@@ -60,16 +64,16 @@ class InteriorProblem:
     @cached_property
     def all_free(self) -> bool:
         """Whether all weights can move."""
-        return bool(self.free.all())
+        return bool(self.movable.all())
 
     @cached_property
     def lower(self) -> Float[Array, " n"]:
-        return self.of_free(self.f.lower)
+        return self.restrict(self.f.lower)
 
     @cached_property
     def width(self) -> Float[Array, " n"]:
         """Length of each weight's interval."""
-        return self.of_free(self.f.upper) - self.lower
+        return self.restrict(self.f.upper) - self.lower
 
     @cached_property
     def centre(self) -> Float[Array, " n"]:
@@ -79,23 +83,23 @@ class InteriorProblem:
         return share * self.width
 
     @cached_property
-    def linear(self) -> bool:
+    def is_linear(self) -> bool:
         """Whether the objective is linear: stationarity then does not contain d."""
-        return not (self.squares or self.curvatures(self.lower + self.centre).any())
+        return not (self.has_quadratic or self.curvatures(self.lower + self.centre).any())
 
     def size(self, d: Float[Array, " n"], slopes: Float[Array, " n"], x: Float[Array, " j"]) -> float:
         """Return the scale of the objective, at least 1, from d and x."""
         return max(1.0, abs(float(slopes @ d + self.rows.g @ x + 0.5 * x @ self.rows.Q @ x)))
 
-    def inside(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
+    def distances_to_lower(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
         """Return the distances of the free weights from their lower ends, within the box."""
-        return np.clip(self.of_free(d) - self.lower, 0.0, self.width)
+        return np.clip(self.restrict(d) - self.lower, 0.0, self.width)
 
     @cached_property
     def fixed(self) -> Float[Array, " N"]:
         """The weights that cannot move, 0 for the others."""
         only = self.f.upper if float(self.f.lower.sum()) < 1.0 - CAP_SUM_TOL else self.f.lower
-        return np.where(self.free, 0.0, only)
+        return np.where(self.movable, 0.0, only)
 
     @cached_property
     def fixed_edges(self) -> Float[Array, " t"]:
@@ -103,10 +107,10 @@ class InteriorProblem:
         return self.U.edges(self.fixed) if self.fixed.any() else np.zeros(self.U.t)
 
     @cached_property
-    def tilt(self) -> Float[Array, " n"]:
+    def edge_slope_margins(self) -> Float[Array, " n"]:
         """The margins of the slope of G."""
         slope = self.rows.slope
-        return self.of_free(self.U.margins(slope)) if slope.any() else np.zeros(len(self.lower))
+        return self.restrict(self.U.margins(slope)) if slope.any() else np.zeros(len(self.lower))
 
     @cached_property
     def total(self) -> float:
@@ -124,7 +128,7 @@ class InteriorProblem:
         return self.rows.B < 0
 
     @cached_property
-    def squares(self) -> bool:
+    def has_quadratic(self) -> bool:
         """Whether Q is positive definite, or 0."""
         return bool(self.rows.Q.any())
 
@@ -134,7 +138,7 @@ class InteriorProblem:
         return bool((~self.above.any(axis=1)).any())
 
     @cached_property
-    def flat(self) -> Float[Array, "k j"]:
+    def B_Q_inverse(self) -> Float[Array, "k j"]:
         """B Q^-1."""
         return self.rows.B @ self.inverse
 
@@ -144,61 +148,61 @@ class InteriorProblem:
         return np.linalg.inv(self.rows.Q)
 
     @cached_property
-    def pairs(self) -> int:
+    def num_pairs(self) -> int:
         """Number of complementary pairs."""
         return 2 * len(self.lower) + int(self.inequality.sum())
 
-    def of_free(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
+    def restrict(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
         """Return the entries of the weights that can move."""
-        return values if self.all_free else values[self.free]
+        return values if self.all_free else values[self.movable]
 
-    def spread(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
+    def expand(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return an array over all examples, 0 for those that cannot move."""
         if self.all_free:
             return values
         full = np.zeros(self.U.N)
-        full[self.free] = values
+        full[self.movable] = values
         return full
 
     def weights(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
         """Return all weights."""
-        return d if self.all_free else self.spread(d) + self.fixed
+        return d if self.all_free else self.expand(d) + self.fixed
 
     def slopes(self, d: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return f'(d)."""
-        return self.of_free(self.f.derivatives(self._inside(d)))
+        return self.restrict(self.f.derivatives(self._inside(d)))
 
     def curvatures(self, d: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return f''(d)."""
         with np.errstate(divide="ignore", invalid="ignore"):  # at the weights that cannot move
-            return self.of_free(self.f.curvatures(self._inside(d)))
+            return self.restrict(self.f.curvatures(self._inside(d)))
 
     def margins(self, v: Float[Array, " k"]) -> Float[Array, " n"]:
         """Return the margins of A'v."""
-        return self.of_free(self.U.margins(self.rows.weights(v)))
+        return self.restrict(self.U.margins(self.rows.weights(v)))
 
-    def images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
+    def row_values(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
         """Return A U'd without the fixed weights."""
-        return self.rows.rows(self.U.edges(self.spread(d)))
+        return self.rows.rows(self.U.edges(self.expand(d)))
 
-    def all_images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
+    def row_values_with_fixed(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
         """Return A U'd for all weights, including the fixed ones."""
-        return self.images(d) + self.rows.rows(self.fixed_edges)
+        return self.row_values(d) + self.rows.rows(self.fixed_edges)
 
     def gram(self, theta: Float[Array, " n"]) -> Float[Array, "k k"]:
         """Return A U' diag(theta) U A'."""
-        gram, A = self.U.gram(self.spread(theta)), self.rows.A
+        gram, A = self.U.gram(self.expand(theta)), self.rows.A
         return gram if A is None else A @ gram @ A.T
 
-    def at(self, below: Float[Array, " n"]) -> Float[Array, " n"]:
+    def weights_inside_box(self, below: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return d = lower + below, protected from rounding to an end of the box."""
         return np.clip(self.lower + below, *self._innermost)
 
     @cached_property
     def _innermost(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        upper = self.of_free(self.f.upper)
+        upper = self.restrict(self.f.upper)
         return np.nextafter(self.lower, upper), np.nextafter(upper, self.lower)
 
     def _inside(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
         # The slope of a fixed weight does not matter, so any point of its empty interior will do.
-        return d if self.all_free else np.where(self.free, self.spread(d), self.fixed)
+        return d if self.all_free else np.where(self.movable, self.expand(d), self.fixed)

@@ -11,12 +11,12 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, Margins
 
-WORTHWHILE = 0.8
+MAX_REMAINING_FRACTION = 0.8
 """Folding pays if at most this share of the columns is left."""
 
 
 @dataclass(frozen=True, eq=False)
-class Folded:
+class SignedColumnMatrix:
     """The margin matrix U[:, q] = sign_q V[:, column_q] with fewer columns in V.
 
     Attributes
@@ -64,7 +64,7 @@ class Folded:
         return self.V.to_array()[:, self.column] * self.sign
 
 
-def folded(U: Margins) -> Folded | Margins:
+def merge_signed_columns(U: Margins) -> SignedColumnMatrix | Margins:
     """Return U with equal and opposite columns stored once, U itself if these are few or a copy is too large.
 
     Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer
@@ -78,7 +78,7 @@ def folded(U: Margins) -> Folded | Margins:
     _, first, column = np.unique(
         np.column_stack(keys) * sign[:, np.newaxis], axis=0, return_index=True, return_inverse=True
     )
-    if len(first) > WORTHWHILE * U.t:
+    if len(first) > MAX_REMAINING_FRACTION * U.t:
         return U
     # Signs are relative to the column that is kept.
-    return Folded(U.take_columns(first), column, sign * sign[first][column])
+    return SignedColumnMatrix(U.take_columns(first), column, sign * sign[first][column])

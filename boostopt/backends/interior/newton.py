@@ -22,7 +22,7 @@ from scipy.linalg import get_lapack_funcs
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.interior.interior_form import InteriorProblem
 
-REGULARIZED = (1e-15, 1e-13, 1e-11)
+REGULARIZATIONS = (1e-15, 1e-13, 1e-11)
 """Numbers that are added to the diagonal of the scaled system; the first one that allows a factorization is used.
 
 Equal or opposite columns make the system almost singular, because only their slacks distinguish them. Larger numbers
@@ -34,15 +34,15 @@ solve_factored: Any = get_lapack_funcs("potrs", dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class ComplementarityPairs:
     """One number for each complementary pair: (below, zeta), (above, psi), (s, v)."""
 
     below: Float[Array, " n"]
     above: Float[Array, " n"]
     rows: Float[Array, " k"]
 
-    def __add__(self, other: Pairs) -> Pairs:
-        return Pairs(self.below + other.below, self.above + other.above, self.rows + other.rows)
+    def __add__(self, other: ComplementarityPairs) -> ComplementarityPairs:
+        return ComplementarityPairs(self.below + other.below, self.above + other.above, self.rows + other.rows)
 
     @property
     def total(self) -> float:
@@ -51,7 +51,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Iterate:
     """An iterate, or a direction: the weights by their distances from the ends of the box, and all multipliers."""
 
     below: Float[Array, " n"]
@@ -65,9 +65,9 @@ class Point:
     m: Float[Array, " n"]
     """The margins of A'v, updated along with v."""
 
-    def moved(self, step: Point, primal: float, dual: float) -> Point:
+    def stepped(self, step: Iterate, primal: float, dual: float) -> Iterate:
         """Return the point after a step, of different lengths on the two sides."""
-        return Point(
+        return Iterate(
             self.below + primal * step.below,
             self.above + primal * step.above,
             self.zeta + dual * step.zeta,
@@ -80,18 +80,18 @@ class Point:
         )
 
     @property
-    def products(self) -> Pairs:
+    def products(self) -> ComplementarityPairs:
         """The complementary products; for a step, the second-order terms that the linearization drops."""
-        return Pairs(self.below * self.zeta, self.above * self.psi, self.s * self.v)
+        return ComplementarityPairs(self.below * self.zeta, self.above * self.psi, self.s * self.v)
 
-    def reach(self, step: Point, inequality: Array) -> tuple[float, float]:
+    def max_step_lengths(self, step: Iterate, inequality: Array) -> tuple[float, float]:
         """Return the lengths, at most 1, after which the first primal and the first dual variable becomes 0."""
         primal = ((self.below, step.below), (self.above, step.above), (self.s[inequality], step.s[inequality]))
         dual = ((self.zeta, step.zeta), (self.psi, step.psi), (self.v[inequality], step.v[inequality]))
-        return _reach(primal), _reach(dual)
+        return _max_step_length(primal), _max_step_length(dual)
 
 
-def _reach(parts: Sequence[tuple[Array, Array]]) -> float:
+def _max_step_length(parts: Sequence[tuple[Array, Array]]) -> float:
     steepest = min(float((change / value).min(initial=0.0)) for value, change in parts)
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
@@ -102,58 +102,58 @@ class Residuals:
 
     stationarity: Float[Array, " n"]
     rows: Float[Array, " k"]
-    total: float
+    weight_sum: float
     x: Float[Array, " j"]
     size: float
     """Scale of the objective, at least 1."""
 
     @classmethod
-    def at(cls, problem: InteriorProblem, point: Point, d: Float[Array, " n"]) -> Residuals:
+    def from_point(cls, problem: InteriorProblem, point: Iterate, d: Float[Array, " n"]) -> Residuals:
         rows, slopes = problem.rows, problem.slopes(d)
         return cls(
-            slopes + problem.tilt + point.m + point.beta - point.zeta + point.psi,
-            problem.all_images(d) + rows.B @ point.x + point.s - rows.b,
+            slopes + problem.edge_slope_margins + point.m + point.beta - point.zeta + point.psi,
+            problem.row_values_with_fixed(d) + rows.B @ point.x + point.s - rows.b,
             float(d.sum()) - problem.total if problem.f.on_simplex else 0.0,
             rows.g + rows.Q @ point.x + rows.B.T @ point.v,
             problem.size(d, slopes, point.x),
         )
 
 
-class System:
+class NewtonSystem:
     """The Newton system at a point, factored once and solved for several right-hand sides."""
 
     problem: InteriorProblem
-    point: Point
+    point: Iterate
     residuals: Residuals
-    per_below: Array
+    inverse_below: Array
     per_above: Array
-    from_below: Array
+    zeta_over_below: Array
     from_above: Array
     k: int
 
-    def __init__(self, problem: InteriorProblem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
+    def __init__(self, problem: InteriorProblem, point: Iterate, d: Float[Array, " n"], residuals: Residuals) -> None:
         self.problem, self.point, self.residuals = problem, point, residuals
-        self.per_below, self.per_above = 1.0 / point.below, 1.0 / point.above
-        self.from_below, self.from_above = point.zeta * self.per_below, point.psi * self.per_above
-        self.theta: Array = 1.0 / (problem.curvatures(d) + self.from_below + self.from_above)
+        self.inverse_below, self.per_above = 1.0 / point.below, 1.0 / point.above
+        self.zeta_over_below, self.from_above = point.zeta * self.inverse_below, point.psi * self.per_above
+        self.theta: Array = 1.0 / (problem.curvatures(d) + self.zeta_over_below + self.from_above)
         rows, k = problem.rows, len(point.v)
         self.k, size = k, k + int(problem.f.on_simplex)
         self.inverse_v: Array = np.divide(1.0, point.v, out=np.zeros(k), where=problem.inequality)
         matrix = np.zeros((size, size))
         matrix[:k, :k] = problem.gram(self.theta)
         matrix[range(k), range(k)] += point.s * self.inverse_v
-        if problem.squares:
-            matrix[:k, :k] += problem.flat @ rows.B.T
+        if problem.has_quadratic:
+            matrix[:k, :k] += problem.B_Q_inverse @ rows.B.T
         if problem.f.on_simplex:
-            matrix[k, :k] = matrix[:k, k] = problem.images(self.theta)
+            matrix[k, :k] = matrix[:k, k] = problem.row_values(self.theta)
             matrix[k, k] = self.theta.sum()
         diagonal = matrix.diagonal()
         # An equation may consist of zeros only.
         self.scale: Array = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
         matrix *= self.scale[:, np.newaxis] * self.scale
-        self.factor: Any = _factor(matrix)
-        self.border: Array = np.zeros((size, 0 if problem.squares else len(point.x)))
-        if not problem.squares:
+        self.factor: Any = _regularized_cholesky(matrix)
+        self.border: Array = np.zeros((size, 0 if problem.has_quadratic else len(point.x)))
+        if not problem.has_quadratic:
             self.border[:k] = -rows.B
         self.bordered: Array = self._solve(self.border)
         self.inner: Array = np.linalg.inv(self.border.T @ self.bordered)  # a row for each variable, mostly one or none
@@ -165,19 +165,19 @@ class System:
         solved, _ = solve_factored(self.factor.T, scale * right)  # LAPACK stores by columns: lower is upper
         return scale * solved
 
-    def step(self, wanted: Pairs) -> Point:
-        """Return the step after which the linearized complementary products have changed by `wanted`."""
+    def step(self, target_change: ComplementarityPairs) -> Iterate:
+        """Return the step after which the linearized complementary products have changed by `target_change`."""
         problem, point, residuals, k = self.problem, self.point, self.residuals, self.k
-        from_below, from_above = wanted.below * self.per_below, wanted.above * self.per_above
+        from_below, from_above = target_change.below * self.inverse_below, target_change.above * self.per_above
         q = from_below - from_above - residuals.stationarity
         weighted = self.theta * q
         right = np.empty(len(self.scale))
-        right[:k] = problem.images(weighted) + residuals.rows + wanted.rows * self.inverse_v
-        right[k:] = weighted.sum() + residuals.total
-        if problem.squares:
-            right[:k] -= problem.flat @ residuals.x
+        right[:k] = problem.row_values(weighted) + residuals.rows + target_change.rows * self.inverse_v
+        right[k:] = weighted.sum() + residuals.weight_sum
+        if problem.has_quadratic:
+            right[:k] -= problem.B_Q_inverse @ residuals.x
             y = self._solve(right)
-            x = -problem.flat.T @ y[:k] - problem.inverse @ residuals.x
+            x = -problem.B_Q_inverse.T @ y[:k] - problem.inverse @ residuals.x
         else:
             y = self._solve(right)
             x = self.inner @ (self.border.T @ y - residuals.x)
@@ -185,12 +185,12 @@ class System:
         v, beta = y[:k], float(y[k:].sum())
         m = problem.margins(v)
         d = weighted - self.theta * (m + beta)
-        return Point(
+        return Iterate(
             d,
             -d,
-            from_below - self.from_below * d,
+            from_below - self.zeta_over_below * d,
             from_above + self.from_above * d,
-            (wanted.rows - point.s * v) * self.inverse_v,
+            (target_change.rows - point.s * v) * self.inverse_v,
             v,
             x,
             beta,
@@ -198,15 +198,15 @@ class System:
         )
 
 
-def _factor(matrix: Float[Array, "k k"]) -> Float[Array, "k k"]:
+def _regularized_cholesky(matrix: Float[Array, "k k"]) -> Float[Array, "k k"]:
     """Return the Cholesky factor of a matrix of diagonal 1, or of one very near it."""
     at = range(len(matrix))
-    for regularized in REGULARIZED[:-1]:
+    for regularized in REGULARIZATIONS[:-1]:
         matrix[at, at] = 1.0 + regularized
         try:
             # NumPy's function. SciPy's has its own threads, and takes 40 ms while those of the Gram matrix are awake.
             return np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             continue
-    matrix[at, at] = 1.0 + REGULARIZED[-1]
+    matrix[at, at] = 1.0 + REGULARIZATIONS[-1]
     return np.linalg.cholesky(matrix)

@@ -9,11 +9,11 @@ import numpy as np
 
 from boostopt._utils.array_types import Array
 from boostopt._utils.files import Keys
-from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.start import ORDERS, Track
+from boostopt.backends.interior.newton import Iterate
+from boostopt.backends.interior.start import ORDERS, CentralPath
 
-PARTS = Keys(
-    Point,
+ITERATE_FIELDS = Keys(
+    Iterate,
     {
         "below": "below",
         "above": "above",
@@ -32,30 +32,32 @@ SIZE, GAP = "size", "gap"
 """Names under which the scale of the objective and an iterate's estimated gap are stored."""
 
 
-def packed(track: Track) -> dict[str, Array]:
+def serialize_path(track: CentralPath) -> dict[str, Array]:
     """Return a track as arrays; the name of each array contains the iterate's order of magnitude."""
     arrays = {SIZE: np.array(track.size)}
     for order, (gap, point) in track.kept.items():
         arrays[f"{GAP}{order}"] = np.array(gap)
-        arrays |= {f"{key}{order}": np.asarray(part) for key, part in PARTS.to_file(point).items()}
+        arrays |= {f"{key}{order}": np.asarray(part) for key, part in ITERATE_FIELDS.to_file(point).items()}
     return arrays
 
 
-def unpacked(arrays: Mapping[str, Any]) -> Track | None:
-    """Return the track that `packed` has stored, None if it is missing or its parts do not fit together."""
-    kept: dict[int, tuple[float, Point]] = {}
+def deserialize_path(arrays: Mapping[str, Any]) -> CentralPath | None:
+    """Return the track that `serialize_path` has stored, None if it is missing or its parts do not fit together."""
+    kept: dict[int, tuple[float, Iterate]] = {}
     for order in ORDERS:
-        parts = {key: np.asarray(arrays[f"{key}{order}"]) for key in PARTS.attributes if f"{key}{order}" in arrays}
+        parts = {
+            key: np.asarray(arrays[f"{key}{order}"]) for key in ITERATE_FIELDS.attributes if f"{key}{order}" in arrays
+        }
         if not parts:
             continue
-        if len(parts) < len(PARTS.attributes) or f"{GAP}{order}" not in arrays or not _fit(parts):
+        if len(parts) < len(ITERATE_FIELDS.attributes) or f"{GAP}{order}" not in arrays or not _is_valid_iterate(parts):
             return None
-        point = PARTS.from_file({**parts, "beta": float(parts["beta"])})
-        kept[order] = float(arrays[f"{GAP}{order}"]), Point(**point)
-    return Track(kept, float(arrays[SIZE])) if SIZE in arrays else None
+        point = ITERATE_FIELDS.from_file({**parts, "beta": float(parts["beta"])})
+        kept[order] = float(arrays[f"{GAP}{order}"]), Iterate(**point)
+    return CentralPath(kept, float(arrays[SIZE])) if SIZE in arrays else None
 
 
-def _fit(parts: Mapping[str, Array]) -> bool:
+def _is_valid_iterate(parts: Mapping[str, Array]) -> bool:
     """Whether arrays are the parts of an iterate: finite numbers, one for each example or row."""
     if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in parts.values()):
         return False

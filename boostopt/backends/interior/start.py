@@ -16,35 +16,35 @@ from scipy.optimize import brentq
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.interior.interior_form import InteriorProblem
-from boostopt.backends.interior.newton import Point
+from boostopt.backends.interior.newton import Iterate
 
-INWARDS = 0.1
+CENTRE_FRACTION = 0.1
 """Share of the centre of the box that is mixed into the weights of a start."""
 
-LEAST_SHARE, LARGEST_SHARE = 1e-4, 1e-1
+MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION = 1e-4, 1e-1
 """Bounds on the share of the centre that is mixed into a foreign answer: the root of its gap (measured on SCS's)."""
 
-CENTRED = 0.1
+PRODUCT_FRACTION = 0.1
 """Size of the products at a foreign answer, as a share of its gap over their number."""
 
-BACK = 3.0
+GAP_PER_SQUARED_VIOLATION = 3.0
 """The start is the last iterate whose estimated gap is at least this multiple of the squared violation of a new column.
 
 Measured on columns of largest edge, N = 1000 and 5000. A multiple of the violation itself would choose too early an
 iterate for small violations, and too late an iterate for large ones, from which the method stalls.
 """
 
-FAMILIAR = 10.0
+MAX_STATIONARITY_FACTOR = 10.0
 """The multipliers of an iterate are kept if stationarity adds no more than this to the products."""
 
 
-def centred(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Point:
+def cold_start_point(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Iterate:
     """Return the point at d, moved slightly inwards, with all products equal to mu."""
-    below = (1.0 - INWARDS) * problem.inside(d) + INWARDS * problem.centre
-    below *= _fitting(problem, below)
-    x, s = _slacks(problem, problem.all_images(problem.at(below)), mu)
+    below = (1.0 - CENTRE_FRACTION) * problem.distances_to_lower(d) + CENTRE_FRACTION * problem.centre
+    below *= _edge_scaling(problem, below)
+    x, s = _slacks(problem, problem.row_values_with_fixed(problem.weights_inside_box(below)), mu)
     v = np.divide(mu, s, out=np.zeros(len(s)), where=problem.inequality)
-    return _stationary(problem, below, s, v, x, problem.margins(v), mu)
+    return _stationary_point(problem, below, s, v, x, problem.margins(v), mu)
 
 
 ORDERS = range(-6, 1)
@@ -52,30 +52,30 @@ ORDERS = range(-6, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
+class CentralPath:
     """The central iterates of a run, one for each order of magnitude of its estimated gap, the largest first."""
 
-    kept: Mapping[int, tuple[float, Point]]
+    kept: Mapping[int, tuple[float, Iterate]]
     size: float
 
     @classmethod
-    def after(cls, earlier: Track | None, first: float) -> Track:
+    def continuing(cls, earlier: CentralPath | None, first: float) -> CentralPath:
         """Return the track of a new run; the part before its first estimate comes from an earlier run."""
         older = earlier.kept.items() if earlier else ()
         return cls({order: (gap, point) for order, (gap, point) in older if gap > first}, 1.0)
 
-    def noting(self, estimate: float, size: float, point: Point) -> Track:
+    def with_iterate(self, estimate: float, size: float, point: Iterate) -> CentralPath:
         """Return the track with an iterate added; the last one of each order is kept, because it is more central."""
         order = int(np.floor(np.log10(max(estimate, 1e-300))))
         kept = {**self.kept, order: (estimate, point)} if order in ORDERS else self.kept
-        return Track(kept, size)
+        return CentralPath(kept, size)
 
     @property
-    def points(self) -> list[tuple[float, Point]]:
+    def points(self) -> list[tuple[float, Iterate]]:
         """Estimated scaled gaps and iterates, the largest gap first."""
         return [self.kept[order] for order in sorted(self.kept, reverse=True)]
 
-    def fits(self, problem: InteriorProblem) -> bool:
+    def is_compatible(self, problem: InteriorProblem) -> bool:
         """Whether the track fits a problem: the same examples, and at least as many rows."""
         if not self.points or not problem.f.on_simplex:
             return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
@@ -83,55 +83,61 @@ class Track:
         same = len(last.below) == len(problem.lower) and len(last.x) == len(problem.rows.g)
         return same and len(last.v) <= len(problem.rows.b)
 
-    def before(self, estimate: float) -> Point:
+    def iterate_with_gap(self, estimate: float) -> Iterate:
         """Return the last iterate whose estimated gap was at least this, the first one if none was."""
         larger = [point for size, point in self.points if size >= estimate]
         return larger[-1] if larger else self.points[0][1]
 
 
-def followed(problem: InteriorProblem, track: Track) -> Point:
+def warm_start_point_from_path(problem: InteriorProblem, track: CentralPath) -> Iterate:
     """Return a point for a problem that the track fits."""
     last = track.points[-1][1]
     rows = problem.rows
-    images = problem.all_images(problem.at(np.minimum(last.below, problem.width)))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(np.minimum(last.below, problem.width)))
     excess = float(np.maximum(images + rows.B @ last.x - rows.b, 0.0)[len(last.v) :].max(initial=0.0))
-    point = track.before(BACK * (excess / track.size) ** 2)
+    point = track.iterate_with_gap(GAP_PER_SQUARED_VIOLATION * (excess / track.size) ** 2)
     below = np.where(point.below < problem.width, point.below, 0.5 * problem.width)
-    return _with_rows(problem, point, below)
+    return _add_rows(problem, point, below)
 
 
-def _with_rows(problem: InteriorProblem, point: Point, below: Float[Array, " n"]) -> Point:
+def _add_rows(problem: InteriorProblem, point: Iterate, below: Float[Array, " n"]) -> Iterate:
     """Return the point with slacks and multipliers for rows that have joined."""
-    d, k, old = problem.at(below), len(problem.rows.b), len(point.v)
+    d, k, old = problem.weights_inside_box(below), len(problem.rows.b), len(point.v)
     mu = point.products.total / (2 * len(below) + old)
     rows = problem.rows
-    slack = (rows.b - problem.all_images(d) - rows.B @ point.x)[old:]
+    slack = (rows.b - problem.row_values_with_fixed(d) - rows.B @ point.x)[old:]
     least = float(point.s[problem.inequality[:old]].min(initial=np.inf))
     fresh = np.where(slack > least, slack, float(np.median(point.s)) if old else 1.0)
     s = np.append(point.s, np.where(problem.inequality[old:], fresh, 0.0))
     v = np.append(point.v, np.divide(mu, fresh, out=np.zeros(k - old), where=problem.inequality[old:]))
     m = problem.margins(v)
-    rest = problem.slopes(d) + problem.tilt + m
+    rest = problem.slopes(d) + problem.edge_slope_margins + m
     above = problem.width - below
     missing = float(np.abs(rest + point.beta - point.zeta + point.psi) @ below)
-    if missing <= FAMILIAR * mu * len(below) and np.array_equal(below, point.below) and (above > 0).all():
-        return Point(below, above, point.zeta, point.psi, s, v, point.x, point.beta, m)
-    return _stationary(problem, below, s, v, point.x, m, mu)
+    if (
+        missing <= MAX_STATIONARITY_FACTOR * mu * len(below)
+        and np.array_equal(below, point.below)
+        and (above > 0).all()
+    ):
+        return Iterate(below, above, point.zeta, point.psi, s, v, point.x, point.beta, m)
+    return _stationary_point(problem, below, s, v, point.x, m, mu)
 
 
-def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float) -> Point:
+def warm_start_point_from_answer(
+    problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float
+) -> Iterate:
     """Return a point near a foreign answer with a known certified scaled gap."""
-    share = float(np.clip(np.sqrt(gap), LEAST_SHARE, LARGEST_SHARE))
-    below = (1.0 - share) * problem.inside(d) + share * problem.centre
-    mu = CENTRED * gap * problem.mass / len(below)
+    share = float(np.clip(np.sqrt(gap), MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION))
+    below = (1.0 - share) * problem.distances_to_lower(d) + share * problem.centre
+    mu = PRODUCT_FRACTION * gap * problem.mass / len(below)
     rows = problem.rows
-    images = problem.all_images(problem.at(below))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(below))
     v = _multipliers(problem, w)
     if rows.g.any():  # the multipliers of a variable's rows sum to g; they share the rest that the weights leave
         missing = np.maximum(rows.g + rows.B.T @ v, 0.0)
         v = v - rows.B @ (missing / problem.above.sum(axis=0))
-    x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.squares else np.zeros(len(rows.g))
-    if len(x) and not problem.squares:
+    x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.has_quadratic else np.zeros(len(rows.g))
+    if len(x) and not problem.has_quadratic:
         x = np.where(problem.above, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
     free = rows.b - images - rows.B @ x
     # A weight of 0 gets a share, but at most the one that makes a central product with the slack.
@@ -139,7 +145,7 @@ def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"]
     least = np.minimum(least, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
     v = np.where(problem.inequality, np.maximum((1.0 - share) * v, least), v)
     s = np.where(problem.inequality, np.maximum(free, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
-    return _stationary(problem, below, s, v, x, problem.margins(v), mu)
+    return _stationary_point(problem, below, s, v, x, problem.margins(v), mu)
 
 
 def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
@@ -154,7 +160,7 @@ def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array
     return np.where(problem.inequality, np.maximum(v, 0.0), v)
 
 
-def _stationary(
+def _stationary_point(
     problem: InteriorProblem,
     below: Float[Array, " n"],
     s: Float[Array, " k"],
@@ -162,16 +168,16 @@ def _stationary(
     x: Float[Array, " j"],
     m: Float[Array, " n"],
     mu: float,
-) -> Point:
+) -> Iterate:
     """Return the stationary point in d, zeta - psi = rest + beta, with products of geometric mean mu."""
     above = problem.width - below
-    rest = problem.slopes(problem.at(below)) + problem.tilt + m
+    rest = problem.slopes(problem.weights_inside_box(below)) + problem.edge_slope_margins + m
     beta = 0.0
     if problem.f.on_simplex:
-        inner = np.minimum(below, above) > INWARDS * problem.centre
+        inner = np.minimum(below, above) > CENTRE_FRACTION * problem.centre
         beta = -float(np.median(rest[inner] if inner.any() else rest))
-    zeta, psi = _difference(rest + beta, mu**2 / (below * above))
-    return Point(below, above, zeta, psi, s, v, x, beta, m)
+    zeta, psi = _pair_with_difference(rest + beta, mu**2 / (below * above))
+    return Iterate(below, above, zeta, psi, s, v, x, beta, m)
 
 
 def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
@@ -185,24 +191,26 @@ def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Ite
         yield rows.weights(v) + rows.slope
 
 
-def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+def _pair_with_difference(
+    r: Float[Array, " n"], product: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Return positive numbers with the given difference and product."""
     larger = 0.5 * (np.abs(r) + np.sqrt(r**2 + 4.0 * product))
     smaller = product / larger
     return np.where(r > 0, larger, smaller), np.where(r > 0, smaller, larger)
 
 
-POWER = 0.25
+EDGE_SCALING_EXPONENT = 0.25
 """Factor of the weights if their sum is free and their edges exceed the bounds (measured)."""
 
 
-def _fitting(problem: InteriorProblem, below: Float[Array, " n"]) -> float:
+def _edge_scaling(problem: InteriorProblem, below: Float[Array, " n"]) -> float:
     """Return the factor of weights with a free sum that brings their edges nearer to the bounds."""
     if problem.f.on_simplex or not problem.may_be_infeasible or not (problem.rows.b > 0).all():
         return 1.0
-    images = problem.all_images(problem.at(below))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(below))
     largest = float((images / problem.rows.b).max(initial=0.0))
-    return largest**-POWER if largest > 1.0 else 1.0
+    return largest**-EDGE_SCALING_EXPONENT if largest > 1.0 else 1.0
 
 
 def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
@@ -212,7 +220,9 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
     # Multipliers of the size of slopes, slacks of the size of weights.
     least = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
     if rows.g.any():  # a variable above its rows, as the largest edge is: sum mu / (x + free) = g
-        x = np.array([_above(free[own], mu, g) for own, g in zip(problem.above.T, rows.g, strict=True)])
+        x = np.array(
+            [_solve_epigraph_variable(free[own], mu, g) for own, g in zip(problem.above.T, rows.g, strict=True)]
+        )
         return x, np.where(problem.inequality, free - rows.B @ x, 0.0)
     if j:  # squares: v = Q x, its margins of the size of slopes, and s v = mu
         bend, free = np.diag(rows.Q), problem.above.T @ free
@@ -226,7 +236,7 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
     return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)
 
 
-def _above(free: Float[Array, " k"], mu: float, g: float) -> float:
+def _solve_epigraph_variable(free: Float[Array, " k"], mu: float, g: float) -> float:
     """Return the x > -free for which sum mu / (x + free) = g."""
     largest = float((-free).max())
 

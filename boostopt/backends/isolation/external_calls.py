@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from boostopt._utils.formatting import escape_unprintable
 
-LONGEST_WORDS = 500
+MAX_ERROR_LENGTH = 500
 
-WATCHED = tuple(
+WATCHED_SIGNALS = tuple(
     getattr(signal, name)
     for name in ("SIGINT", "SIGTERM", "SIGBREAK", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
@@ -26,43 +26,43 @@ WATCHED = tuple(
 T = TypeVar("T")
 
 
-class Failed(Exception):
+class ExternalError(Exception):
     """Foreign code has raised an exception; the message gives it in one line."""
 
 
-def called(code: Callable[[], T]) -> T:
+def call_external(code: Callable[[], T]) -> T:
     """Return the result of foreign code.
 
     Raises
     ------
-    Failed
+    ExternalError
         The code has raised an exception, possibly an exit or an interrupt of its own.
     BaseException
         A signal handler has raised this exception meanwhile, even if the code has caught it.
     """
-    result, failure = _outcome(code)
+    result, failure = _result_or_exception(code)
     if failure is not None:
-        raise Failed(words_of(failure)) from None
+        raise ExternalError(describe_exception(failure)) from None
     return result
 
 
-def words_of(failure: BaseException) -> str:
+def describe_exception(failure: BaseException) -> str:
     """Return an exception in one line of printable characters."""
-    message, unprintable = _outcome(lambda: str(failure))
+    message, unprintable = _result_or_exception(lambda: str(failure))
     words = "it cannot be printed" if unprintable else escape_unprintable(" ".join(message.split()))
-    return f"{type(failure).__name__}: {words}"[:LONGEST_WORDS]
+    return f"{type(failure).__name__}: {words}"[:MAX_ERROR_LENGTH]
 
 
-def hand_on_interrupt(status: str) -> None:
+def raise_caught_interrupt(status: str) -> None:
     """Raise the Ctrl-C that a solver has caught, as SCS does; only the status reports it."""
     if "interrupted" in status:
         signal.raise_signal(signal.SIGINT)
 
 
-def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+def _result_or_exception(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """Return the result of foreign code, or its exception."""
     result, failure = None, None
-    with _Handlers() as handlers:
+    with _SignalRecorder() as handlers:
         try:
             result = code()
         except BaseException as raised:  # noqa: BLE001 - foreign code: its failure is the answer
@@ -74,7 +74,7 @@ def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     return result, failure
 
 
-class _Handlers:
+class _SignalRecorder:
     """A context that records the exceptions of signal handlers, which run in the main thread only.
 
     Attributes
@@ -90,11 +90,11 @@ class _Handlers:
         self.unknown = False
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> _Handlers:
+    def __enter__(self) -> _SignalRecorder:
         if threading.current_thread() is not threading.main_thread():
             return self
         self.unknown = signal.getsignal(signal.SIGINT) is None
-        for number in WATCHED:
+        for number in WATCHED_SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler):
                 self._before[number] = handler

@@ -16,16 +16,23 @@ from enum import StrEnum
 from typing import Any
 
 from boostopt._utils.blas_threads import max_threads
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart, Wrapper
-from boostopt.backends.isolation.external_calls import LONGEST_WORDS
-from boostopt.backends.isolation.guarded import Guarded, lost, sound
-from boostopt.backends.isolation.pickling import NotPortable, packed
-from boostopt.backends.isolation.worker_process import START_SECONDS, Died, Process, Silent, acquire, release
+from boostopt.backends.base import Attempt, Backend, BackendWrapper, Capability, Deadline, Task, WarmStart
+from boostopt.backends.isolation.external_calls import MAX_ERROR_LENGTH
+from boostopt.backends.isolation.guarded import GuardedBackend, sanitize_attempt, solve_time_since
+from boostopt.backends.isolation.pickling import NotPicklable, dump
+from boostopt.backends.isolation.worker_process import (
+    START_SECONDS,
+    WorkerDied,
+    WorkerProcess,
+    WorkerTimeout,
+    acquire,
+    release,
+)
 from boostopt.programs.program import Program
 
-PREFIX = "isolated:"
+ISOLATED_PREFIX = "isolated:"
 
-GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
+GRACE_FRACTION, MIN_GRACE, MAX_GRACE = 0.05, 0.1, 5.0
 """Time from the limit to the kill, as a share of the limit, and its bounds in seconds.
 
 It is needed because most solvers check the clock between iterations only.
@@ -48,11 +55,11 @@ class ProcessEnd(StrEnum):
         return next((end for end in cls if end == status), None)
 
 
-PRINTED_KEPT = 2000
+MAX_KEPT_OUTPUT = 2000
 """Number of characters of the printed text, its last ones, that are kept with an attempt."""
 
 
-def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool = False) -> Isolated:
+def isolate_backend(backend: Backend, grace: float | None = None, fall_back: bool = False) -> IsolatedBackend:
     """Return a backend that runs the attempts of another one in a child process.
 
     A crash, a hang beyond time limit and grace, NaN and garbage become attempts whose status and error report them.
@@ -65,22 +72,22 @@ def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool 
         The backend to run.
     grace
         Seconds from the time limit to the kill; by default a twentieth of the limit, at least 0.1 and at most 5.
-    otherwise_here
+    fall_back
         Whether to run the attempts in this process if the backend or the program cannot be sent to another one;
         `statistics["isolated"]` then says so. By default nothing is run, and the only attempt gives the reason.
     """
-    return backend if isinstance(backend, Isolated) else Isolated(backend, grace, otherwise_here)
+    return backend if isinstance(backend, IsolatedBackend) else IsolatedBackend(backend, grace, fall_back)
 
 
 @dataclass(frozen=True)
-class Kept:
+class RemoteState:
     """A state that a backend left in a process, for a later start in the same process."""
 
     pid: int
     key: int
 
 
-class _Refused(Exception):
+class _CannotIsolate(Exception):
     """A backend cannot run in a process of its own; the message gives the reason, and `status` sums it up."""
 
     def __init__(self, status: ProcessEnd, why: str) -> None:
@@ -88,13 +95,13 @@ class _Refused(Exception):
         self.status = status
 
     @property
-    def harmless(self) -> bool:
+    def can_run_here(self) -> bool:
         """Whether this process may run the backend instead, because the backend itself has not failed."""
         return self.status is ProcessEnd.NOT_ISOLATED
 
 
 @dataclass(frozen=True)
-class Isolated(Wrapper):
+class IsolatedBackend(BackendWrapper):
     """Another backend, run in a process of its own."""
 
     grace: float | None = None
@@ -102,10 +109,10 @@ class Isolated(Wrapper):
 
     @property
     def name(self) -> str:
-        return PREFIX + self.inner.name
+        return ISOLATED_PREFIX + self.inner.name
 
     def takes(self, program: Program) -> Capability:
-        return Guarded(self.inner).takes(program)
+        return GuardedBackend(self.inner).takes(program)
 
     def keeps_limit(self, program: Program) -> bool:
         return True
@@ -118,81 +125,83 @@ class Isolated(Wrapper):
         Whether the backend can run and takes the program; if not, the reason.
         """
         try:
-            release(self._opened(program, math.inf))
-        except _Refused as refusal:
-            return Capability(self.otherwise_here and refusal.harmless, str(refusal))
+            release(self._acquire_worker(program, math.inf))
+        except _CannotIsolate as refusal:
+            return Capability(self.otherwise_here and refusal.can_run_here, str(refusal))
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        began, end = time.perf_counter(), self._end(task.deadline)
+        began, end = time.perf_counter(), self._kill_time(task.deadline)
         crash: Attempt | None = None
         while True:
             try:
-                process = self._opened(task.program, end)
-            except _Refused as refusal:
+                process = self._acquire_worker(task.program, end)
+            except _CannotIsolate as refusal:
                 yield from self._not_isolated(task, refusal, began) if crash is None else (crash,)
                 return
             # Other solvers may have damaged the process, so that a crash there does not count against this one.
-            crash = yield from self._session(process, task, end, suspect=bool(process.served - {self.inner.name}))
+            crash = yield from self._run_in_worker(
+                process, task, end, suspect=bool(process.backends_run - {self.inner.name})
+            )
             if crash is None:
                 return
 
-    def _end(self, deadline: Deadline) -> float:
+    def _kill_time(self, deadline: Deadline) -> float:
         """Return the time at which a silent process is killed: one grace for all requests together."""
         left = deadline.left
         if left is None:
             return math.inf
-        usual = min(max(GRACE * left, LEAST_GRACE), MOST_GRACE)
+        usual = min(max(GRACE_FRACTION * left, MIN_GRACE), MAX_GRACE)
         return time.perf_counter() + left + (usual if self.grace is None else self.grace)
 
-    def _opened(self, program: Program, end: float) -> Process:
+    def _acquire_worker(self, program: Program, end: float) -> WorkerProcess:
         """Return a process that has the program and the backend.
 
         Raises
         ------
-        _Refused
+        _CannotIsolate
             There is no such process.
         """
         try:
-            backend = packed(self.inner)
+            backend = dump(self.inner)
             process = acquire()
-        except NotPortable as why:
-            raise _Refused(ProcessEnd.NOT_ISOLATED, str(why)) from None
+        except NotPicklable as why:
+            raise _CannotIsolate(ProcessEnd.NOT_ISOLATED, str(why)) from None
         except OSError as failure:
-            raise _Refused(ProcessEnd.NOT_ISOLATED, f"no process can be started: {failure}") from None
+            raise _CannotIsolate(ProcessEnd.NOT_ISOLATED, f"no process can be started: {failure}") from None
         try:
-            self._hand_over(process, program, backend, end)
+            self._send_program(process, program, backend, end)
         except BaseException:
             release(process)
             raise
         return process
 
-    def _hand_over(self, process: Process, program: Program, backend: bytes, end: float) -> None:
-        """Send a process the program and the backend; `_Refused` gives the reason if it does not take them."""
-        seconds = _left(end, START_SECONDS)
+    def _send_program(self, process: WorkerProcess, program: Program, backend: bytes, end: float) -> None:
+        """Send a process the program and the backend; `_CannotIsolate` gives the reason if it does not take them."""
+        seconds = _remaining(end, START_SECONDS)
         try:
-            why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
+            why = "" if process.has_program(program) else process.send_program(program, dump(program), seconds)
             if not why:
-                kind, *rest = process.ask(("open", backend), _left(end, START_SECONDS))
+                kind, *rest = process.request(("open", backend), _remaining(end, START_SECONDS))
                 why = str(rest[0]) if kind == "cannot" else "" if rest[0] else str(rest[1])
-        except NotPortable as reason:
+        except NotPicklable as reason:
             why = str(reason)
-        except Died as death:
-            words = f"its process died before it began: {death}{_last_words(process.printed())}"
-            raise _Refused(ProcessEnd.CRASHED, words) from None
-        except Silent:
-            if not process.served:
-                process.late = process.late or time.perf_counter()
-            raise _Refused(ProcessEnd.NOT_STARTED, f"its process did not start within {seconds:.3g} s") from None
+        except WorkerDied as death:
+            words = f"its process died before it began: {death}{_last_printed_line(process.take_output())}"
+            raise _CannotIsolate(ProcessEnd.CRASHED, words) from None
+        except WorkerTimeout:
+            if not process.backends_run:
+                process.late_since = process.late_since or time.perf_counter()
+            raise _CannotIsolate(ProcessEnd.NOT_STARTED, f"its process did not start within {seconds:.3g} s") from None
         if why:
-            raise _Refused(ProcessEnd.NOT_ISOLATED, why)
+            raise _CannotIsolate(ProcessEnd.NOT_ISOLATED, why)
 
-    def _session(
-        self, process: Process, task: Task, end: float, suspect: bool
+    def _run_in_worker(
+        self, process: WorkerProcess, task: Task, end: float, suspect: bool
     ) -> Generator[Attempt, None, Attempt | None]:
         """Yield the attempts of one run; return a crash after which the run should be repeated in a new process."""
-        process.served.add(self.inner.name)
-        process.printed()
+        process.backends_run.add(self.inner.name)
+        process.take_output()
         asked = task.profile, dict(task.options)
         given = max_threads(), task.tol, task.deadline.left
         request: tuple[Any, ...] = ("run", *given, *asked, *self._start(task.start, process))
@@ -200,52 +209,59 @@ class Isolated(Wrapper):
         came = 0
         try:
             while True:
-                kind, *rest = process.ask(request, _left(end))
+                kind, *rest = process.request(request, _remaining(end))
                 if kind != "attempt":
                     return None
-                yield self._received(rest[0], process, task.program)
+                yield self._check_received(rest[0], process, task.program)
                 began, request, came = time.perf_counter(), ("next",), came + 1
                 if task.deadline.passed:
                     return None
-        except Died as death:
+        except WorkerDied as death:
             error = f"the process of {self.inner.name} died: {death}"
-            crash = _ended(ProcessEnd.CRASHED.value, error, process.printed(), began)
+            crash = _failed_attempt(ProcessEnd.CRASHED.value, error, process.take_output(), began)
             if suspect and not came:
                 return crash
             yield crash
-        except Silent:
+        except WorkerTimeout:
             seconds, limit = time.perf_counter() - began, task.deadline.allowed
             process.kill()  # killed before its printed text is read, because it may print without end
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
-            yield _ended(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.printed(), began)
+            yield _failed_attempt(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.take_output(), began)
         finally:
             if process.usable:
-                process.tell(("stop",))
+                process.send(("stop",))
             release(process)
         return None
 
-    def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
+    def _check_received(self, attempt: Any, process: WorkerProcess, program: Program) -> Attempt:
         """Return an attempt, with the text that was printed meanwhile."""
-        checked = sound(attempt, program)
+        checked = sanitize_attempt(attempt, program)
         state = checked.state
-        checked = replace(checked, state=Kept(process.pid, state) if isinstance(state, int) else None)
-        return _with_printed(checked, process.printed())
+        checked = replace(checked, state=RemoteState(process.pid, state) if isinstance(state, int) else None)
+        return _with_printed(checked, process.take_output())
 
-    def _start(self, start: WarmStart | None, process: Process) -> tuple[Any, Any, str, int | None]:
+    def _start(self, start: WarmStart | None, process: WorkerProcess) -> tuple[Any, Any, str, int | None]:
         """Return the start for the child, in which the state has stayed."""
         if start is None:
             return None, None, "", None
         kept = start.state
-        key = kept.key if isinstance(kept, Kept) and kept.pid == process.pid else None
-        return start.d, start.w, start.backend.removeprefix(PREFIX), key
+        key = kept.key if isinstance(kept, RemoteState) and kept.pid == process.pid else None
+        return start.d, start.w, start.backend.removeprefix(ISOLATED_PREFIX), key
 
-    def _not_isolated(self, task: Task, refusal: _Refused, began: float) -> Iterator[Attempt]:
+    def _not_isolated(self, task: Task, refusal: _CannotIsolate, began: float) -> Iterator[Attempt]:
         """Run in this process, or only report the reason against isolation."""
-        if not (self.otherwise_here and refusal.harmless):
-            yield Attempt("", {}, refusal.status.value, False, times=lost(began), error=str(refusal)[:LONGEST_WORDS])
+        if not (self.otherwise_here and refusal.can_run_here):
+            yield Attempt(
+                "",
+                {},
+                refusal.status.value,
+                False,
+                times=solve_time_since(began),
+                error=str(refusal)[:MAX_ERROR_LENGTH],
+            )
             return
-        here = Guarded(self.inner)
+        here = GuardedBackend(self.inner)
         if task.deadline.at is not None and not here.keeps_limit(task.program):
             warnings.warn(
                 f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
@@ -257,24 +273,24 @@ class Isolated(Wrapper):
             yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})
 
 
-def _left(end: float, most: float = math.inf) -> float:
+def _remaining(end: float, most: float = math.inf) -> float:
     """Return the seconds left until an end, up to a maximum."""
     return min(max(end - time.perf_counter(), 0.0), most)
 
 
-def _ended(status: str, error: str, printed: str, began: float) -> Attempt:
+def _failed_attempt(status: str, error: str, printed: str, began: float) -> Attempt:
     """Return the attempt that ended with its process."""
-    error += _last_words(printed)
-    attempt = Attempt("", {}, status, False, times=lost(began), error=error[:LONGEST_WORDS])
+    error += _last_printed_line(printed)
+    attempt = Attempt("", {}, status, False, times=solve_time_since(began), error=error[:MAX_ERROR_LENGTH])
     return _with_printed(attempt, printed)
 
 
 def _with_printed(attempt: Attempt, printed: str) -> Attempt:
     text = printed.strip()
-    return replace(attempt, statistics={**attempt.statistics, "printed": text[-PRINTED_KEPT:]}) if text else attempt
+    return replace(attempt, statistics={**attempt.statistics, "printed": text[-MAX_KEPT_OUTPUT:]}) if text else attempt
 
 
-def _last_words(printed: str) -> str:
+def _last_printed_line(printed: str) -> str:
     """Return the last printed line, as the end of a sentence."""
     lines = printed.strip().splitlines()
     return f'; it printed "{lines[-1].strip()}" last' if lines else ""

@@ -16,7 +16,7 @@ MARK_SECONDS = 1.0
 """Seconds that a mark, or the end, may take to pass through the pipe."""
 
 
-class Printed:
+class OutputTail:
     """The end of the text that a process prints into a pipe.
 
     Parameters
@@ -34,7 +34,7 @@ class Printed:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def taken(self, marks: int) -> str:
+    def take(self, marks: int) -> str:
         """Return the text printed since the last call, once the given number of marks, or the end, has arrived."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._marks >= marks, MARK_SECONDS)

@@ -12,12 +12,12 @@ RESET_PEAK = "5"
 """The text that, written to `CLEAR`, resets the peak to the current memory."""
 
 
-class Memory:
+class PeakMemory:
     """The memory of the process at creation, and its peak from then on; both are known on Linux only."""
 
     def __init__(self) -> None:
         self._held = None
-        give_back()
+        trim_heap()
         with contextlib.suppress(OSError):
             CLEAR.write_text(RESET_PEAK)
             self._held = _bytes("VmRSS")
@@ -31,7 +31,7 @@ class Memory:
         return None
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return freed memory to the system, if the C library can; later use of kept memory would not be counted."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library, or another system
         ctypes.CDLL(None).malloc_trim(0)

@@ -22,16 +22,16 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
 
-class NotPortable(Exception):
+class NotPicklable(Exception):
     """An object cannot be sent to another process; the message says which one and what to do."""
 
 
-def packed(thing: Program | Any) -> bytes:
-    """Return a program or a backend as bytes for `unpacked`.
+def dump(thing: Program | Any) -> bytes:
+    """Return a program or a backend as bytes for `load`.
 
     Raises
     ------
-    NotPortable
+    NotPicklable
         It cannot be rebuilt in another process.
     """
     out = io.BytesIO()
@@ -39,28 +39,28 @@ def packed(thing: Program | Any) -> bytes:
     try:
         pickler.dump(thing)
     except Exception as failure:  # noqa: BLE001 - every class may pickle, and fail to, in its own way
-        raise NotPortable(
-            f"{_named(thing)} cannot be handed to another process: {type(failure).__name__}: {reason_of(failure)}. "
+        raise NotPicklable(
+            f"{_describe(thing)} cannot be handed to another process: {type(failure).__name__}: {reason_of(failure)}. "
             "State it in a module or in the file of a page."
         ) from None
     return pickle.dumps(pickler.files) + out.getvalue()
 
 
-def unpacked(data: bytes) -> Any:
+def load(data: bytes) -> Any:
     """Return the packed object, in another process with the same `sys.path`.
 
     Raises
     ------
-    NotPortable
+    NotPicklable
         The object needs a module that cannot be imported here.
     """
     stream = io.BytesIO(data)
-    finder = _Files(pickle.load(stream))
+    finder = _FileFinder(pickle.load(stream))
     sys.meta_path.append(finder)
     try:
         return pickle.load(stream)
     except Exception as failure:  # noqa: BLE001 - the imports run foreign code
-        raise NotPortable(f"it cannot be made again in another process: {type(failure).__name__}: {failure}") from None
+        raise NotPicklable(f"it cannot be made again in another process: {type(failure).__name__}: {failure}") from None
     finally:
         sys.meta_path.remove(finder)
 
@@ -80,7 +80,7 @@ class _Pickler(cloudpickle.Pickler):
         return super().reducer_override(obj)
 
 
-class _Files:
+class _FileFinder:
     """Finds modules by the paths of their files if no name finds them."""
 
     def __init__(self, files: dict[str, str | None]) -> None:
@@ -91,7 +91,7 @@ class _Files:
         return None if file is None else spec_from_file_location(name, file)
 
 
-def _named(thing: Any) -> str:
+def _describe(thing: Any) -> str:
     if isinstance(thing, Program):
         return f"this program of {thing.formulation.name}"
     return f"the backend {getattr(thing, 'name', type(thing).__name__)}"

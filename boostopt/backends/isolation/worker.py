@@ -30,15 +30,15 @@ import numpy as np
 
 from boostopt._utils.blas_threads import limit_blas_threads, thread_limit
 from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
-from boostopt.backends.isolation.guarded import Guarded
-from boostopt.backends.isolation.peak_memory import Memory
-from boostopt.backends.isolation.pickling import NotPortable, unpacked
+from boostopt.backends.isolation.guarded import GuardedBackend
+from boostopt.backends.isolation.peak_memory import PeakMemory
+from boostopt.backends.isolation.pickling import NotPicklable, load
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.backends.profiles import Profile
 from boostopt.errors import require_not_none
 from boostopt.programs.program import Program
 
-KEPT_STATES = 4
+MAX_KEPT_STATES = 4
 """Number of states of earlier attempts that a process keeps for warm starts; they never leave the process."""
 
 DEATH_SIGNAL = 1
@@ -47,11 +47,11 @@ DEATH_SIGNAL = 1
 PEAK_MEMORY = "peak_memory"
 """A statistic of an attempt: the growth of the peak memory of the process over the memory held before, in bytes."""
 
-serves: bool = False
+is_worker_process: bool = False
 """Whether this process is isolated already, and its backends need no other one."""
 
 
-def serve(parent: int, mark: bytes) -> None:
+def run_worker(parent: int, mark: bytes) -> None:
     """Answer requests until the other end is gone.
 
     Parameters
@@ -61,12 +61,12 @@ def serve(parent: int, mark: bytes) -> None:
     mark
         The bytes that are printed before each reply.
     """
-    global serves
-    serves = True
-    _end_with(parent)
-    _die_first()
-    _leave_no_core()
-    requests, replies = _take_streams()
+    global is_worker_process
+    is_worker_process = True
+    _die_with_parent(parent)
+    _prefer_for_oom_kill()
+    _disable_core_dumps()
+    requests, replies = _redirect_streams()
     prints = os.dup(2)
     inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
     # A separate thread, so that the process ends with its parent even while a solver is running.
@@ -86,7 +86,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self._program: Program | None = None
-        self._backend: Guarded | None = None
+        self._backend: GuardedBackend | None = None
         self._attempts: Iterator[Attempt] = iter(())
         self._states: dict[int, Any] = {}
         self._keys = itertools.count(1)
@@ -101,22 +101,22 @@ class _Worker:
         with thread_limit(self._threads), limit_blas_threads(), stdout_to_stderr():
             try:
                 return getattr(self, kind)(*arguments)
-            except NotPortable as why:
+            except NotPicklable as why:
                 return "cannot", str(why)
 
-    def hold(self, data: bytes) -> tuple[Any, ...]:
+    def load_program(self, data: bytes) -> tuple[Any, ...]:
         """Hold a program."""
-        self._program = unpacked(data)
+        self._program = load(data)
         return ("ready",)
 
-    def open(self, data: bytes) -> tuple[Any, ...]:
+    def load_backend(self, data: bytes) -> tuple[Any, ...]:
         """Open a backend, and ask it whether it takes the program."""
         program = require_not_none(self._program, "a program before a backend")
-        self._backend = Guarded(unpacked(data))
+        self._backend = GuardedBackend(load(data))
         able = self._backend.takes(program)
         return "able", able.able, able.reason
 
-    def run(
+    def first_attempt(
         self, tol: float, seconds: float | None, profile: Profile | None, options: dict[str, Any], *start_parts: Any
     ) -> tuple[Any, ...]:
         """Begin a run, and make its first attempt."""
@@ -126,11 +126,11 @@ class _Worker:
         self._attempts = backed_by.attempts(
             Task(program, tol, Deadline.after(seconds), start, profile=profile, options=options)
         )
-        return self.next()
+        return self.next_attempt()
 
-    def next(self) -> tuple[Any, ...]:
+    def next_attempt(self) -> tuple[Any, ...]:
         """Make an attempt; its state stays in this process."""
-        memory = Memory()
+        memory = PeakMemory()
         attempt = next(self._attempts, None)
         if attempt is None:
             return ("end",)
@@ -138,9 +138,9 @@ class _Worker:
         if attempt.state is not None:
             key = next(self._keys)
             self._states[key] = attempt.state
-            for old in list(self._states)[:-KEPT_STATES]:
+            for old in list(self._states)[:-MAX_KEPT_STATES]:
                 del self._states[old]
-        options, statistics = _plain(attempt.options), _plain(attempt.statistics)
+        options, statistics = _to_builtin_types(attempt.options), _to_builtin_types(attempt.statistics)
         if peak is not None:
             statistics[PEAK_MEMORY] = peak
         return "attempt", replace(attempt, options=options, statistics=statistics, state=key)
@@ -154,7 +154,7 @@ class _Worker:
                 close()
 
 
-def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
+def _redirect_streams() -> tuple[IO[bytes], IO[bytes]]:
     """Return private copies of the standard input and output; printed text goes to the standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -172,7 +172,7 @@ def _listen(requests: IO[bytes], inbox: queue.SimpleQueue[tuple[Any, ...]]) -> N
     os._exit(0)
 
 
-def _end_with(parent: int) -> None:
+def _die_with_parent(parent: int) -> None:
     """Let the kernel end this process with its parent, even while a solver holds Python's lock; only Linux can.
 
     Elsewhere, a thread notices that the parent has ended as soon as the solver lets the thread run.
@@ -187,13 +187,13 @@ def _end_with(parent: int) -> None:
         os._exit(0)
 
 
-def _die_first() -> None:
+def _prefer_for_oom_kill() -> None:
     """If memory runs out, let Linux end this process and not its parent."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
-def _leave_no_core() -> None:
+def _disable_core_dumps() -> None:
     """Let a crash write no core file."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits on this system
         import resource
@@ -201,12 +201,12 @@ def _leave_no_core() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def _plain(value: Any) -> Any:
+def _to_builtin_types(value: Any) -> Any:
     """Return a value without classes that the parent would have to import."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(inner) for name, inner in value.items()}
+        return {str(name): _to_builtin_types(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_to_builtin_types(inner) for inner in value]
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist() if value.dtype.kind in "biuf" else str(value)
     return value if value is None or type(value) in (bool, int, float, str) else str(value)

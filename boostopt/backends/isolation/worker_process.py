@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import IO, Any
 
-from boostopt.backends.isolation.output_tail import Printed
+from boostopt.backends.isolation.output_tail import OutputTail
 from boostopt.programs.program import Program
 
 START_SECONDS = 120.0
@@ -34,7 +34,7 @@ END_SECONDS = 5.0
 POLL_SECONDS = 0.5
 
 # The parent's path, so that the child can import the same modules. The parent's script is not run again.
-CODE = """
+WORKER_CODE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
 from boostopt.backends.isolation.worker import serve
@@ -42,40 +42,40 @@ serve(int(sys.argv[2]), sys.argv[3].encode())
 """
 
 
-class Died(Exception):
+class WorkerDied(Exception):
     """The process has ended; the message says how."""
 
 
-class Silent(Exception):
+class WorkerTimeout(Exception):
     """The process has not answered in time."""
 
 
-class Process:
+class WorkerProcess:
     """A process that runs attempts, and the text that it has printed.
 
     Attributes
     ----------
-    served
+    backends_run
         Names of the backends that it has run: one of them may have damaged the process for the next.
-    owed
+    pending_replies
         Number of replies that it still owes.
-    late
+    late_since
         When it first was too slow to start for a caller, None if it never was. The next caller may find it ready.
     """
 
     def __init__(self) -> None:
-        self.served: set[str] = set()
-        self.owed: int = 0
-        self.late: float | None = None
+        self.backends_run: set[str] = set()
+        self.pending_replies: int = 0
+        self.late_since: float | None = None
         self._owner = os.getpid()
         self._holds: weakref.ref[Program] | None = None
         self._mark, self._replied = os.urandom(16).hex(), 0
-        self._popen = _lasting(self._owner).submit(self._started).result()
+        self._popen = _spawner_thread(self._owner).submit(self._start).result()
         atexit.register(self.kill)
         stdin, stdout, stderr = self._popen.stdin, self._popen.stdout, self._popen.stderr
         if stdin is None or stdout is None or stderr is None:
             raise OSError("a process without pipes")
-        self._printed = Printed(stderr, self._mark.encode())
+        self._printed = OutputTail(stderr, self._mark.encode())
         self._replies: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         # Separate threads, so that the caller can check the clock even if the process neither reads nor answers.
@@ -86,10 +86,10 @@ class Process:
         for thread in self._threads:
             thread.start()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         """Start it."""
         return subprocess.Popen(
-            [sys.executable, "-c", CODE, json.dumps(sys.path), str(self._owner), self._mark],
+            [sys.executable, "-c", WORKER_CODE, json.dumps(sys.path), str(self._owner), self._mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -104,31 +104,33 @@ class Process:
     @property
     def usable(self) -> bool:
         """Whether it is alive, takes a request and belongs to this process (not to one from which this was forked)."""
-        ready = self.owed == 0 or (self.late is not None and time.perf_counter() - self.late < START_SECONDS)
+        ready = self.pending_replies == 0 or (
+            self.late_since is not None and time.perf_counter() - self.late_since < START_SECONDS
+        )
         return ready and self._owner == os.getpid() and self._popen.poll() is None
 
-    def holds(self, program: Program) -> bool:
+    def has_program(self, program: Program) -> bool:
         """Whether it has this very program."""
         return self._holds is not None and self._holds() is program
 
-    def hold(self, program: Program, data: bytes, seconds: float) -> str:
+    def send_program(self, program: Program, data: bytes, seconds: float) -> str:
         """Send a program; return the reason if it cannot be sent or received, otherwise ""."""
-        reply = self.ask(("hold", data), seconds)
+        reply = self.request(("hold", data), seconds)
         self._holds = weakref.ref(program) if reply[0] == "ready" else None
         return "" if reply[0] == "ready" else str(reply[1])
 
-    def ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
+    def request(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
         """Send a request and return the reply.
 
         Raises
         ------
-        Died
+        WorkerDied
             The process has ended.
-        Silent
+        WorkerTimeout
             There was no reply within the given seconds, which may be infinite.
         """
-        self.tell(request)
-        self.owed += 1
+        self.send(request)
+        self.pending_replies += 1
         until = time.perf_counter() + seconds
         while True:
             wait = min(POLL_SECONDS, until - time.perf_counter())
@@ -138,30 +140,30 @@ class Process:
                 reply = self._replies.get(timeout=max(wait, 0.0))
             except queue.Empty:
                 if ended:
-                    raise Died(self._how_it_ended()) from None
+                    raise WorkerDied(self._exit_description()) from None
                 if time.perf_counter() >= until:
-                    raise Silent from None
+                    raise WorkerTimeout from None
                 continue
             if reply is None:
-                raise Died(self._how_it_ended())
-            self.owed -= 1
+                raise WorkerDied(self._exit_description())
+            self.pending_replies -= 1
             self._replied += 1
-            if self.owed == 0:  # earlier replies answer requests whose senders have not waited
-                self.late = None
+            if self.pending_replies == 0:  # earlier replies answer requests whose senders have not waited
+                self.late_since = None
                 return reply
 
-    def tell(self, request: tuple[Any, ...]) -> None:
+    def send(self, request: tuple[Any, ...]) -> None:
         """Send a request that has no reply."""
         self._requests.put(pickle.dumps(request))
 
-    def printed(self) -> str:
+    def take_output(self) -> str:
         """Return the end of the text printed since the last call; if the process has ended, nothing is missing.
 
         Kill a process that prints without end before you call this.
         """
         if self._popen.poll() is not None:
             self._printed.join()
-        return self._printed.taken(self._replied)
+        return self._printed.take(self._replied)
 
     def kill(self) -> None:
         """End the process and all that it has started; at exit this happens automatically."""
@@ -184,7 +186,7 @@ class Process:
             if hasattr(os, "killpg"):
                 os.killpg(self.pid, signal.SIGKILL)
 
-    def _how_it_ended(self) -> str:
+    def _exit_description(self) -> str:
         """Return the exit status in words."""
         try:
             code = self._popen.wait(timeout=END_SECONDS)
@@ -217,15 +219,15 @@ def _listen(stream: IO[bytes], replies: queue.SimpleQueue[tuple[Any, ...] | None
 
 
 @lru_cache(maxsize=1)
-def _lasting(pid: int) -> ThreadPoolExecutor:
+def _spawner_thread(pid: int) -> ThreadPoolExecutor:
     """Return a lasting thread that starts processes: Linux would end them together with a shorter-lived thread."""
     return ThreadPoolExecutor(1, thread_name_prefix="boostopt")
 
 
-_idle: list[Process] = []
+_idle: list[WorkerProcess] = []
 
 
-def acquire() -> Process:
+def acquire() -> WorkerProcess:
     """Return a waiting process, or a new one.
 
     Raises
@@ -233,14 +235,14 @@ def acquire() -> Process:
     OSError
         No process can be started.
     """
-    while (process := _waiting_one()) is not None:
+    while (process := _pop_idle()) is not None:
         if process.usable:
             return process
         process.kill()
-    return Process()
+    return WorkerProcess()
 
 
-def _waiting_one() -> Process | None:
+def _pop_idle() -> WorkerProcess | None:
     """Return a waiting process, None if there is none; another thread may take it first."""
     try:
         return _idle.pop()
@@ -248,7 +250,7 @@ def _waiting_one() -> Process | None:
         return None
 
 
-def release(process: Process) -> None:
+def release(process: WorkerProcess) -> None:
     """Keep a process for the next caller. A process that owes an answer, or is one too many, is killed."""
     if process.usable and not _idle:
         _idle.append(process)
@@ -256,13 +258,13 @@ def release(process: Process) -> None:
         process.kill()
 
 
-def waiting() -> int | None:
+def idle_process_id() -> int | None:
     """Return the number of the process in which the next isolated attempt will run, None if it will be a new one."""
     last = _idle[-1:]
     return last[0].pid if last and last[0].usable else None
 
 
-def close() -> None:
+def close_idle_processes() -> None:
     """End the waiting processes."""
-    while (process := _waiting_one()) is not None:
+    while (process := _pop_idle()) is not None:
         process.kill()

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.formatting import format_count
-from boostopt.backends.profiles import asked_by_name
+from boostopt.backends.profiles import is_named_profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
     answered,
@@ -32,7 +32,7 @@ from boostopt.comparison.rendering.phrases import (
 from boostopt.comparison.solve_record import AUTO, Row
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
-from boostopt.solving.explanation import PROOFS
+from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
 KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
@@ -129,7 +129,10 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_row("gap", f"{certificate.gap:.2e}  ({share}slack included)")
     table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
     if not certificate.infeasible:
-        table.add_row("upper end proved by", PROOFS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing")
+        table.add_row(
+            "upper end proved by",
+            D_SOURCE_DESCRIPTIONS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing",
+        )
     for condition, residual in certificate.kkt.residuals.items():
         words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
         table.add_row(Text(f"violates {condition} by"), words)
@@ -163,7 +166,7 @@ def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
 
 def asked(row: Row) -> str:
     """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
-    if not asked_by_name(row.profile):
+    if not is_named_profile(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from boostopt._utils.formatting import format_interval
-from boostopt.backends.profiles import asked_by_name
+from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.scores import Mean, Score
 from boostopt.comparison.solve_record import AUTO, Result, Row
 
@@ -234,7 +234,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def asked_for(runs: Iterable[Row], tol: float) -> str:
     """Say what was asked for at a gap: the name of the profile, if there is one, and the gap."""
-    by = {run.profile for run in runs if run.tol == tol and asked_by_name(run.profile)}
+    by = {run.profile for run in runs if run.tol == tol and is_named_profile(run.profile)}
     return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
 
 

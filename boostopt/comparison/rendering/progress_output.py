@@ -11,7 +11,7 @@ from typing import Any
 from boostopt._utils.formatting import format_count
 from boostopt._utils.progress_display import LineRenderer, ThrottledLines, fit_line, status_line, write_stderr_line
 from boostopt._utils.validation import check_flag_or_function
-from boostopt.backends.profiles import asked_by_name
+from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison.rendering.phrases import width
 from boostopt.comparison.solve_record import Row
 
@@ -146,7 +146,7 @@ def of_solves(
 
 def asked_in_words(profile: str | None, gap: float) -> str:
     """Say what a solver is asked for: a gap, or a profile by name."""
-    return f"asked by {profile}" if asked_by_name(profile) else f"to {gap:g}"
+    return f"asked by {profile}" if is_named_profile(profile) else f"to {gap:g}"
 
 
 def lasting(seconds: float) -> str:
