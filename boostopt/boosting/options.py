@@ -30,7 +30,7 @@ from boostopt.boosting.run.run import AtZero, Run
 from boostopt.boosting.run.trace import Row
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, did_you_mean, format_names
-from boostopt.oracles.matrix_oracle import AN_EDGE
+from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 from boostopt.programs.formulation import Formulation
 
 
@@ -109,7 +109,7 @@ class BoostOptions:
         read: dict[str, Any] = {
             "max_rounds": check_optional(check_integer, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
             "time_limit": check_seconds("time_limit", self.time_limit),
-            "guarantee": check_optional(check_number, "guarantee", self.guarantee, *AN_EDGE),
+            "guarantee": check_optional(check_number, "guarantee", self.guarantee, *EDGE_DOMAIN),
             "columns_per_round": read_columns(self.columns_per_round),
             "schedule": check_optional(check_instance, "schedule", self.schedule, Schedule, *_made("a Schedule"))
             or Schedule(),

@@ -28,7 +28,7 @@ from boostopt.checks.references.measurements import (
     record,
 )
 from boostopt.errors import OptionError, short_repr
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, check_maker
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, check_oracle_factory
 
 EXAMPLES, FEATURES = 14, 3
 """Numbers of examples and of features."""
@@ -125,7 +125,7 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
         raise OptionError(
             f"expected a class of oracles, or a function of (X, y, c) that makes one; got {short_repr(which)}. Pass it."
         )
-    check_maker(made_by, None, None, None, "a class of oracles, or a function that makes one,")
+    check_oracle_factory(made_by, None, None, None, "a class of oracles, or a function that makes one,")
     probes = list(_probes(made_by, check_seed("random_state", random_state)))
     checks = [made(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()]
     return CheckReport(getattr(made_by, "__name__", "oracle"), suspected(checks, _asked(made_by, probes[0])))

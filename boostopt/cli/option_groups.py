@@ -45,7 +45,7 @@ from boostopt.data.class_labels import two_classes
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
-from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -208,7 +208,7 @@ class RunOptions:
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
         # On a cluster two examples represent all others, because only their weights matter here.
-        apart = isinstance(oracle, RowsOracle) and oracle.only_looks
+        apart = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
         c = np.full(2, oracle.total / 2) if apart else oracle.c
         try:
             return Problem.of(page, c, d0, epsilon, self.update, values)

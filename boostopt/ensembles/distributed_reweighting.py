@@ -22,11 +22,11 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_of_members
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactSoftMargin
-from boostopt.oracles.distributed.placement import Elsewhere, Placing, looks_alone
-from boostopt.oracles.distributed.sign_columns import cut_at_zero
-from boostopt.oracles.labelled_examples import multiplicities
+from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, aggregates_only_error
+from boostopt.oracles.distributed.sign_columns import sign_rows
+from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.matrix_oracle import Given
-from boostopt.oracles.stumps.binning import Census, census
+from boostopt.oracles.stumps.binning import LabelCounts, count_labels
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
@@ -64,31 +64,31 @@ class DistributedReweighted(WeightedMembers):
     @property
     def solution(self) -> NoReturn:
         """Raise ProblemError: no program was solved over the rows."""
-        raise looks_alone("a solution")
+        raise aggregates_only_error("a solution")
 
     @property
     def program(self) -> NoReturn:
         """Raise ProblemError: no program holds the rows."""
-        raise looks_alone("a program")
+        raise aggregates_only_error("a program")
 
     @property
     def goal(self) -> NoReturn:
         """Raise ProblemError: it knows each example."""
-        raise looks_alone("a goal")
+        raise aggregates_only_error("a goal")
 
     @property
     def U(self) -> NoReturn:
         """Raise ProblemError: margins of members are as long as the rows."""
-        raise looks_alone("margins of members")
+        raise aggregates_only_error("margins of members")
 
     @property
     def margins(self) -> NoReturn:
         """Raise ProblemError: margins are as long as the rows."""
-        raise looks_alone("margins")
+        raise aggregates_only_error("margins")
 
     def thinned(self, k: Any) -> NoReturn:
         """Raise ProblemError: programs over few members are solved in memory."""
-        raise looks_alone("few members")
+        raise aggregates_only_error("few members")
 
     def __repr__(self) -> str:
         return self._words(self.run.problem.page.name)
@@ -97,7 +97,7 @@ class DistributedReweighted(WeightedMembers):
         return self._table(f"{self.run.problem.page.name}, rows on a cluster", self.nu)
 
 
-class DistributedMembers(Elsewhere):
+class DistributedMembers(DistributedOracle):
     """The votes of the members of an ensemble, on a cluster.
 
     Parameters
@@ -115,7 +115,7 @@ class DistributedMembers(Elsewhere):
     reflexive: bool
 
     def __init__(self, rows: BinnedRows, balance: int, t: int, reflexive: bool) -> None:
-        self._placed(rows, balance)
+        self._set_rows(rows, balance)
         self._t, self.reflexive = t, reflexive
 
     def hypothesis(self, split: Split) -> Given:
@@ -163,11 +163,11 @@ def reweighted_there(
             f"on a cluster tol must be at least {FINEST:g}, because weights of examples are whole numbers there; got "
             f"{epsilon:g}. Leave out tol for {TOL:g}."
         )
-    placing = Placing(*examples, framed=True)
+    placing = DistributedEncoder(*examples, framed=True)
     if members.labels is None:
         members = members.labelled(np.unique(np.concatenate(placing.blocks.labels(_different))))
     placing.count(partial(_census, members.labels))
-    rows = cut_at_zero(placing, members.t, _votes, members)
+    rows = sign_rows(placing, members.t, _votes, members)
     oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     if page.needs_all_examples:
@@ -228,9 +228,9 @@ def _different(y: Any, c: Any) -> Array:
     return np.unique(y)
 
 
-def _census(labels: Array | None, y: Any, c: Any) -> Census:
+def _census(labels: Array | None, y: Any, c: Any) -> LabelCounts:
     """Return what labels and multiplicities of some rows tell."""
-    return census(recoded(labels, y), c)
+    return count_labels(recoded(labels, y), c)
 
 
 def _votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
@@ -242,7 +242,7 @@ def _votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
         X does not fit the ensemble, or a member has other values than -1 and 1.
     """
     signs = members.coded(y)
-    rows, copies = multiplicities(c, len(signs))
+    rows, copies = check_multiplicities(c, len(signs))
     U = members.margins(X, signs, rows)
     codes = np.empty((U.t, U.N), np.uint8)
     for q, hypothesis in enumerate(members.hypotheses):

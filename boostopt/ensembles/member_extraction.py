@@ -17,7 +17,7 @@ from boostopt.ensembles.members import Members
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.one_vs_rest import told_apart
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.learners.fitted import VALUES, name_of
+from boostopt.oracles.learners.fitted import VALUE_METHODS, class_name
 
 KNOWN = (
     "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
@@ -89,12 +89,12 @@ def members_of(
         of the ensemble's classes.
     """
     if values is not None:
-        values = check_choice("kind of values", values, VALUES)
+        values = check_choice("kind of values", values, VALUE_METHODS)
     if isinstance(ensemble, list | tuple):
         return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
     if weights is not None:
         raise OptionError(
-            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own weights. Leave out "
+            f"weights must belong to a list of classifiers; {class_name(ensemble)} has its own weights. Leave out "
             "weights, or pass a list."
         )
     if isinstance(ensemble, Run):
@@ -189,11 +189,11 @@ def classes_of(ensemble: Any) -> Array:
         )
     if classes is None:
         raise ProblemError(
-            f"an ensemble and its members must be fitted; {name_of(ensemble)} has no classes. Call fit(X, y) first."
+            f"an ensemble and its members must be fitted; {class_name(ensemble)} has no classes. Call fit(X, y) first."
         )
     if isinstance(classes, list):  # of several outputs
         raise ProblemError(
-            f"an ensemble must separate classes of one output; {name_of(ensemble)} has "
+            f"an ensemble must separate classes of one output; {class_name(ensemble)} has "
             f"{len(cast(list[Any], classes))} outputs. Fit one ensemble for each output."
         )
     return np.asarray(classes)
@@ -205,7 +205,7 @@ def _told(ensemble: Any, label: Any) -> Told:
     if label is None and classes.shape != (2,):
         labels = str(np.asarray(classes, dtype=object).tolist())[:100]
         raise ProblemError(
-            f"an ensemble must separate two classes; {name_of(ensemble)} was fitted to {labels}. With more than two "
+            f"an ensemble must separate two classes; {class_name(ensemble)} was fitted to {labels}. With more than two "
             "classes, call reweight_one_vs_rest, or members_of with label=."
         )
     return Told(classes, told_apart(classes, label))
@@ -233,7 +233,7 @@ def _of_voting(ensemble: Any, values: str | None, told: Told) -> Members:
 
 
 def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Members:
-    check_values(values, "decision_function", name_of(ensemble))
+    check_values(values, "decision_function", class_name(ensemble))
     if ensemble.init not in (None, "zero"):
         raise ProblemError(
             "gradient boosting must start from a constant, because its initial guess becomes a member with bounded "
@@ -244,7 +244,7 @@ def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Memb
     scales = [tree.scale for tree in trees]
     first = 0.0 if ensemble.init is not None else _first_guess(ensemble, k)
     models: list[Any] = [*trees, *([] if ensemble.init is not None else [Constant(1 if first >= 0 else -1)])]
-    names = [*(name_of(tree.tree) for tree in trees), "constant"]
+    names = [*(class_name(tree.tree) for tree in trees), "constant"]
     hypotheses = [Member(q, names[q], "decision_function", model) for q, model in enumerate(models)]
     weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
     return Members.weighted(hypotheses, weights[: len(models)], told.labels)
@@ -286,7 +286,7 @@ def _members(
     """Return fitted classifiers of an ensemble as hypotheses; numbered ones know the numbers of the classes."""
     subsets: Sequence[Any] = [None] * len(models) if features is None else features
     return [
-        Member(q, name_of(model), values or VALUES[0], told.recoded(model, numbered, subset))
+        Member(q, class_name(model), values or VALUE_METHODS[0], told.recoded(model, numbered, subset))
         for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
     ]
 

@@ -14,10 +14,10 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
 from boostopt.errors import OptionError, ProblemError, reason_of
-from boostopt.oracles.base import Hypothesis, State
-from boostopt.oracles.features import Features, checked_features
-from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
-from boostopt.oracles.learners.fitted import hypothesis_values, name_of
+from boostopt.oracles.base import Hypothesis, StateDict
+from boostopt.oracles.features import FeatureMatrix, checked_features
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.learners.fitted import class_name, hypothesis_values
 
 
 class Rows:
@@ -37,7 +37,7 @@ class Rows:
     @cached_property
     def shape(self) -> tuple[int]:
         """The number of examples, as (n,)."""
-        return (Features(self.X).n,)
+        return (FeatureMatrix(self.X).n,)
 
     @cached_property
     def nameless(self) -> Any:
@@ -75,18 +75,18 @@ def quietly(model: Any, method: str, X: Any) -> Any:
         It has no such method, or refuses X.
     """
     if not hasattr(model, method):
-        raise ProblemError(f"{name_of(model)} must have the method {method}; it does not. Pass other values.")
+        raise ProblemError(f"{class_name(model)} must have the method {method}; it does not. Pass other values.")
     with warnings.catch_warnings():
         # Said once for each member otherwise: whoever passes an array knows that it has no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         try:
-            with writes_named(f"the model {name_of(model)}"):
+            with writes_named(f"the model {class_name(model)}"):
                 return getattr(model, method)(X)
         except ProblemError:
             raise
         except (ValueError, TypeError) as failure:
             raise ProblemError(
-                f"{name_of(model)}.{method} does not take X: {reason_of(failure)}. Pass X in the form that the "
+                f"{class_name(model)}.{method} does not take X: {reason_of(failure)}. Pass X in the form that the "
                 "ensemble was fitted to."
             ) from failure
 
@@ -119,7 +119,7 @@ class Recoded:
         if strange.any():
             labels = np.asarray(self.labels).tolist()
             raise ProblemError(
-                f"{name_of(self.model)}.predict must return one of the labels {labels[0]!r} and {labels[1]!r}; got "
+                f"{class_name(self.model)}.predict must return one of the labels {labels[0]!r} and {labels[1]!r}; got "
                 f"{raw[strange].tolist()[0]!r}. Pass classifiers that were fitted to the same two labels."
             )
         return np.where(positive, 1.0, -1.0)
@@ -140,7 +140,7 @@ class Recoded:
         classes = self._classes
         if len(classes) != 2:
             raise ProblemError(
-                f'values="decision_function" needs members that were fitted to two classes; {name_of(self.model)} was '
+                f'values="decision_function" needs members that were fitted to two classes; {class_name(self.model)} was '
                 f'fitted to {classes}. Pass values="predict".'
             )
         raw = self._answer("decision_function", rows)
@@ -182,7 +182,7 @@ class OneVsRest(Recoded):
         """Raise ProblemError: the values of several classes have no common scale."""
         raise ProblemError(
             'values="decision_function" needs members that were fitted to two classes; '
-            f'{name_of(self.model)} was fitted to {self._classes}. Pass values="predict" or "predict_proba".'
+            f'{class_name(self.model)} was fitted to {self._classes}. Pass values="predict" or "predict_proba".'
         )
 
 
@@ -273,11 +273,11 @@ class Member(Hypothesis):
     def __str__(self) -> str:
         return f"{self.description} {self.number}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"number": self.number, "description": self.description, "values": self.values}
 
     @classmethod
-    def restored(cls, state: State) -> Member:
+    def restored(cls, state: StateDict) -> Member:
         return cls(index(state["number"]), str(state["description"]), str(state["values"]), None)
 
 
@@ -302,12 +302,12 @@ class Negation(Hypothesis):
     def __str__(self) -> str:
         return f"-({self.of})"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"of": to_state(self.of)}
 
     @classmethod
-    def restored(cls, state: State) -> Negation:
-        return cls(restored_hypothesis(state["of"]))
+    def restored(cls, state: StateDict) -> Negation:
+        return cls(hypothesis_from_state(state["of"]))
 
 
 def check_values(values: str | None, own: str, kind: str) -> None:

@@ -15,9 +15,9 @@ from boostopt._utils.validation import check_array
 from boostopt.boosting.column_pool import OUTSIDE
 from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
 from boostopt.errors import ProblemError, short_repr
-from boostopt.oracles.base import Hypothesis, as_stored
-from boostopt.oracles.features import Features, evaluate
-from boostopt.oracles.labelled_examples import signs
+from boostopt.oracles.base import Hypothesis, compact_margins
+from boostopt.oracles.features import FeatureMatrix, evaluate
+from boostopt.oracles.labelled_examples import as_signs
 from boostopt.rows.margin_matrix import Margins
 
 
@@ -90,7 +90,7 @@ class Members:
         ProblemError
             The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
         """
-        if not self.own and Features(X).n == 0:
+        if not self.own and FeatureMatrix(X).n == 0:
             raise ProblemError(f"X must have at least one row; got {short_repr(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
         if self.names is not None and columns is not None and list(columns) != list(self.names):
@@ -164,7 +164,7 @@ class Members:
                     f"a member must have values in [-1, 1]; {hypothesis} has a value of size {np.abs(h).max():.6g}. "
                     "Scale or clip its values."
                 )
-            yield as_stored(y[rows] * np.clip(h, -1.0, 1.0))
+            yield compact_margins(y[rows] * np.clip(h, -1.0, 1.0))
 
 
 def margins_of_each(
@@ -183,7 +183,7 @@ def margins_of_each(
 
 
 def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
-    """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `signs` does.
+    """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `as_signs` does.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
         y holds another label.
     """
     if labels is None:
-        return signs(y)
+        return as_signs(y)
     array = check_array("y", y)
     positive = np.asarray(array == labels[1])
     strange = ~(positive | np.asarray(array == labels[0]))

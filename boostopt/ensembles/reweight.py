@@ -38,8 +38,8 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.functions.regularizers.standard_losses import Hinge
 from boostopt.objectives.soft_margin import SoftMarginObjective, value_in_words
-from boostopt.oracles.labelled_examples import multiplicities, select_counting
-from boostopt.oracles.learners.fitted import VALUES
+from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
+from boostopt.oracles.learners.fitted import VALUE_METHODS
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
@@ -87,7 +87,7 @@ class ReweightOptions:
 
     def __post_init__(self) -> None:
         """Read each option as what it should be; the weights are looked at together with the members."""
-        object.__setattr__(self, "values", check_optional(check_choice, "kind of values", self.values, VALUES))
+        object.__setattr__(self, "values", check_optional(check_choice, "kind of values", self.values, VALUE_METHODS))
         object.__setattr__(self, "reflexive", check_flag("reflexive", self.reflexive))
         object.__setattr__(self, "tol", check_optional(check_tolerance, "tol", self.tol))
 
@@ -293,7 +293,7 @@ class Asked:
             The margins of the examples with a positive weight, if they are known.
         """
         reflexive, tol = self.how.reflexive, TOL if self.how.tol is None else self.how.tol
-        rows, c = multiplicities(self.sample_weight, len(signs))
+        rows, c = check_multiplicities(self.sample_weight, len(signs))
         if (signs[rows] == signs[rows[0]]).all():
             raise ProblemError(
                 f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of "
@@ -346,7 +346,7 @@ def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
     named = {
         "backend": (backend, backend == "auto"),
         "d0": (d0, d0 is None),
-        "values": (how.values, how.values in (None, VALUES[0])),
+        "values": (how.values, how.values in (None, VALUE_METHODS[0])),
     }
     for name, (value, left_out) in named.items():
         if not left_out:

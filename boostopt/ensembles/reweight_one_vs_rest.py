@@ -20,7 +20,7 @@ from boostopt.ensembles.reweighting_result import Reweighted, accuracy, best_in_
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.model_files import save
 from boostopt.estimators.training.margin_warnings import Judged, warn_of_members
-from boostopt.oracles.labelled_examples import multiplicities
+from boostopt.oracles.labelled_examples import check_multiplicities
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,7 +191,7 @@ def reweight_one_vs_rest(
     found, judged = list[Reweighted](), list[Judged]()
     members = [members_of(ensemble, asked.how.values, asked.how.weights, label) for label in classes.tolist()]
     signs = [np.where(np.asarray(labels == label), 1, -1).astype(np.int8) for label in classes.tolist()]
-    rows, _ = multiplicities(asked.sample_weight, len(labels))
+    rows, _ = check_multiplicities(asked.sample_weight, len(labels))
     Us = margins_of_each(members, X, signs, rows)
     for label, own, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
         part, known = asked.reweighted(own, X, y_of, U)

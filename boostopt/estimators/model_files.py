@@ -30,8 +30,8 @@ from boostopt.estimators.binary_model import Scorer
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
-from boostopt.oracles.distributed.detached import without_rows
-from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.oracles.distributed.detached import raise_rows_missing
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 
 KIND, FORMAT = "boostopt classifier", 1
 
@@ -322,7 +322,7 @@ def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     """Return what tells a class from the rest, checked."""
-    hypotheses = [restored_hypothesis(state) for state in saved["hypotheses"]]
+    hypotheses = [hypothesis_from_state(state) for state in saved["hypotheses"]]
     w = _numbers(saved["w"], len(hypotheses))
     _hold(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
     for hypothesis in hypotheses:
@@ -369,7 +369,7 @@ def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
         return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)
     if isinstance(d, str):
         _hold(d == WITH_ROWS, "the upper bound has no known proof")
-        return ClassCertificate(lower, upper, without_rows, oracle, recorded=True, what=what)
+        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, what=what)
     return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True, what=what)
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_positive
 from boostopt.estimators.training.training_data import counted
-from boostopt.oracles.rbf.fitting import PAPERS, RBFSettings, fit_rbf
+from boostopt.oracles.rbf.fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
 from boostopt.oracles.rbf.network import RBFNetwork
 
 
@@ -76,7 +76,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             X, y or the weights are not valid examples, or a parameter is out of its range.
         """
-        settings = RBFSettings(self.K, self.iterations, check_positive("ridge", self.ridge, advice=PAPERS))
+        settings = RBFSettings(self.K, self.iterations, check_positive("ridge", self.ridge, advice=LAMBDA_ADVICE))
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)

@@ -16,7 +16,7 @@ from boostopt._utils.array_types import Array, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.objectives.exact import ExactObjective, margin_histogram
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import Split
@@ -60,15 +60,15 @@ def best_direction(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Arr
 
 
 def check_hypotheses(
-    oracle: RowsOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
+    oracle: BinnedOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
 ) -> None:
     """Raise ValueError unless splits belong to a class, and are these hypotheses there."""
     for split, hypothesis in zip(splits, hypotheses, strict=True):
         last = rows.n_codes.get(split.feature, 0) - 1
         if not (0 <= split.code < last and (split.sign == 1 or (split.sign == -1 and oracle.reflexive))):
             raise ValueError(f"the class does not contain {hypothesis}")
-        if oracle.hypothesis(split) != hypothesis:
-            raise ValueError(f"the class has {oracle.hypothesis(split)} in place of {hypothesis}")
+        if oracle.hypothesis_of(split) != hypothesis:
+            raise ValueError(f"the class has {oracle.hypothesis_of(split)} in place of {hypothesis}")
 
 
 def upper_bound(

@@ -21,7 +21,7 @@ from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_integer
 from boostopt.errors import OptionError, reason_of, short_repr
 
-State = Mapping[str, Any]
+StateDict = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
 
 
@@ -56,12 +56,12 @@ class Hypothesis(ABC):
     def __eq__(self, other: object) -> bool: ...
 
     @abstractmethod
-    def state(self) -> State:
+    def state(self) -> StateDict:
         """Return the state from which `restored` rebuilds the hypothesis."""
 
     @classmethod
     @abstractmethod
-    def restored(cls, state: State) -> Hypothesis:
+    def restored(cls, state: StateDict) -> Hypothesis:
         """Return the hypothesis with a saved state."""
 
 
@@ -74,7 +74,7 @@ class Column:
     hypothesis
         The function.
     margins
-        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 if all are whole numbers (`as_stored`), float64 otherwise.
+        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 if all are whole numbers (`compact_margins`), float64 otherwise.
     edge
         u . d under the weights of the query.
     """
@@ -84,7 +84,7 @@ class Column:
     edge: float
 
 
-def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
+def compact_margins(margins: Float[Array, " N"]) -> Num[Array, " N"]:
     """Return margins in [-1, 1], as int8 if all are whole numbers."""
     whole = margins.astype(np.int8)
     return whole if np.array_equal(whole, margins) else margins
@@ -234,11 +234,11 @@ class Oracle(ABC):
     def digest(self) -> str:
         """A hash of the examples and the class, by which a checkpoint of other data is refused."""
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         """Return the state that changes from call to call, for checkpoints: of a random generator, or a position."""
         return {}
 
-    def restore(self, state: State) -> None:  # noqa: B027 most oracles have nothing to restore
+    def restore(self, state: StateDict) -> None:  # noqa: B027 most oracles have nothing to restore
         """Continue from a state."""
 
 
@@ -248,7 +248,7 @@ def check_oracle(oracle: object) -> None:
         raise OptionError(f"expected an oracle; got {short_repr(oracle)}. Make one: boostopt.oracles has several.")
 
 
-def check_maker(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
+def check_oracle_factory(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
     """Raise OptionError unless a class or a function can be called with features, labels and multiplicities."""
     try:
         inspect.signature(made).bind(X, y, c)

@@ -9,17 +9,17 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class RowsOracle(Oracle):
+class BinnedOracle(Oracle):
     """An oracle of the splits of encoded rows."""
 
-    only_looks: bool = False
+    aggregates_only: bool = False
     """Whether it supports only looks at the rows, and raises ProblemError for every other request."""
 
     @property
     @abstractmethod
-    def rows(self) -> BinnedRows | None:
+    def binned_rows(self) -> BinnedRows | None:
         """The rows; None if sums of integers do not apply, and `best` must find the hypotheses."""
 
     @abstractmethod
-    def hypothesis(self, split: Split) -> Hypothesis:
+    def hypothesis_of(self, split: Split) -> Hypothesis:
         """Return the hypothesis of a split."""

@@ -17,27 +17,27 @@ from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis
 
 
-class Features:
+class FeatureMatrix:
     """Features for predictions. They are checked on first use, and only once.
 
     Attributes
     ----------
-    given
+    raw
         X as passed, shape (n, features).
     """
 
     def __init__(self, X: Any) -> None:
-        self.given = X
+        self.raw = X
 
     @cached_property
     def n(self) -> int:
         """Number of examples."""
-        shape = getattr(self.given, "shape", None)
+        shape = getattr(self.raw, "shape", None)
         try:
-            return int(shape[0]) if shape else len(self.given)
+            return int(shape[0]) if shape else len(self.raw)
         except TypeError as failure:
             raise ProblemError(
-                f"X must have one row for each example; got {short_repr(self.given)}: {reason_of(failure)}. Pass a matrix."
+                f"X must have one row for each example; got {short_repr(self.raw)}: {reason_of(failure)}. Pass a matrix."
             ) from failure
 
     def checked(self, count: int) -> Any:
@@ -65,7 +65,7 @@ class Features:
         self.checked(count)
         return _column(self._checked_columns, feature)
 
-    def column_as_given(self, q: int) -> Array | None:
+    def raw_column(self, q: int) -> Array | None:
         """Return column q of X without checking any entries; None if X has no such column."""
         columns = self._given_columns
         return _column(columns, q) if columns.ndim == 2 and q < columns.shape[1] else None
@@ -73,11 +73,11 @@ class Features:
     @cached_property
     def immutable(self) -> Any:
         """A copy of X for the hypotheses of users, which may write; X itself if it is no array."""
-        return immutable_copy(self.given)
+        return immutable_copy(self.raw)
 
     @cached_property
     def _checked(self) -> Any:
-        return checked_features(self.given)
+        return checked_features(self.raw)
 
     @cached_property
     def _checked_copy(self) -> Any:
@@ -86,21 +86,21 @@ class Features:
     @cached_property
     def _checked_columns(self) -> Any:
         """The same features by columns: in compressed rows, each column would cost a pass over all rows."""
-        return _by_columns(self._checked)
+        return _column_format(self._checked)
 
     @cached_property
     def _given_columns(self) -> Any:
-        return _by_columns(self.given)
+        return _column_format(self.raw)
 
 
-class HypothesisOfFeatures(Hypothesis):
+class FeatureHypothesis(Hypothesis):
     """A hypothesis that is evaluated on checked features, so that many of them check X once."""
 
     def __call__(self, X: Any) -> Float[Array, " n"]:
-        return self.on(Features(X))
+        return self.values_on(FeatureMatrix(X))
 
     @abstractmethod
-    def on(self, features: Features) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return h(x) in [-1, 1] for each example.
 
         Raises
@@ -118,24 +118,24 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
     hypotheses
         Hypotheses of any kinds. Your own hypotheses are called with X as passed.
     X
-        Features, shape (n, features), in a form that the hypotheses take, or `Features`.
+        Features, shape (n, features), in a form that the hypotheses take, or `FeatureMatrix`.
 
     Raises
     ------
     ProblemError
         A hypothesis does not take X, or one of your own does not return one finite number for each row.
     """
-    features = X if isinstance(X, Features) else Features(X)
+    features = X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)
     for hypothesis in check_list("hypotheses", hypotheses, "hypotheses"):
         advice = "Pass hypotheses, such as run.hypotheses."
         check_instance("hypotheses", hypothesis, Hypothesis, "hypotheses", advice, ProblemError)
-        if isinstance(hypothesis, HypothesisOfFeatures):
-            yield hypothesis.on(features)
+        if isinstance(hypothesis, FeatureHypothesis):
+            yield hypothesis.values_on(features)
         else:
-            yield _own_values(hypothesis, features)
+            yield _user_values(hypothesis, features)
 
 
-def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"]:
+def _user_values(hypothesis: Hypothesis, features: FeatureMatrix) -> Float[Array, " n"]:
     """Return the values of a hypothesis that is not boostopt's, checked."""
     with writes_named(f"the hypothesis {hypothesis}"):
         h = np.asarray(hypothesis(features.immutable))
@@ -207,7 +207,7 @@ def _compressed(X: Any) -> Any:
     return features
 
 
-def _by_columns(X: Any) -> Any:
+def _column_format(X: Any) -> Any:
     """Return X in a format whose columns are contiguous, if it is sparse."""
     if scipy.sparse.issparse(X):
         rows = check_csr("X", X)

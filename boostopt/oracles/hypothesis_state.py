@@ -8,11 +8,11 @@ from typing import Any
 
 from boostopt import oracles
 from boostopt.errors import DataError, reason_of
-from boostopt.oracles.base import Hypothesis, State
+from boostopt.oracles.base import Hypothesis, StateDict
 
 
 @cache
-def kinds() -> dict[str, type[Hypothesis]]:
+def hypothesis_kinds() -> dict[str, type[Hypothesis]]:
     """Return the public classes of hypotheses that files can hold, by their `kind`."""
     public = [getattr(oracles, name) for name in oracles.__all__]
     made = [each for each in public if isinstance(each, type) and issubclass(each, Hypothesis)]
@@ -24,22 +24,22 @@ def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
     return {"kind": hypothesis.kind, **hypothesis.state()}
 
 
-def restored_hypothesis(state: State) -> Hypothesis:
+def hypothesis_from_state(state: StateDict) -> Hypothesis:
     """Return the hypothesis with a saved state, of one of boostopt's classes or of a user's class with its kind."""
-    made = next((made for made in _classes_of(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
+    made = next((made for made in _subclasses(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
     if made is None or made.__module__.startswith("boostopt."):
-        return from_state(state)
+        return _shipped_from_state(state)
     return made.restored({name: value for name, value in state.items() if name != "kind"})
 
 
-def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
+def _subclasses(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
     """Yield the subclasses of a class, the last one defined first."""
     for made in reversed(base.__subclasses__()):
         yield made
-        yield from _classes_of(made)
+        yield from _subclasses(made)
 
 
-def from_state(state: State) -> Hypothesis:
+def _shipped_from_state(state: StateDict) -> Hypothesis:
     """Return the hypothesis from a state of `to_state`.
 
     Raises
@@ -48,15 +48,15 @@ def from_state(state: State) -> Hypothesis:
         The kind is unknown, or the state does not fit it.
     """
     kind = state.get("kind")
-    if not isinstance(kind, str) or kind not in kinds():
+    if not isinstance(kind, str) or kind not in hypothesis_kinds():
         raise DataError(
-            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(sorted(kinds()))}; got {kind!r}. "
+            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(sorted(hypothesis_kinds()))}; got {kind!r}. "
             "Those of your own are read where the file that defines them was read before: import it, or name it, by "
             "--oracle FILE.py or --base FILE.py on the command line."
         )
     rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
     try:
-        return kinds()[kind].restored(rest)
+        return hypothesis_kinds()[kind].restored(rest)
     except (KeyError, TypeError, ValueError, OverflowError) as failure:
         raise DataError(
             f"a saved {kind} must hold what its `state` gives; got {', '.join(sorted(rest)) or 'nothing'}, and "

@@ -16,11 +16,11 @@ from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immu
 from boostopt._utils.validation import check_array, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis, Oracle
-from boostopt.oracles.features import Features, checked_features, evaluate
+from boostopt.oracles.features import FeatureMatrix, checked_features, evaluate
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled(ImmutableArrays):
+class LabelledExamples(ImmutableArrays):
     """Features, labels and multiplicities of the examples that count.
 
     Attributes
@@ -32,7 +32,7 @@ class Labelled(ImmutableArrays):
         Labels -1 and 1, shape (N,).
     c
         Multiplicities, shape (N,), positive.
-    rows
+    input_rows
         The row of each example in the input, shape (N,); rows of multiplicity 0 are left out.
     n_rows
         Number of rows of the input.
@@ -41,7 +41,7 @@ class Labelled(ImmutableArrays):
     X: Any
     y: Int8[Array, " N"]
     c: Float[Array, " N"]
-    rows: Int[Array, " N"]
+    input_rows: Int[Array, " N"]
     n_rows: int
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class Labelled(ImmutableArrays):
         return digest.hexdigest()
 
 
-def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labelled:
+def check_examples(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> LabelledExamples:
     """Check examples and return those that count.
 
     Parameters
@@ -83,11 +83,11 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
         A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
         is negative.
     """
-    features, labels = features_and_signs(X, y)
-    rows, counts = multiplicities(c, len(labels))
+    features, labels = check_features_and_labels(X, y)
+    rows, counts = check_multiplicities(c, len(labels))
     n_rows, labels = len(labels), labels[rows]
     check_classes(labels)
-    return Labelled(features if len(rows) == n_rows else features[rows], labels, counts, rows, n_rows)
+    return LabelledExamples(features if len(rows) == n_rows else features[rows], labels, counts, rows, n_rows)
 
 
 def select_counting(values: Num[Array, " rows"], rows: Int[Array, " N"], n_rows: int) -> Num[Array, " selected"]:
@@ -113,15 +113,15 @@ def check_labels(shape: tuple[int, ...], labels: Int8[Array, "*shape"]) -> None:
         )
 
 
-def features_and_signs(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]]:
+def check_features_and_labels(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]]:
     """Return features as float64, dense or CSR, and labels as -1 and 1, one for each row."""
-    features, labels = checked_features(X), signs(y)
+    features, labels = checked_features(X), as_signs(y)
     check_labels(features.shape, labels)
     return features, labels
 
 
-def multiplicities(
-    c: npt.ArrayLike | None, N: int, called: str = "the multiplicities c"
+def check_multiplicities(
+    c: npt.ArrayLike | None, N: int, name: str = "the multiplicities c"
 ) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
     """Return which of N examples count, and their multiplicities.
 
@@ -131,7 +131,7 @@ def multiplicities(
         Multiplicities, shape (N,), non-negative; None for 1 throughout.
     N
         Number of examples in the input.
-    called
+    name
         Their name in error messages.
 
     Raises
@@ -147,20 +147,20 @@ def multiplicities(
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"{called} must be {N} numbers: {reason_of(failure)}; got {short_repr(c)}. Pass one for each row."
+            f"{name} must be {N} numbers: {reason_of(failure)}; got {short_repr(c)}. Pass one for each row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()
     if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
         raise ProblemError(
-            f"{called} must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
+            f"{name} must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
             f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
         )
     rows = np.flatnonzero(counts > 0)
     return rows, as_immutable(counts[rows])
 
 
-def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+def as_signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     """Return labels as -1 and 1, in their shape."""
     labels = check_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
@@ -172,10 +172,10 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     return as_immutable(np.where(labels == 1, 1, -1), np.int8)
 
 
-class OracleOfExamples(Oracle):
+class ExamplesOracle(Oracle):
     """An oracle that holds features and labels, as `self._examples`."""
 
-    _examples: Labelled
+    _examples: LabelledExamples
 
     @property
     def N(self) -> int:
@@ -194,11 +194,11 @@ class OracleOfExamples(Oracle):
         return self._examples.n_rows
 
     def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        return select_counting(values, self._examples.rows, self._examples.n_rows)
+        return select_counting(values, self._examples.input_rows, self._examples.n_rows)
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the number of features of the examples, all finite."""
-        features = X if isinstance(X, Features) else Features(X)
+        features = X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)
         features.checked(self._examples.X.shape[1])
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
@@ -209,17 +209,17 @@ class OracleOfExamples(Oracle):
         ProblemError
             The class has no such hypothesis, as far as the oracle can tell.
         """
-        h = next(evaluate((hypothesis,), self._looked_at))
-        if not self._holds(hypothesis, h):
+        h = next(evaluate((hypothesis,), self._checked_features))
+        if not self._contains(hypothesis, h):
             raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
         return self._examples.y * h
 
     @cached_property
-    def _looked_at(self) -> Features:
+    def _checked_features(self) -> FeatureMatrix:
         """The features, checked once for all hypotheses."""
-        return Features(self._examples.X)
+        return FeatureMatrix(self._examples.X)
 
-    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Whether a hypothesis with these values on the examples is in the class; True if the oracle cannot tell."""
         return True
 

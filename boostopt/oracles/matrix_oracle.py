@@ -15,12 +15,12 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float, Int, Num, is_dask_collection
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
-from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
-from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
-from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.labelled_examples import multiplicities, select_counting
-from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
+from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.margin_matrix import Margins
 from boostopt.rows.row_block import Split
 
@@ -28,7 +28,7 @@ CHOICES = ("best", "weakest", "random", "largest_increase")
 """Choices of GivenMargins, apart from an order."""
 
 
-AN_EDGE: tuple[str, Callable[[float], bool], str] = (
+EDGE_DOMAIN: tuple[str, Callable[[float], bool], str] = (
     "an edge, a number in [-1, 1]",
     lambda edge: -1.0 <= edge <= 1.0,
     "Pass an edge that every answer reaches.",
@@ -37,7 +37,7 @@ AN_EDGE: tuple[str, Callable[[float], bool], str] = (
 
 
 @dataclass(frozen=True)
-class Given(HypothesisOfFeatures):
+class Given(FeatureHypothesis):
     """A column of a given matrix, or its negation.
 
     Its features are the values of the hypotheses: call it with the matrix H[n, q] = h_q(x_n).
@@ -67,7 +67,7 @@ class Given(HypothesisOfFeatures):
                 f"{self.sign}. Correct that one."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return sign * X[:, q] for the values X of all hypotheses, shape (n, t), dense or sparse.
 
         Raises
@@ -75,11 +75,11 @@ class Given(HypothesisOfFeatures):
         ProblemError
             X is not a matrix with a column q, or this column has values outside [-1, 1].
         """
-        h = features.column_as_given(self.q)
+        h = features.raw_column(self.q)
         if h is None:
             raise ProblemError(
                 "a given hypothesis knows its column number alone: X must hold the values of all hypotheses, shape "
-                f"(n, t) with t > {self.q}; got shape {np.shape(features.given)}. Pass that matrix."
+                f"(n, t) with t > {self.q}; got shape {np.shape(features.raw)}. Pass that matrix."
             )
         if h.dtype.kind not in "iuf" or not (np.abs(h) <= 1).all():
             raise ProblemError(
@@ -91,11 +91,11 @@ class Given(HypothesisOfFeatures):
     def __str__(self) -> str:
         return f"{'-' if self.sign < 0 else ''}column {self.q}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"q": self.q, "sign": self.sign}
 
     @classmethod
-    def restored(cls, state: State) -> Given:
+    def restored(cls, state: StateDict) -> Given:
         return cls(index(state["q"]), index(state["sign"]))
 
 
@@ -150,7 +150,7 @@ class GivenMargins(Placeable):
     ) -> None:
         if isinstance(choose, str) and choose not in CHOICES:
             raise unknown_name("choice", choose, CHOICES)
-        guarantee = check_optional(check_number, "guarantee", guarantee, *AN_EDGE)
+        guarantee = check_optional(check_number, "guarantee", guarantee, *EDGE_DOMAIN)
         if guarantee is None and isinstance(choose, str) and choose == "weakest":
             raise OptionError(
                 'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
@@ -161,15 +161,15 @@ class GivenMargins(Placeable):
         self._choice = choose if isinstance(choose, str) else "best"
         self._seed, self._calls = random_state, 0
         if is_dask_collection(U):
-            _check_unasked(choose, guarantee)
-            check_elsewhere(self, "GivenMargins")
-        self._take(U, c)
-        self._order = () if isinstance(choose, str) else _order(choose, self._t)
+            _check_choice_options(choose, guarantee)
+            check_distributed(self, "GivenMargins")
+        self._set_margins(U, c)
+        self._order = () if isinstance(choose, str) else _check_order(choose, self._t)
 
-    def _take(self, U: Any, c: Any) -> None:
+    def _set_margins(self, U: Any, c: Any) -> None:
         """Set the margins of the examples that count."""
         margins = Margins(U)
-        rows, self._c = multiplicities(c, margins.N)
+        rows, self._c = check_multiplicities(c, margins.N)
         self._selection = None if len(rows) == margins.N else (rows, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
         self._t = margins.t
@@ -221,7 +221,7 @@ class GivenMargins(Placeable):
         # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
         weights, exponent = scaled_weights(query.d, self.N)
         length = self._U.summation_length + 2
-        rounding = bound_unscaled(length * EPSILON * float(np.abs(weights).sum()), exponent)
+        rounding = unscaled_upper_bound(length * MACHINE_EPSILON * float(np.abs(weights).sum()), exponent)
         e = np.ldexp(self._U.edges(weights), exponent)
         self._U.check_unchanged()
         edges = np.concatenate([e, -e]) if self.reflexive else e
@@ -232,7 +232,7 @@ class GivenMargins(Placeable):
 
     def _chosen(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
         """Return numbers in the class: q for a column, t + q for its negation."""
-        eligible = self._eligible(edges, rounding)
+        eligible = self._candidates(edges, rounding)
         if self._calls < len(self._order):
             k = self._order[self._calls]
             if k not in eligible:
@@ -252,7 +252,7 @@ class GivenMargins(Placeable):
             score = self._gains(query, eligible)
         return eligible[np.argsort(-score, kind="stable")[: query.count]]
 
-    def _eligible(self, edges: Float[Array, " k"], rounding: float) -> Int[Array, " eligible"]:
+    def _candidates(self, edges: Float[Array, " k"], rounding: float) -> Int[Array, " eligible"]:
         """Return which hypotheses reach the guarantee, up to rounding; all if there is none."""
         if self.guarantee is None:
             return np.arange(len(edges))
@@ -271,16 +271,16 @@ class GivenMargins(Placeable):
                 'choose="largest_increase" needs a program whose optimum rises; got a query without one. '
                 "Use it with formulations that are solved as programs, or choose otherwise."
             )
-        return np.array([query.gain(self._signed(int(k))) for k in eligible])
+        return np.array([query.gain(self._margins_of(int(k))) for k in eligible])
 
-    def _signed(self, k: int) -> Float[Array, " N"]:
+    def _margins_of(self, k: int) -> Float[Array, " N"]:
         """Return the margins of hypothesis k of the class."""
         return self._U.column(k) if k < self._U.t else -self._U.column(k - self._U.t)
 
     def _column(self, k: int, edge: float) -> Column:
         """Return hypothesis k of the class."""
         hypothesis = Given(k % self._U.t, 1 if k < self._U.t else -1)
-        return Column(hypothesis, as_stored(self._signed(k)), edge)
+        return Column(hypothesis, compact_margins(self._margins_of(k)), edge)
 
     def __str__(self) -> str:
         negations = " and their negations" if self.reflexive else ""
@@ -299,14 +299,14 @@ class GivenMargins(Placeable):
         digest.update(self._c.data)
         return digest.hexdigest()
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"calls": self._calls}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: StateDict) -> None:
         self._calls = int(state["calls"])
 
 
-class DistributedMargins(Elsewhere, GivenMargins):
+class DistributedMargins(DistributedOracle, GivenMargins):
     """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
     It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
@@ -320,11 +320,11 @@ class DistributedMargins(Elsewhere, GivenMargins):
         Dask is not installed, or an option concerns the choice of columns.
     """
 
-    def _take(self, U: Any, c: Any) -> None:
-        placing = Placing(U, None, c, name="U", labelled=False)
+    def _set_margins(self, U: Any, c: Any) -> None:
+        placing = DistributedEncoder(U, None, c, name="U", labelled=False)
         placing.count(classes=False)
         self._t = placing.blocks.features
-        self._placed(cut_at_zero(placing, self._t, signs_part, "U"), placing.balance)
+        self._set_rows(sign_rows(placing, self._t, encode_signs, "U"), placing.balance)
 
     @property
     def y(self) -> None:
@@ -334,7 +334,7 @@ class DistributedMargins(Elsewhere, GivenMargins):
         return Given(split.feature, split.sign)
 
 
-def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
+def _check_choice_options(choose: npt.ArrayLike, guarantee: float | None) -> None:
     """Raise OptionError for options of the choice of columns, which do not apply to rows on a cluster."""
     for name, value, left_out in (
         ("choose", choose, isinstance(choose, str) and choose == "best"),
@@ -347,7 +347,7 @@ def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
             )
 
 
-def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
+def _check_order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
     """Return the column numbers of an order, checked."""
     order = check_array("choose", choose, OptionError)
     if order.size == 0:

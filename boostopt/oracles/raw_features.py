@@ -15,18 +15,18 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
-from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.distributed.sign_columns import cut_at_zero, signs_part
-from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
-from boostopt.oracles.top_k import leading
-from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
+from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
+from boostopt.oracles.top_k import top_k
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True)
-class Feature(HypothesisOfFeatures):
+class Feature(FeatureHypothesis):
     """h(x) = sign * x[feature] / scale, clipped to [-1, 1].
 
     Attributes
@@ -60,7 +60,7 @@ class Feature(HypothesisOfFeatures):
                 f"{self.feature} of {self.features}, scale {self.scale}, sign {self.sign}. Correct that one."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         values = features.column(self.feature, self.features)
         with np.errstate(over="ignore"):  # a scale below 1 may cause this: also cut to [-1, 1]
             return self.sign * np.clip(values / self.scale, -1.0, 1.0)
@@ -75,15 +75,15 @@ class Feature(HypothesisOfFeatures):
         scaled = f" / {self.scale:.6g}" if self.scale != 1.0 else ""
         return f"{'-' if self.sign == -1 else ''}{feature}{scaled}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"feature": self.feature, "scale": self.scale, "sign": self.sign, "features": self.features}
 
     @classmethod
-    def restored(cls, state: State) -> Feature:
+    def restored(cls, state: StateDict) -> Feature:
         return cls(index(state["feature"]), float(state["scale"]), index(state["sign"]), index(state["features"]))
 
 
-class RawFeatures(OracleOfExamples, Placeable):
+class RawFeatures(ExamplesOracle, Placeable):
     """The features as hypotheses, exactly.
 
     The scale of a feature is 1 if the feature lies in [-1, 1] on the examples that count, otherwise its largest
@@ -118,12 +118,12 @@ class RawFeatures(OracleOfExamples, Placeable):
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
         self.reflexive: bool = check_flag("reflexive", reflexive)
         if is_dask_collection(X):
-            check_elsewhere(self, "RawFeatures")
-        self._take(X, y, c)
+            check_distributed(self, "RawFeatures")
+        self._set_examples(X, y, c)
 
-    def _take(self, X: Any, y: Any, c: Any) -> None:
+    def _set_examples(self, X: Any, y: Any, c: Any) -> None:
         """Set the examples that count, and find the scales."""
-        self._examples = labelled(X, y, c)
+        self._examples = check_examples(X, y, c)
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
         self._features: int = features.shape[1]
@@ -132,7 +132,7 @@ class RawFeatures(OracleOfExamples, Placeable):
             lowest, highest = lowest.toarray().ravel(), highest.toarray().ravel()
         largest: Float[Array, " features"] = np.maximum(highest, -lowest)
         self._scales = np.maximum(largest, 1.0)
-        self._members = np.flatnonzero(largest > 0)
+        self._nonzero_features = np.flatnonzero(largest > 0)
         # One row for each feature: each edge is then a sum over a row, and each column is contiguous.
         self._transposed = scipy.sparse.csr_array(features.T) if sparse else None
 
@@ -154,26 +154,26 @@ class RawFeatures(OracleOfExamples, Placeable):
             The weights do not have shape (N,), or they are not finite.
         """
         weights, exponent = scaled_weights(query.d, self.N)
-        if len(self._members) == 0:
+        if len(self._nonzero_features) == 0:
             return Answer((self._column(0, 1, weights, exponent),), 0.0)
         s = weights * self.y
-        rounding = (self.N + 4) * EPSILON * float(np.abs(s).sum())
+        rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(s).sum())
         product = self._examples.X.T @ s if self._transposed is None else self._transposed @ s
-        edges = (product / self._scales)[self._members]
+        edges = (product / self._scales)[self._nonzero_features]
         sizes = np.abs(edges) if self.reflexive else edges
         top = float(sizes.max())
         columns: list[Column] = []
-        for k in leading(np.where(sizes >= top - 2 * rounding, top, sizes), query.count):
+        for k in top_k(np.where(sizes >= top - 2 * rounding, top, sizes), query.count):
             sign = -1 if self.reflexive and edges[k] < 0 else 1
-            column = self._column(int(self._members[k]), sign, weights, exponent)
+            column = self._column(int(self._nonzero_features[k]), sign, weights, exponent)
             if not any(np.array_equal(column.margins, other.margins) for other in columns):
                 columns.append(column)
-        return Answer(tuple(columns), bound_unscaled(math.nextafter(top + rounding, math.inf), exponent))
+        return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(top + rounding, math.inf), exponent))
 
-    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         return (
             isinstance(hypothesis, Feature)
-            and (len(self._members) == 0 or hypothesis.feature in self._members)
+            and (len(self._nonzero_features) == 0 or hypothesis.feature in self._nonzero_features)
             and hypothesis.scale == float(self._scales[hypothesis.feature])
             and (self.reflexive or hypothesis.sign == 1)
         )
@@ -184,7 +184,7 @@ class RawFeatures(OracleOfExamples, Placeable):
         margins = self._values(feature) / hypothesis.scale
         margins *= sign * self.y
         margins += 0.0  # -0 becomes 0
-        return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
+        return Column(hypothesis, compact_margins(margins), math.ldexp(float(margins @ weights), exponent))
 
     def _values(self, feature: int) -> Float[Array, " N"]:
         """Return a copy of one feature of the examples."""
@@ -196,7 +196,7 @@ class RawFeatures(OracleOfExamples, Placeable):
         return values
 
 
-class DistributedFeatures(Elsewhere, RawFeatures):
+class DistributedFeatures(DistributedOracle, RawFeatures):
     """`RawFeatures` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
     It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
@@ -210,15 +210,15 @@ class DistributedFeatures(Elsewhere, RawFeatures):
         Dask is not installed.
     """
 
-    def _take(self, X: Any, y: Any, c: Any) -> None:
-        placing = Placing(X, y, c)
+    def _set_examples(self, X: Any, y: Any, c: Any) -> None:
+        placing = DistributedEncoder(X, y, c)
         placing.count()
         self._features = placing.blocks.features
-        self._placed(cut_at_zero(placing, self._features, signs_part, "X"), placing.balance)
+        self._set_rows(sign_rows(placing, self._features, encode_signs, "X"), placing.balance)
 
     def hypothesis(self, split: Split) -> Feature:
         return Feature(split.feature, 1.0, split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the same number of features, all finite."""
-        (X if isinstance(X, Features) else Features(X)).checked(self._features)
+        (X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)).checked(self._features)

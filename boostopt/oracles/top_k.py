@@ -7,7 +7,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Int, Num
 
 
-def leading(values: Num[Array, " k"], count: int) -> list[int]:
+def top_k(values: Num[Array, " k"], count: int) -> list[int]:
     """Return the positions of the `count` largest values, descending; equal values keep their order."""
     if count <= 1:
         return [int(np.argmax(values))]
@@ -16,8 +16,8 @@ def leading(values: Num[Array, " k"], count: int) -> list[int]:
     return [int(k) for k in those[np.argsort(-values[those], kind="stable")][:count]]
 
 
-def leading_of_each(values: Num[Array, " k"], starts: Int[Array, " groups"], count: int) -> list[int]:
+def top_k_groups(values: Num[Array, " k"], starts: Int[Array, " groups"], count: int) -> list[int]:
     """Return the position of the largest value in each of the `count` leading groups; groups begin at `starts`."""
     stops = np.append(starts[1:], len(values))
-    groups = leading(np.maximum.reduceat(values, starts), count)
+    groups = top_k(np.maximum.reduceat(values, starts), count)
     return [int(starts[k] + np.argmax(values[starts[k] : stops[k]])) for k in groups]

@@ -9,14 +9,14 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.errors import ProblemError
 
-EPSILON = float(np.finfo(np.float64).eps)
+MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff."""
 
-MOST = float(np.finfo(np.float64).max) / 4
+MAX_WEIGHT_SUM = float(np.finfo(np.float64).max) / 4
 """The largest sum of weights: edges and bounds on edges then do not overflow."""
 
 
-def total_weight(d: Float[Array, " weights"], N: int) -> float:
+def check_weights(d: Float[Array, " weights"], N: int) -> float:
     """Return the sum of |d_n|.
 
     Raises
@@ -31,9 +31,9 @@ def total_weight(d: Float[Array, " weights"], N: int) -> float:
         )
     with np.errstate(over="ignore"):  # refused below
         total = float(np.abs(d).sum())
-    if total > MOST:
+    if total > MAX_WEIGHT_SUM:
         raise ProblemError(
-            f"the weights d must sum to at most {MOST:.6g}; got {total:.6g}. Divide them by their largest."
+            f"the weights d must sum to at most {MAX_WEIGHT_SUM:.6g}; got {total:.6g}. Divide them by their largest."
         )
     return total
 
@@ -47,9 +47,9 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
     Raises
     ------
     ProblemError
-        As `total_weight`.
+        As `check_weights`.
     """
-    total_weight(d, N)
+    check_weights(d, N)
     # Two steps: after the first, the sum of subnormal numbers is accurate enough for the scale.
     largest = math.frexp(float(np.abs(d).max(initial=0.0)))[1]
     s = np.ldexp(d.astype(np.float64, copy=False), -largest)
@@ -65,7 +65,7 @@ def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[
     Raises
     ------
     ProblemError
-        As `total_weight`; or all weights are 0.
+        As `check_weights`; or all weights are 0.
     """
     s, _ = scaled_weights(d, len(y))
     if not s.any():
@@ -74,6 +74,6 @@ def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[
     return size / size.sum(), np.where(s < 0, -y, y).astype(np.int8)
 
 
-def bound_unscaled(most: float, exponent: int) -> float:
+def unscaled_upper_bound(most: float, exponent: int) -> float:
     """Return an upper bound on 2^exponent times a number, even if the product is subnormal and rounded."""
     return math.nextafter(math.ldexp(most, exponent), math.inf)

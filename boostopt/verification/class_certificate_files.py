@@ -24,8 +24,8 @@ from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.run.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.oracles.base import Answer, Oracle, Query
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 from boostopt.verification.certificate_files import (
@@ -99,7 +99,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         The file cannot be written.
     """
     run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
-    if isinstance(run, LookedRun) and isinstance(oracle, RowsOracle) and oracle.rows is not None:
+    if isinstance(run, LookedRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
         save_looks(run, oracle, path, made or {})
         return
     certificate, goal = run.verify_class(oracle), run.record.problem.goal
@@ -250,7 +250,7 @@ def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
         try:
             if state["kind"] != kind and not oracle.mixed:
                 fail(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
-            column = oracle.margins_of(restored_hypothesis(state))
+            column = oracle.margins_of(hypothesis_from_state(state))
         except UNREADABLE as failure:
             fail(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
         if column is None:

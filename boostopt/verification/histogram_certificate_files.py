@@ -18,8 +18,8 @@ from boostopt.boosting.histogram_newton.selection import standing_for
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
 from boostopt.oracles.base import Oracle
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.hypothesis_state import restored_hypothesis
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.hypothesis_state import hypothesis_from_state
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
@@ -103,8 +103,8 @@ def verified(
             f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
             f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
-    rows = oracle.rows if isinstance(oracle, RowsOracle) else None
-    if rows is None or not isinstance(oracle, RowsOracle):
+    rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
+    if rows is None or not isinstance(oracle, BinnedOracle):
         fail(NO_ROWS)
     if digest and text(data["digest"], "digest") != (found := rows.digest()):
         fail(
@@ -145,7 +145,7 @@ def verified(
 
 
 def _bounds(
-    about: Mapping[str, Any], oracle: RowsOracle, rows: BinnedRows, nu: float | None, eta: float
+    about: Mapping[str, Any], oracle: BinnedOracle, rows: BinnedRows, nu: float | None, eta: float
 ) -> tuple[Fraction, Fraction]:
     """Return what the weights of the hypotheses reach, and what the weights of the examples prove."""
     d = with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
@@ -165,17 +165,17 @@ def _bounds(
     return soft_margin(rows, terms, Fraction(nu)), upper
 
 
-def _splits(stated: Any, oracle: RowsOracle, rows: BinnedRows) -> list[tuple[int, int, int]]:
+def _splits(stated: Any, oracle: BinnedOracle, rows: BinnedRows) -> list[tuple[int, int, int]]:
     """Return the hypotheses of a file as splits; Rejected where one is not in the class, or is another one there."""
     splits = list[tuple[int, int, int]]()
     try:
         for each in listed(stated, "the hypotheses"):
             with_keys(each, {"split", "is"}, "a hypothesis")
             feature, code, sign = (_whole(value, "a split") for value in listed(each["split"], "a split"))
-            hypothesis = restored_hypothesis(mapping(each["is"], "is"))
+            hypothesis = hypothesis_from_state(mapping(each["is"], "is"))
             if not (0 <= code < rows.n_codes.get(feature, 0) - 1 and (sign == 1 or (sign == -1 and oracle.reflexive))):
                 fail(f"the class does not contain {hypothesis}"[:300])
-            there = oracle.hypothesis(Split(feature, code, sign))
+            there = oracle.hypothesis_of(Split(feature, code, sign))
             if there != hypothesis:
                 fail(f"the class has {there} in place of {hypothesis}. Check the order of the columns"[:300])
             splits.append((feature, code, sign))
@@ -185,7 +185,7 @@ def _splits(stated: Any, oracle: RowsOracle, rows: BinnedRows) -> list[tuple[int
 
 
 def _meant(
-    page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: RowsOracle, nu: float | None
+    page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: BinnedOracle, nu: float | None
 ) -> tuple[float, str]:
     """Return the eta of the logarithmic loss, or inf for a soft margin, and the name of the value that is meant.
 

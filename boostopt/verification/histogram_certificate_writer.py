@@ -14,7 +14,7 @@ from boostopt.boosting.histogram_newton.histogram_run import LookedRun
 from boostopt.boosting.problem import aim_of
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
-from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.oracles.hypothesis_state import to_state
 from boostopt.verification.certificate_files import class_in_words, document_text, write
 from boostopt.verification.formulation_consistency import stated_pair
@@ -23,7 +23,7 @@ from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
 
 
-def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
+def save_looks(run: LookedRun, oracle: BinnedOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
     """Save the certificate of a run of looks; the checker proves both ends before.
 
     Raises
@@ -36,7 +36,7 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         The file cannot be written.
     """
     target = check_path("path", path)
-    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, require_not_none(oracle.rows, "rows")
+    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, require_not_none(oracle.binned_rows, "rows")
     page = stored.problem.page
     reached, aim = stored.reached, require_not_none(aim_of(stored.problem, oracle.total), "an aim of looks")
     proof, W = require_not_none(reached.ends.proof, "an upper end"), require_not_none(reached.ends.W, "weights")

@@ -16,8 +16,8 @@ from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.distributed.placement import Elsewhere
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.distributed.placement import DistributedOracle
 from boostopt.programs.parameters import typical_value
 from boostopt.programs.program import Examples
 
@@ -27,7 +27,7 @@ X = RNG.integers(0, 6, (N, 3)).astype(float)
 Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=N) > 5, 1, -1)
 
 
-class Far(Elsewhere):
+class Far(DistributedOracle):
     """Rows that are elsewhere, as far as anybody can ask."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Far(Elsewhere):
         self.near = BinnedStumps(X, Y)
         rows = self.near.rows
         assert rows is not None
-        self._placed(rows, int(Y.sum()))
+        self._set_rows(rows, int(Y.sum()))
 
     def hypothesis(self, split: Any) -> Any:
         return self.near.hypothesis(split)
@@ -107,7 +107,7 @@ def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("page", (Priced(), Renamed()))
 def test_examples_that_stand_for_all(page: ERLPBoost) -> None:
-    oracle: RowsOracle = BinnedStumps(X, Y)
+    oracle: BinnedOracle = BinnedStumps(X, Y)
     expected = oracle.c if page.needs_all_examples else [12.0, N - 12.0]
     assert np.array_equal(standing_for(page, oracle, 12.0), expected)
 

@@ -92,12 +92,12 @@ def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
         total, left = total + taken * M[k], left - taken
     # d as the proof has it, whole numbers over their sum.
     proof = require_not_none(run.stored_looks.reached.ends.proof, "a proof")
-    rows = require_not_none(oracle.rows, "rows")
+    rows = require_not_none(oracle.binned_rows, "rows")
     q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
     Q = sum(int(x) for x in q)
     assert Q == proof.normalizer and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
     stumps = [rows.split(i, 1) for i in range(rows.n_thresholds)]
-    edges = [abs(int(q @ column(oracle, oracle.hypothesis(split)))) for split in stumps]
+    edges = [abs(int(q @ column(oracle, oracle.hypothesis_of(split)))) for split in stumps]
     return total / nu / MARGIN_SCALE, Fraction(max(edges), Q)
 
 
@@ -554,9 +554,9 @@ def test_who_names_a_backend_a_rule_or_an_option_of_steps_has_steps(how: dict[st
 def test_stumps_that_take_more_room_as_codes_are_asked() -> None:
     X, y, c = noisy(2)
     wide = scipy.sparse.csr_array(np.hstack([X[:, :2] * (np.abs(X[:, :2]) > 2.0), np.zeros((200, 3000))]))
-    assert DecisionStumps(wide, y).rows is None and DecisionStumps(X, y, 0.5 * c).rows is None
+    assert DecisionStumps(wide, y).binned_rows is None and DecisionStumps(X, y, 0.5 * c).binned_rows is None
     many = np.arange(70_000.0)[:, np.newaxis]
-    assert DecisionStumps(many, np.where(many[:, 0] > 9, 1, -1)).rows is None
+    assert DecisionStumps(many, np.where(many[:, 0] > 9, 1, -1)).binned_rows is None
 
 
 @pytest.mark.thorough
@@ -579,7 +579,7 @@ def test_every_round_is_kept_as_w_alone() -> None:
 
 def test_constants_are_one_more_feature() -> None:
     oracle = binned(4)
-    rows = require_not_none(oracle.rows, "rows")
+    rows = require_not_none(oracle.binned_rows, "rows")
     more = rows.with_constant_feature(5)
     splits = [rows.split(i, 1) for i in (0, 3, rows.n_thresholds - 1)]
     constant = more.split(rows.n_thresholds, -1)

@@ -48,7 +48,7 @@ def looking_at(
     kind: type[BoundedLooking], page: str, oracle: BinnedStumps, nu: float, epsilon: float, most: int
 ) -> Any:
     problem, aim = require_not_none(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
-    rows, options = require_not_none(oracle.rows, "rows"), BoostOptions(max_rounds=most)
+    rows, options = require_not_none(oracle.binned_rows, "rows"), BoostOptions(max_rounds=most)
     return kind(problem, rows, aim, True, options, Deadline.after(None), lambda glance: None)
 
 
@@ -56,7 +56,7 @@ def looking_at(
 @pytest.mark.parametrize("total", [0.01, 1.0, 30.0, 1000.0])
 def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(page: str, total: float) -> None:
     oracle = binned(1)
-    nu, rows = 0.3 * oracle.c.sum(), require_not_none(oracle.rows, "rows")
+    nu, rows = 0.3 * oracle.c.sum(), require_not_none(oracle.binned_rows, "rows")
     problem, aim = require_not_none(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
     assert aim == ExactSoftMargin(Fraction(1.0 if page == "totalboost" else nu), rows.n_examples)
     asked = Looks(problem, rows, aim)
@@ -65,7 +65,7 @@ def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(p
     seen = asked.at(splits, W, total)
     law = asked.law(seen, 0)
     d = rows.weights(seen.kept, law.grid, law.integer_weights) / law.normalizer
-    m = np.stack([column(oracle, oracle.hypothesis(split)) for split in splits], axis=1) @ np.ldexp(W, -30)
+    m = np.stack([column(oracle, oracle.hypothesis_of(split)) for split in splits], axis=1) @ np.ldexp(W, -30)
     F = Problem.of(page_of(page), oracle.c, None, 0.01, "newton", settings_of(page, nu)).F
     at = F.conjugate_at(-total * m)
     assert np.abs(d - at.d).sum() <= 0.03 and law.dual_objective == pytest.approx(-at.value, abs=1e-3)
@@ -96,8 +96,8 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     monkeypatch.setattr(Held, "held", gamma)
     looking = looking_at(Held, page, oracle, nu, 1e-5, 60)
     looking.run()
-    rows = require_not_none(oracle.rows, "rows")
-    U = np.stack([column(oracle, oracle.hypothesis(rows.split(i, 1))) for i in range(rows.n_thresholds)], axis=1)
+    rows = require_not_none(oracle.binned_rows, "rows")
+    U = np.stack([column(oracle, oracle.hypothesis_of(rows.split(i, 1))) for i in range(rows.n_thresholds)], axis=1)
     twin = get_formulation(page).bind(
         np.hstack([U, -U]).astype(float), c=oracle.c, gamma=gamma, epsilon=1e-5, **settings_of(page, nu)
     )

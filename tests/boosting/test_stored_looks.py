@@ -22,7 +22,7 @@ from boostopt.boosting.run.run_file import KIND, LOOKS, META, kind_of
 from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.oracles.distributed.detached import Left
+from boostopt.oracles.distributed.detached import DetachedOracle
 
 pytestmark = pytest.mark.every(2)
 
@@ -134,7 +134,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
     assert isinstance(run, LookedRun)
     words, stored = str(BinnedStumps(X, y)), run.stored_looks
-    left = Left(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
+    left = DetachedOracle(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
     replace(stored, oracle=left).save(path)
     with pytest.raises(OptionError, match="the ends"):
         Run.load(path).verify_class(BinnedStumps(X, y))

@@ -26,7 +26,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict
 
 KILLS = 20
 LONGEST = 100_000  # calls and returns after which a process is killed at most: a round makes some thousands
@@ -268,11 +268,11 @@ class Half(Hypothesis):
     def __str__(self) -> str:
         return f"half of feature {self.j}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"j": self.j}
 
     @classmethod
-    def restored(cls, state: State) -> Half:
+    def restored(cls, state: StateDict) -> Half:
         return cls(int(state["j"]))
 
 

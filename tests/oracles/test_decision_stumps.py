@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 
 from boostopt import ProblemError, get_formulation, stump_matrix
 from boostopt.oracles import DecisionStumps, Query, Stump
-from boostopt.oracles.labelled_examples import labelled
+from boostopt.oracles.labelled_examples import check_examples
 from boostopt.oracles.stumps import presorted
 
 FORMS = {
@@ -148,9 +148,9 @@ def test_integers_booleans_and_single_precision_are_features_too(dtype: type[np.
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_sorting_by_chunks_changes_nothing(chunk: int, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = FORMS[form](noisy()[0])
-    whole = presorted.presorted(labelled(X, noisy()[1]).X)
+    whole = presorted.presort(check_examples(X, noisy()[1]).X)
     monkeypatch.setattr(presorted, "CHUNK", chunk)
-    parts = presorted.presorted(labelled(X, noisy()[1]).X)
+    parts = presorted.presort(check_examples(X, noisy()[1]).X)
     for name in ("rows", "first", "last", "below", "thresholds", "features", "starts"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
 

@@ -328,7 +328,7 @@ def test_examples_of_multiplicity_0_are_left_out() -> None:
 def test_a_restored_hypothesis_knows_its_column_alone(values: str) -> None:
     column = Estimators(LogisticRegression(), X, y, values=values).best(Query(D)).columns[0]
     hypothesis = fitted(column)
-    np.testing.assert_array_equal(y * hypothesis.on_training, column.margins)
+    np.testing.assert_array_equal(y * hypothesis.training_values, column.margins)
     state = hypothesis.state()
     assert set(state) == {"number", "sign", "description", "values", "features", "on_training"}
     plain = {key: part.tolist() if isinstance(part, np.ndarray) else part for key, part in state.items()}
@@ -336,7 +336,7 @@ def test_a_restored_hypothesis_knows_its_column_alone(values: str) -> None:
         again = Fitted.restored(saved)
         assert again == hypothesis and hash(again) == hash(hypothesis)
         assert str(again) == "LogisticRegression 0"
-        np.testing.assert_array_equal(again.on_training, hypothesis.on_training)
+        np.testing.assert_array_equal(again.training_values, hypothesis.training_values)
         with pytest.raises(ProblemError, match=r"^LogisticRegression 0\b.*\brestored\b"):
             again(X)
     with pytest.raises(ProblemError, match=r"^X\b.*\b3\b.*\(60, 2\)"):

@@ -9,7 +9,7 @@ import pytest
 
 from boostopt import ProblemError
 from boostopt.oracles import DecisionStumps, GivenMargins, Query, features
-from boostopt.oracles.labelled_examples import labelled, multiplicities
+from boostopt.oracles.labelled_examples import check_examples, check_multiplicities
 
 X = np.arange(8.0).reshape(4, 2)
 
@@ -26,10 +26,10 @@ X = np.arange(8.0).reshape(4, 2)
     ids=str,
 )
 def test_two_classes_are_minus_1_and_1(y: Any) -> None:
-    examples = labelled(X, y)
+    examples = check_examples(X, y)
     assert examples.y.dtype == np.int8
     assert examples.y.tolist() == [-1, 1, 1, -1]
-    assert examples.rows.tolist() == [0, 1, 2, 3]
+    assert examples.input_rows.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_two_classes_are_minus_1_and_1(y: Any) -> None:
 )
 def test_what_are_no_labels_is_an_error(y: Any, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
-        labelled(X, y)
+        check_examples(X, y)
 
 
 def test_multiplicities_say_which_examples_count() -> None:
-    rows, counts = multiplicities([2, 0, 0.5, 5e-324], 4)
+    rows, counts = check_multiplicities([2, 0, 0.5, 5e-324], 4)
     assert (rows.tolist(), counts.tolist()) == ([0, 2, 3], [2.0, 0.5, 5e-324])
-    rows, counts = multiplicities(None, 3)
+    rows, counts = check_multiplicities(None, 3)
     assert (rows.tolist(), counts.tolist()) == ([0, 1, 2], [1.0, 1.0, 1.0])
-    assert labelled(X, [0, 1, 1, 0], [2, 1, 0, 1]).rows.tolist() == [0, 1, 3]
+    assert check_examples(X, [0, 1, 1, 0], [2, 1, 0, 1]).input_rows.tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_examples_are_checked_once_for_all_hypotheses_that_are_asked_about(monke
 
 def test_one_class_of_examples_that_count_is_an_error() -> None:
     with pytest.raises(ProblemError, match=r"\bclasses\b.*\b2\b"):
-        labelled(X, [0, 1, 1, 0], [0, 1, 1, 0])
+        check_examples(X, [0, 1, 1, 0], [0, 1, 1, 0])

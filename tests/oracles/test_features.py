@@ -27,8 +27,8 @@ from boostopt.oracles import (
     evaluate,
     features,
 )
-from boostopt.oracles.base import State
-from boostopt.oracles.features import Features
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.features import FeatureMatrix
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -69,11 +69,11 @@ class Own(Hypothesis):
     def __eq__(self, other: object) -> bool:
         return self is other
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {}
 
     @classmethod
-    def restored(cls, state: State) -> Own:
+    def restored(cls, state: StateDict) -> Own:
         raise NotImplementedError
 
 
@@ -218,7 +218,7 @@ def test_own_hypotheses_boost_and_predict() -> None:
 
 
 def test_features_can_be_pickled_after_they_were_checked() -> None:
-    one = Features(scipy.sparse.csr_array(X))
+    one = FeatureMatrix(scipy.sparse.csr_array(X))
     one.column(1, 3)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).column(1, 3), X[:, 1])
 

@@ -12,7 +12,7 @@ import pytest
 
 from boostopt import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps, GivenMargins, KernelColumns, Oracle, Query, RawFeatures
-from boostopt.oracles.weight_scaling import MOST, scaled_weights, total_weight
+from boostopt.oracles.weight_scaling import MAX_WEIGHT_SUM, check_weights, scaled_weights
 
 RNG = np.random.default_rng(4)
 N = 12
@@ -73,8 +73,8 @@ def weights_keep_their_digits(d: Any) -> bool:
 
 
 def test_the_total_is_the_sum_of_sizes() -> None:
-    assert total_weight(np.array([0.5, -0.25]), 2) == 0.75
-    assert total_weight(np.full(4, MOST / 4), 4) == MOST
+    assert check_weights(np.array([0.5, -0.25]), 2) == 0.75
+    assert check_weights(np.full(4, MAX_WEIGHT_SUM / 4), 4) == MAX_WEIGHT_SUM
 
 
 @pytest.mark.parametrize("kind", ORACLES)
@@ -82,7 +82,7 @@ def test_the_total_is_the_sum_of_sizes() -> None:
     ("d", "message"),
     [
         (np.full(N, 1e308), r"\bd\b.* 4\.49423e\+307;.* inf\."),
-        (np.full(N, MOST / 11), r"\bd\b.* 4\.49423e\+307;.* 4\.9\d*e\+307\."),
+        (np.full(N, MAX_WEIGHT_SUM / 11), r"\bd\b.* 4\.49423e\+307;.* 4\.9\d*e\+307\."),
         (np.full(N, np.nan), rf"\bd\b.* {N} .*\({N},\)"),
         (np.where(np.arange(N) == 1, np.inf, 0.0), rf"\bd\b.* {N} .*\({N},\)"),
         (np.ones(N - 1), rf"\bd\b.* {N} .*\({N - 1},\)"),

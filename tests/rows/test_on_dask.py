@@ -135,7 +135,7 @@ def array(chunks: Any = (150, 2)) -> Any:
 
 def on_dask(*arguments: Any, **options: Any) -> DistributedStumps:
     oracle = BinnedStumps(*arguments, **options)
-    assert isinstance(oracle, DistributedStumps) and isinstance(oracle.rows, DaskRows)
+    assert isinstance(oracle, DistributedStumps) and isinstance(oracle.binned_rows, DaskRows)
     return oracle
 
 
@@ -163,7 +163,7 @@ def test_a_client_must_have_workers_and_stay() -> None:
             BinnedStumps(array(), Y)
         cluster.scale(1)
         client.wait_for_workers(1, timeout=30)
-        rows = on_dask(array(), Y).rows
+        rows = on_dask(array(), Y).binned_rows
         client.close()
         with pytest.raises(DataError, match=r"\bclient\b.*\bclosed\b"):
             rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
@@ -174,7 +174,7 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
     here, epsilon = BinnedStumps(X, Y, c=C), 0.1 if workers < 8 else 0.3
     with cluster_of(workers):
         oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
-        shards = oracle.rows
+        shards = oracle.binned_rows
         assert isinstance(shards, DaskRows) and len(shards.shards) == workers
         assert (oracle.N, shards.n_rows, shards.sum_by_group) == (here.N, here.N, C.sum())
         assert str(oracle) == str(here) and oracle.complete == here.complete
@@ -189,7 +189,7 @@ def test_below_a_bound_of_the_edges_nothing_depends_on_workers_either() -> None:
     here = BinnedStumps(X, Y, c=C)
     with cluster_of(3):
         oracle = on_dask(array((200, 5)), Y, c=C)
-        assert told(oracle.rows, C, 0.1, "softboost") == told(here.rows, C, 0.1, "softboost")
+        assert told(oracle.binned_rows, C, 0.1, "softboost") == told(here.rows, C, 0.1, "softboost")
         run, other = (boost("softboost", its, nu=300.0, epsilon=0.1) for its in (oracle, here))
         assert run.reason == other.reason and np.array_equal(run.w, other.w)
         assert run.class_certificate.upper == other.class_certificate.upper
@@ -222,12 +222,12 @@ def test_codes_are_those_of_the_rows_in_memory(
         c = C if len(arguments) == 3 else None
         here = BinnedStumps(X, Y, c=c, bins=bins)
         oracle = on_dask(*arguments, bins=bins)
-        part = np.concatenate([part.codes for part in every(oracle.rows, 1)], axis=1)
+        part = np.concatenate([part.codes for part in every(oracle.binned_rows, 1)], axis=1)
         assert np.array_equal(part, here.coded.codes) and part.dtype == here.coded.codes.dtype
         for i in range(len(here.coded.thresholds)):
             split = require_not_none(here.rows, "rows").split(i, -1)
-            assert require_not_none(oracle.rows, "rows").split(i, -1) == split
-            stump = oracle.hypothesis(split)
+            assert require_not_none(oracle.binned_rows, "rows").split(i, -1) == split
+            stump = oracle.hypothesis_of(split)
             assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis(split)
 
 
@@ -241,7 +241,7 @@ def test_a_run_over_any_collection_is_that_over_arrays(client: Any, tmp_path: Pa
     digests = {c: told(BinnedStumps(X, Y, c=C if c else None).rows, C if c else None, 0.5) for c in (False, True)}
     for arguments in collections(tmp_path):
         c = len(arguments) == 3
-        assert told(on_dask(*arguments).rows, C if c else None, 0.5) == digests[c]
+        assert told(on_dask(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
 
 
 def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) -> None:
@@ -249,13 +249,13 @@ def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) ->
     c = np.where(np.arange(N) < 60, 0, 1)
     here = BinnedStumps(X[order], Y[order], c=c)
     X_sorted = da.concatenate([from_array(X[order], chunks=(50, 5)), da.empty((0, 5))])
-    assert told(on_dask(X_sorted, Y[order], c=c).rows, c) == told(here.rows, c)
+    assert told(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == told(here.rows, c)
     table = frame().iloc[order].reset_index(drop=True)
     parts = dd.from_pandas(table, npartitions=9)
     few = parts[parts["copies"] > 2]
     taken = table[table["copies"] > 2]
     one = BinnedStumps(taken.iloc[:, :5].to_numpy(), taken["label"].to_numpy())
-    assert np.array_equal(every(on_dask(few.drop(columns="copies"), "label").rows, 1)[0].y[:9], one.y[:9])
+    assert np.array_equal(every(on_dask(few.drop(columns="copies"), "label").binned_rows, 1)[0].y[:9], one.y[:9])
 
 
 class Tasks(SchedulerPlugin):
@@ -273,7 +273,7 @@ class Tasks(SchedulerPlugin):
 
 def test_a_question_is_one_task_for_each_worker() -> None:
     with cluster_of(3) as (client, cluster):
-        rows = on_dask(array((90, 5)), Y, c=C).rows
+        rows = on_dask(array((90, 5)), Y, c=C).binned_rows
         scheduler, tasks = require_not_none(cluster.scheduler, "a scheduler"), Tasks()
         scheduler.add_plugin(tasks)
         table = np.arange(N_BINS + 2) % 257
@@ -298,12 +298,12 @@ def test_a_question_is_one_task_for_each_worker() -> None:
 
 
 def test_a_shard_says_how_large_it_is(client: Any) -> None:
-    parts = list(every(on_dask(array(), Y, c=C).rows, 1))
+    parts = list(every(on_dask(array(), Y, c=C).binned_rows, 1))
     assert sizeof(parts) >= (C > 0).sum() * (5 + 1 + 8)  # else Dask would move it for nothing
 
 
 def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
-    here, there = require_not_none(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).rows
+    here, there = require_not_none(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).binned_rows
     table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
     how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
     its = there.weights(there.margins(*how), MarginGrid.full(), table)
@@ -329,7 +329,7 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
         return futures
 
     monkeypatch.setattr(DaskRows, "_asked", killing)
-    found = told(oracle.rows, C)
+    found = told(oracle.binned_rows, C)
     assert killed and found == told(BinnedStumps(X, Y, c=C).rows, C)
     assert killed[0] not in processes.run(os.getpid).values()
 
@@ -350,7 +350,7 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
             return asked(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_asked", changing)
-        assert told(oracle.rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
+        assert told(oracle.binned_rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
 
 
 @pytest.mark.parametrize(("partitions", "parts"), [(200, 200), (40, 40), (1, 1)])
@@ -363,7 +363,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
         oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
-        assert told(oracle.rows, C) == found
+        assert told(oracle.binned_rows, C) == found
 
 
 ALONE = (
@@ -403,7 +403,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
             return asked(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_asked", noting)
-        found = told(on_dask(from_array(more, chunks=(250, 5)), y).rows, np.ones(2 * N))
+        found = told(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
     assert found == told(BinnedStumps(more, y).rows, np.ones(2 * N))
     shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
     assert len(shards) == 2 and len(scores) > 2
@@ -546,7 +546,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
 
 def test_what_was_left_beside_the_rows_is_made_anew() -> None:
     with cluster_of(2) as (client, _):
-        rows = on_dask(array((100, 5)), Y).rows
+        rows = on_dask(array((100, 5)), Y).binned_rows
         kept = rows.margins([Split(0, 3, 1)], np.array([MARGIN_SCALE]))
         before = rows.histogram(kept, MarginGrid.full())
         client.gather(kept)
@@ -631,7 +631,7 @@ def test_options_are_refused(make: Callable[[], Any], error: type[Exception], sa
 
 def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any) -> None:
     oracle = on_dask(array(), Y)
-    stump = oracle.hypothesis(oracle.rows.split(0, 1))
+    stump = oracle.hypothesis_of(oracle.binned_rows.split(0, 1))
     for question in (
         lambda: oracle.best(Query(np.full(N, 1.0 / N))),
         lambda: oracle.margins_of(stump),
@@ -642,7 +642,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
     ):
         with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
             question()
-    assert oracle.only_looks and not BinnedStumps(X, Y).only_looks
+    assert oracle.aggregates_only and not BinnedStumps(X, Y).only_looks
     oracle.check_features(X)
 
 
@@ -661,7 +661,7 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
         boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match=r"^nu\b.*\b1000\b.*\b2000\b"):
         boost(page, there, nu=2.0 * N)
-    with_constants = there.rows.with_constant_feature(X.shape[1])
+    with_constants = there.binned_rows.with_constant_feature(X.shape[1])
     W, constant = np.array([2**30]), with_constants.split(with_constants.n_thresholds - 1, 1)
     window, table = MarginGrid.full(), np.ones(N_BINS + 2, np.int64)
     edges = with_constants.class_edges(with_constants.margins([constant], W), window, table)

@@ -20,7 +20,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.ensembles.distributed_reweighting import DistributedMembers
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatures
-from boostopt.oracles.distributed.placement import Elsewhere
+from boostopt.oracles.distributed.placement import DistributedOracle
 from boostopt.oracles.matrix_oracle import DistributedMargins, Given
 from boostopt.oracles.raw_features import DistributedFeatures, Feature
 from boostopt.rows.binned_rows import BinnedRows
@@ -139,8 +139,8 @@ def test_features_of_two_values_are_stumps(reflexive: bool, client: Any) -> None
 @pytest.mark.parametrize("make", [lambda: GivenMargins(array()), lambda: RawFeatures(array(H), Y)])
 def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(make: Callable[[], Any], client: Any) -> None:
     oracle = make()
-    assert isinstance(oracle, Elsewhere) and oracle.only_looks
-    hypothesis = oracle.hypothesis(oracle.rows.split(0, 1))
+    assert isinstance(oracle, DistributedOracle) and oracle.aggregates_only
+    hypothesis = oracle.hypothesis_of(oracle.binned_rows.split(0, 1))
     for question in (
         lambda: oracle.best(Query(np.full(N, 1.0 / N))),
         lambda: oracle.margins_of(hypothesis),

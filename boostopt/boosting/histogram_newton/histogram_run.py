@@ -39,8 +39,8 @@ from boostopt.errors import DataError, OptionError, ProblemError, reason_of, req
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.distributed.detached import gone
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.distributed.detached import rows_missing_error
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
@@ -86,7 +86,7 @@ class LookedRun(Run):
     loaded: bool
     stored_looks: StoredLooks
 
-    def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: BinnedRows | None, keeps: bool = True) -> None:
+    def __init__(self, stored: StoredLooks, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True) -> None:
         reached = stored.reached
         W = require_not_none(reached.ends.W, "weights")
         self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / MARGIN_SCALE
@@ -99,7 +99,7 @@ class LookedRun(Run):
 
     @classmethod
     def of(
-        cls, problem: Problem, aim: ExactObjective, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions
+        cls, problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
     ) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
 
@@ -113,7 +113,7 @@ class LookedRun(Run):
         digest = text_digest(problem.page.stated_in)
 
         def stored(reached: Reached, reason: str = "") -> StoredLooks:
-            hypotheses = [oracle.hypothesis(split) for split in reached.splits]
+            hypotheses = [oracle.hypothesis_of(split) for split in reached.splits]
             return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
 
         with (
@@ -172,8 +172,8 @@ class LookedRun(Run):
 
     def verify_class(self, oracle: Oracle) -> ClassCertificate:
         check_oracle(oracle)
-        rows = oracle.rows if isinstance(oracle, RowsOracle) else None
-        if rows is None or not isinstance(oracle, RowsOracle):
+        rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
+        if rows is None or not isinstance(oracle, BinnedOracle):
             return super().verify_class(oracle)
         stored = self.stored_looks
         then, now = stored.oracle, left_of(oracle)
@@ -207,7 +207,7 @@ class LookedRun(Run):
     @property
     def only_looks(self) -> bool:
         """Whether the rows are on a cluster."""
-        return self._oracle.only_looks
+        return self._oracle.aggregates_only
 
     @property
     def unfinished(self) -> bool:
@@ -283,7 +283,7 @@ class LookedRun(Run):
                 "Use class_certificate."
             )
         if rows is None:
-            raise gone()
+            raise rows_missing_error()
         aim = self._aim
         if not isinstance(aim, ExactSoftMargin):  # nothing else smooths it
             return self.class_certificate.lower, self.class_certificate.upper
@@ -294,7 +294,7 @@ class LookedRun(Run):
         """The weights of the examples that prove the upper end, rounded to float64."""
         proof, rows = require_not_none(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
         if rows is None:
-            raise gone()
+            raise rows_missing_error()
         q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
         return q / (proof.normalizer // self._aim.unit)
 
@@ -338,7 +338,7 @@ class LookedRun(Run):
 
 
 def _begun(
-    problem: Problem, aim: ExactObjective, oracle: RowsOracle, rows: BinnedRows, options: BoostOptions
+    problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
 ) -> Reached | None:
     """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
     checkpoint = options.checkpoint

@@ -41,9 +41,9 @@ from boostopt.errors import DataError
 from boostopt.objectives.exact import ExactObjective
 from boostopt.objectives.upper_bound import UpperBound, check_hypotheses, upper_bound
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.distributed.detached import Left
-from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.distributed.detached import DetachedOracle
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
@@ -107,7 +107,7 @@ class StoredLooks:
     """
 
     problem: Problem
-    oracle: Left
+    oracle: DetachedOracle
     hypotheses: Sequence[Hypothesis]
     reached: Reached
     reason: str
@@ -177,7 +177,7 @@ class StoredLooks:
         source, about, arrays = opened(path, (LOOKS, FORMAT))
         return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
 
-    def told_anew(self, oracle: RowsOracle, rows: BinnedRows, aim: ExactObjective) -> tuple[Ends, Fraction]:
+    def told_anew(self, oracle: BinnedOracle, rows: BinnedRows, aim: ExactObjective) -> tuple[Ends, Fraction]:
         """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
 
         Raises
@@ -246,9 +246,9 @@ class Checkpoint:
         self._last, self._reached = time.perf_counter(), None
 
 
-def left_of(oracle: RowsOracle) -> Left:
+def left_of(oracle: BinnedOracle) -> DetachedOracle:
     """Return what a file says of an oracle."""
-    return Left(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
+    return DetachedOracle(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
 
 
 def _written(fraction: Fraction) -> list[str]:
@@ -268,9 +268,9 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     of = about["oracle"]
     require(aim_of(problem, float(of["total"])) is not None, "looks do not support the problem")
     require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "the class has no words or no majority")
-    oracle = Left(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
+    oracle = DetachedOracle(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
     splits = tuple(Split(*map(int, row)) for row in about["splits"])
-    hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
+    hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
     require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
     sizes = about["sizes"].tolist()
     ends = np.cumsum([0, *sizes]).tolist()

@@ -20,7 +20,7 @@ from boostopt.boosting.run.run_file import LOOKS, kind_of, load
 from boostopt.errors import BoostoptError, ProblemError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
-from boostopt.oracles.binned_oracle import RowsOracle
+from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation
 from boostopt.rows.binned_rows import BinnedRows
@@ -57,7 +57,7 @@ def preferred(page: Formulation[Any], oracle: Oracle, epsilon: object, backend: 
     Steps are faster for few examples and a fine accuracy.
     """
     fine = isinstance(epsilon, float | int) and epsilon < FINE
-    slower = fine and isinstance(oracle, RowsOracle) and not oracle.only_looks and oracle.N < SMALL
+    slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < SMALL
     return page.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
 
 
@@ -92,7 +92,7 @@ def looked_at(
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[Problem, ExactObjective, RowsOracle, BinnedRows] | None:
+) -> tuple[Problem, ExactObjective, BinnedOracle, BinnedRows] | None:
     """Return the problem with counted examples, the aim, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
@@ -104,20 +104,20 @@ def looked_at(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong.
     """
-    if not isinstance(oracle, RowsOracle) or not _serve(settings, options):
+    if not isinstance(oracle, BinnedOracle) or not _serve(settings, options):
         return None
     try:
         found = counted(page, oracle, epsilon, settings)
     except BoostoptError:
-        if oracle.only_looks:
+        if oracle.aggregates_only:
             raise
         return None  # the problem of all examples tells what is wrong, or is one that two of them do not stand for
-    rows = None if found is None else oracle.rows
+    rows = None if found is None else oracle.binned_rows
     return None if found is None or rows is None else (*found, oracle, rows)
 
 
 def counted(
-    page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
+    page: Formulation[Any], oracle: BinnedOracle, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, ExactObjective] | None:
     """Return the problem, of two examples that stand for all if the page allows it, and the aim; None for no looks.
 
@@ -152,7 +152,7 @@ def counted(
     return (problem, aim) if fit and not (smoothed and problem.F.price < CHEAP * problem.epsilon) else None
 
 
-def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float[Array, " n"]:
+def standing_for(page: Formulation[Any], oracle: BinnedOracle, nu: float) -> Float[Array, " n"]:
     """Return the multiplicities of examples that stand for all: two, or these themselves if the page needs all.
 
     Raises
@@ -162,7 +162,7 @@ def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float
     """
     total = oracle.total
     if page.needs_all_examples:
-        if oracle.only_looks:
+        if oracle.aggregates_only:
             raise ProblemError(
                 f"rows on a cluster need a formulation whose F depends on the multiplicities of the examples alone; "
                 f"{page.name} may depend on more. If it does not, write needs_all_examples = False in its class; "

@@ -38,7 +38,7 @@ from boostopt.errors import reason_of, require_not_none
 from boostopt.objectives.exact import ExactObjective
 from boostopt.objectives.margin_histogram import WeightFunction
 from boostopt.objectives.upper_bound import UpperBound, best_direction
-from boostopt.oracles.top_k import leading_of_each
+from boostopt.oracles.top_k import top_k_groups
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
@@ -307,7 +307,7 @@ class Looking:
     def _leading(self, reach: Int[Array, " thresholds"]) -> list[int]:
         """Return the thresholds of the largest edges, each of another feature or range between thresholds collected."""
         groups = np.unique(np.concatenate([self.rows.starts, np.array(self._places, self.rows.starts.dtype)]))
-        return leading_of_each(reach, groups, max(self.columns, int(GROWTH * len(self.splits))))
+        return top_k_groups(reach, groups, max(self.columns, int(GROWTH * len(self.splits))))
 
     def _edges(self, look: Look) -> Float[Array, " t"]:
         """Return the edges of the hypotheses collected."""

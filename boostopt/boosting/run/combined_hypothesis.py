@@ -10,7 +10,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.validation import check_choice
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.features import Features, evaluate
+from boostopt.oracles.features import FeatureMatrix, evaluate
 
 AtZero = Literal["majority", "positive", "negative"]
 """Predictions where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
@@ -20,7 +20,7 @@ AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
 
 def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
     """Return sum_q w_q h_q(x) / sum |w| for each row of X."""
-    features, active = Features(X), np.flatnonzero(w).tolist()
+    features, active = FeatureMatrix(X), np.flatnonzero(w).tolist()
     f, shares = np.zeros(features.n), w[active] / np.abs(w).sum()
     for share, h in zip(shares, evaluate([hypotheses[q] for q in active], features), strict=True):
         f += share * h

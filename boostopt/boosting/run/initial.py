@@ -26,7 +26,7 @@ from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.oracles.base import Oracle
-from boostopt.oracles.matrix_oracle import AN_EDGE
+from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 
 LONG = 1000
 """Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
@@ -82,7 +82,7 @@ def _oracles(oracle: Oracle, options: BoostOptions) -> float | None:
     if options.guarantee is not None:
         return options.guarantee
     # An oracle's own is no option: it is looked at here.
-    return check_optional(check_number, "guarantee", oracle.guarantee, *AN_EDGE)
+    return check_optional(check_number, "guarantee", oracle.guarantee, *EDGE_DOMAIN)
 
 
 def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:

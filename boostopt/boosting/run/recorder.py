@@ -24,8 +24,8 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.base import Oracle
-from boostopt.oracles.features import Features, evaluate
-from boostopt.oracles.labelled_examples import signs
+from boostopt.oracles.features import FeatureMatrix, evaluate
+from boostopt.oracles.labelled_examples import as_signs
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class TestExamples:
     _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
 
     def __post_init__(self) -> None:
-        self.features: Features = Features(self.X)
+        self.features: FeatureMatrix = FeatureMatrix(self.X)
         self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
 
     def decision(self, record: Record) -> Float[Array, " n"]:
@@ -189,7 +189,7 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracl
     if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
-    labels, rows = signs(y), Features(X).n
+    labels, rows = as_signs(y), FeatureMatrix(X).n
     if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
         raise OptionError(
             f"test must hold features and one class for each of their rows; got {short_repr(X)} and classes of shape "

@@ -9,7 +9,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.history import History
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.trace import Trace
-from boostopt.oracles.base import State as OracleState
+from boostopt.oracles.base import StateDict as OracleState
 
 FINAL_WEIGHTS = ("program", "lp", "scaled")
 """The ways in which the weights of the classifier are taken: see `Formulation.final_weights`."""

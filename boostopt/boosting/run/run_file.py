@@ -33,7 +33,7 @@ from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
 from boostopt.boosting.run.state import Bounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
-from boostopt.oracles.hypothesis_state import restored_hypothesis, to_state
+from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import Margins
 
@@ -302,7 +302,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     collected = Collected(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
-        hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
+        hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
         require(U.shape == (collected.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
         collected.restore(hypotheses, U)
     _check_said(about)

@@ -25,8 +25,8 @@ from boostopt.estimators.training.training_data import class_factors
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.functions.regularizers.standard_losses import Loss
 from boostopt.oracles.features import checked_features
-from boostopt.oracles.labelled_examples import multiplicities
-from boostopt.oracles.learners.fitted import name_of
+from boostopt.oracles.labelled_examples import check_multiplicities
+from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -148,7 +148,7 @@ def certify_svc(
     from sklearn.svm import SVC
 
     if not isinstance(svc, SVC):
-        raise ProblemError(f"expected a fitted SVC; got {name_of(svc)}. Pass other models to certify_model.")
+        raise ProblemError(f"expected a fitted SVC; got {class_name(svc)}. Pass other models to certify_model.")
     signs, c, rows = _examples(svc, X, y, sample_weight)
     features = checked_features(X)
     features = immutable_copy(features) if callable(svc.kernel) else features  # a user's kernel may write
@@ -199,7 +199,7 @@ def _coefficients(
     fits = np.abs(values - svc.decision_function(X)) <= AGREEMENT * size
     if not fits.all() or (coefficients * signs[rows] < 0.0).any():
         raise ProblemError(
-            f"X, y and sample_weight must be those that {name_of(svc)} was fitted to; its decision function is another "
+            f"X, y and sample_weight must be those that {class_name(svc)} was fitted to; its decision function is another "
             "one there. Pass the training set in the order of the fit; where features are far from 0 beside their "
             "spread, centre them before the fit."
         )
@@ -265,7 +265,7 @@ def _check_kind(model: Any) -> None:
         return
     if isinstance(model, Pipeline):
         raise ProblemError(
-            f"expected a model, not a pipeline; got one that ends in {name_of(model[-1])}. Pass model[-1] with "
+            f"expected a model, not a pipeline; got one that ends in {class_name(model[-1])}. Pass model[-1] with "
             "model[:-1].transform(X)."
         )
     raise ProblemError(
@@ -292,7 +292,7 @@ def _of_ensemble(
         members = members.labelled(y)
         signs = members.coded(y)
         _check_both(signs)
-        rows, c = multiplicities(sample_weight, len(signs), "sample_weight")
+        rows, c = check_multiplicities(sample_weight, len(signs), "sample_weight")
         margins, w = members.margins(X, signs, rows), members.weights
         c = c * _of_class(model, y, rows, c)
     total = float(c.sum())
@@ -321,7 +321,7 @@ def _own_nu(model: Any, total: float) -> float:
 
 def _no_nu(nu: float | None, model: Any) -> None:
     if nu is not None:
-        raise OptionError(f"nu must belong to an ensemble; got {short_repr(nu)} for {name_of(model)}. Leave it out.")
+        raise OptionError(f"nu must belong to an ensemble; got {short_repr(nu)} for {class_name(model)}. Leave it out.")
 
 
 def _check_both(signs: Int8[Array, " N"]) -> None:
@@ -338,7 +338,7 @@ def _check_names(model: Any, X: Any) -> None:
     fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
     if fitted is not None and given is not None and list(fitted) != list(given):
         raise ProblemError(
-            f"X must have the columns that {name_of(model)} was fitted to, {short_repr(list(fitted))}, in that order; got "
+            f"X must have the columns that {class_name(model)} was fitted to, {short_repr(list(fitted))}, in that order; got "
             f"{short_repr(list(given))}. Pass X[model.feature_names_in_]."
         )
 
@@ -350,23 +350,23 @@ def _examples(
     classes = getattr(model, "classes_", None)
     if classes is None:
         advice = "Call fit(X, y) first." if hasattr(model, "fit") else "Pass a classifier that was fitted."
-        raise ProblemError(f"a model must be fitted; got {name_of(model)}, which knows no classes. {advice}")
+        raise ProblemError(f"a model must be fitted; got {class_name(model)}, which knows no classes. {advice}")
     if len(classes) != 2:
         raise ProblemError(
-            f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one "
+            f"a model must tell two classes apart; got {class_name(model)}, which was fitted to {len(classes)}. Fit one "
             "for each class against the rest."
         )
     labels = check_array("y", y)
     if labels.ndim != 1 or not np.isin(labels, classes).all():
         raise ProblemError(
-            f"y must hold the labels that {name_of(model)} was fitted to, {classes.tolist()}; got others. Pass its "
+            f"y must hold the labels that {class_name(model)} was fitted to, {classes.tolist()}; got others. Pass its "
             "training set."
         )
     positive = labels == classes[1]
     signs = np.where(positive, 1, -1).astype(np.int8)
     _check_both(signs)
     _check_names(model, X)
-    rows, c = multiplicities(sample_weight, len(labels), "sample_weight")
+    rows, c = check_multiplicities(sample_weight, len(labels), "sample_weight")
     of_class = getattr(model, "class_weight", None)
     if of_class is not None:
         from sklearn.utils.class_weight import compute_class_weight

@@ -8,7 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.errors import ProblemError
-from boostopt.oracles.learners.fitted import name_of
+from boostopt.oracles.learners.fitted import class_name
 
 
 def is_lightgbm(model: Any) -> bool:
@@ -29,12 +29,12 @@ def of_lightgbm(model: Any, X: Any, y: Int8[Array, " N"]) -> tuple[Float[Array, 
     booster = model.booster_
     trees = booster.num_trees()
     if trees == 0:
-        raise ProblemError(f"{name_of(model)} must have a tree; it has none. Fit it with more iterations.")
+        raise ProblemError(f"{class_name(model)} must have a tree; it has none. Fit it with more iterations.")
     values = np.column_stack(
         [booster.predict(X, start_iteration=q, num_iteration=1, raw_score=True) for q in range(trees)]
     )
     sizes = np.abs(values).max(axis=0)
     held = sizes > 0
     if not held.any():
-        raise ProblemError(f"the trees of {name_of(model)} must say something of X; all of them say 0. Fit it anew.")
+        raise ProblemError(f"the trees of {class_name(model)} must say something of X; all of them say 0. Fit it anew.")
     return (values[:, held] / sizes[held] * y[:, np.newaxis]).clip(-1.0, 1.0), sizes[held] / sizes[held].sum()

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.errors import ProblemError
-from boostopt.oracles.learners.fitted import name_of
+from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -89,7 +89,7 @@ def _of_logistic(model: Any, N: int) -> Penalized:
     ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, mixed)
     if penalty in (None, "none") or not np.isfinite(C):
         raise ProblemError(
-            f"{name_of(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
+            f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
         )
     scaling = model.intercept_scaling if model.solver == "liblinear" and model.fit_intercept else None
     return Penalized("logistic", C, ratio, 1.0 - ratio, scaling)
@@ -98,7 +98,7 @@ def _of_logistic(model: Any, N: int) -> Penalized:
 def _of_linear_svc(model: Any, N: int) -> Penalized:
     if model.multi_class != "ovr":
         raise ProblemError(
-            f'the multi_class of {name_of(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
+            f'the multi_class of {class_name(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
             "margins. Choose the other."
         )
     scaling = model.intercept_scaling if model.fit_intercept else None
@@ -118,10 +118,12 @@ OF_SGD = {
 def _of_sgd(model: Any, N: int) -> Penalized:
     if model.loss not in OF_SGD:
         raise ProblemError(
-            f"the loss of {name_of(model)} must be one of {', '.join(OF_SGD)}; got {model.loss!r}. Choose another."
+            f"the loss of {class_name(model)} must be one of {', '.join(OF_SGD)}; got {model.loss!r}. Choose another."
         )
     if model.penalty is None or model.alpha <= 0:
-        raise ProblemError(f"{name_of(model)} must have a penalty; got none. Without one the optimum need not exist.")
+        raise ProblemError(
+            f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist."
+        )
     ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, float(model.l1_ratio))
     return Penalized(OF_SGD[model.loss], 1.0 / N, model.alpha * ratio, model.alpha * (1.0 - ratio))
 

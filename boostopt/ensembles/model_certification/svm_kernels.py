@@ -18,7 +18,7 @@ import scipy.spatial
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt.errors import ProblemError, reason_of
-from boostopt.oracles.learners.fitted import name_of
+from boostopt.oracles.learners.fitted import class_name
 from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -151,7 +151,7 @@ def kernel_matrix(svc: Any, X: Any) -> Kernel:
     finite = bool(np.isfinite(K).all() and np.isfinite(rounding).all())
     if K.shape != (N, N) or not finite:
         raise ProblemError(
-            f"the kernel of {name_of(svc)} must be a matrix of {N} x {N} finite numbers over the training set; got "
+            f"the kernel of {class_name(svc)} must be a matrix of {N} x {N} finite numbers over the training set; got "
             f"shape {K.shape}{'' if finite else ', not all finite'}. Pass the training set, scale it, or mend the "
             "kernel."
         )
@@ -169,7 +169,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
             return np.array(svc.kernel(X, X), dtype=np.float64), exact
         except Exception as failure:
             raise ProblemError(
-                f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "
+                f"the kernel of {class_name(svc)} must take the training set; it raises {type(failure).__name__}: "
                 f"{reason_of(failure)}. Pass X as it was fitted, dense or sparse."
             ) from failure
     unit = (features + 8) * float(np.finfo(np.float64).eps)
@@ -179,7 +179,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
         return K, np.full(N, unit)  # x exp(-x) is below 1
     if svc.kernel not in ("linear", "poly"):
         raise ProblemError(
-            f"the kernel of {name_of(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "
+            f"the kernel of {class_name(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "
             "A sigmoid is not positive semidefinite. Fit the model with one of these."
         )
     products = X @ X.T

@@ -32,7 +32,7 @@ from boostopt.estimators.training.training_data import Counted, Values
 from boostopt.estimators.training.validation_set import HeldOut
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
-from boostopt.oracles.weight_scaling import EPSILON
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
@@ -400,7 +400,7 @@ class Plan:
         """Return the multiplicities and the parameters of the formulation, where nu is a count of them."""
         total = float(c.sum())
         # N additions are wrong by N of the last digits of their sum at most.
-        values = self._parameters(total, len(c), max(CAP_SUM_TOL, len(c) * EPSILON))
+        values = self._parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
         if "nu" not in values or (_whole(self.nu) and self.nu < total):
             return c, values
         share = 1.0 if _whole(self.nu) else float(self.nu)

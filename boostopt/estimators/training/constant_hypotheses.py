@@ -11,14 +11,14 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int8, Num
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
-from boostopt.oracles.base import State
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.weight_scaling import EPSILON
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class WithConstants(RowsOracle):
+class WithConstants(BinnedOracle):
     """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
 
     The first call answers with the constant if its edge is within `close` of the largest: where classes weigh so
@@ -43,7 +43,7 @@ class WithConstants(RowsOracle):
     def __init__(self, oracle: Oracle, features: int, close: float) -> None:
         self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
         self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
-        self.only_looks: bool = isinstance(oracle, RowsOracle) and oracle.only_looks
+        self.only_looks: bool = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
 
     @property
     def N(self) -> int:
@@ -96,20 +96,20 @@ class WithConstants(RowsOracle):
             others = (constant,) if first else (constant, *others)
         if answer.largest is None:
             return Answer(others[: query.count], None)
-        rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
+        rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(query.d).sum())
         return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
 
     @property
     def rows(self) -> BinnedRows | None:
-        rows = self._oracle.rows if isinstance(self._oracle, RowsOracle) else None
+        rows = self._oracle.binned_rows if isinstance(self._oracle, BinnedOracle) else None
         return rows and rows.with_constant_feature(self._features)
 
     def hypothesis(self, split: Split) -> Hypothesis:
         if split.feature == self._features:
             return Stump(0, -np.inf, split.sign, self._features)
-        if not isinstance(self._oracle, RowsOracle):
+        if not isinstance(self._oracle, BinnedOracle):
             raise TypeError(f"{self._oracle} has no rows")
-        return self._oracle.hypothesis(split)
+        return self._oracle.hypothesis_of(split)
 
     def _constant(self, d: Float[Array, " N"]) -> Column:
         """Return the constant hypothesis with the larger edge, of those that belong to the class."""
@@ -128,9 +128,9 @@ class WithConstants(RowsOracle):
                 return constant * labels
         return self._oracle.margins_of(hypothesis)
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"asked": self._asked, "oracle": dict(self._oracle.state())}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: StateDict) -> None:
         self._asked = index(state["asked"])
         self._oracle.restore(state["oracle"])

@@ -13,8 +13,8 @@ from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
-from boostopt.oracles.base import check_maker
-from boostopt.oracles.learners.estimator_oracles import FittingOracle
+from boostopt.oracles.base import check_oracle_factory
+from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
 
 BASES: Mapping[str, str] = {
     "stump": "DecisionStumps",
@@ -132,7 +132,7 @@ def _own(
             f"base_options must be empty if base is a function; got {', '.join(options)}. Bind them to the function "
             "with functools.partial."
         )
-    check_maker(made, X, y, c, "base, a class of oracles or a function that makes one,")
+    check_oracle_factory(made, X, y, c, "base, a class of oracles or a function that makes one,")
     oracle = made(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(
@@ -144,7 +144,7 @@ def _own(
 
 def check_stored(oracle: Oracle) -> None:
     """Raise OptionError where a run that goes on from a checkpoint could not predict."""
-    if isinstance(oracle, FittingOracle):
+    if isinstance(oracle, EstimatorOracle):
         raise OptionError(
             f"checkpoint needs hypotheses that can be stored without pickle; got {oracle}, whose hypotheses are "
             "estimators of another library. Leave out checkpoint, or use another base."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NoReturn
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.distributed.placement import Elsewhere
+from boostopt.oracles.distributed.placement import DistributedOracle
 from boostopt.rows.row_block import Split
 
 
-class Left(Elsewhere):
+class DetachedOracle(DistributedOracle):
     """The rest of an oracle of rows on a cluster, in a run loaded without its rows: the class in words, and sizes."""
 
     reflexive: bool
@@ -30,7 +30,7 @@ class Left(Elsewhere):
 
     @property
     def balance(self) -> NoReturn:
-        raise gone()
+        raise rows_missing_error()
 
     @property
     def majority(self) -> int:
@@ -38,21 +38,21 @@ class Left(Elsewhere):
 
     @property
     def rows(self) -> NoReturn:
-        raise gone()
+        raise rows_missing_error()
 
     def hypothesis(self, split: Split) -> NoReturn:
-        raise gone()
+        raise rows_missing_error()
 
     def _refused(self, what: str) -> ProblemError:
-        return gone()
+        return rows_missing_error()
 
 
-def without_rows() -> NoReturn:
+def raise_rows_missing() -> NoReturn:
     """Raise the error for a distribution that only the rows of a run can give."""
-    raise gone()
+    raise rows_missing_error()
 
 
-def gone() -> ProblemError:
+def rows_missing_error() -> ProblemError:
     """Return the error for a request that only the rows of a run can answer."""
     return ProblemError(
         "this run was stored without its rows: it has hypotheses, weights, trace and both "

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NoReturn
 from boostopt._utils.array_types import is_dask_collection
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis, Oracle, Query
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.stumps.binning import Census, census, check_censuses
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.stumps.binning import LabelCounts, check_label_counts, count_labels
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.encoding import BinnedFeatures
 
@@ -21,7 +21,7 @@ class Placeable(Oracle):
     """
 
     distributed: ClassVar[type[Placeable] | None] = None
-    """The subclass for rows on a cluster; it names itself by `Elsewhere`."""
+    """The subclass for rows on a cluster; it names itself by `DistributedOracle`."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         rows = arguments[0] if arguments else options.get("X", options.get("U"))
@@ -29,7 +29,7 @@ class Placeable(Oracle):
         return object.__new__(own or cls)
 
 
-class Elsewhere(RowsOracle):
+class DistributedOracle(BinnedOracle):
     """An oracle of rows on a cluster, which supports looks only."""
 
     only_looks = True
@@ -43,7 +43,7 @@ class Elsewhere(RowsOracle):
     _rows: BinnedRows
     _balance: int
 
-    def _placed(self, rows: BinnedRows, balance: int) -> None:
+    def _set_rows(self, rows: BinnedRows, balance: int) -> None:
         """Set the encoded rows, and the number of examples of class 1 minus those of class -1, with multiplicity."""
         self._rows, self._balance = rows, balance
 
@@ -66,30 +66,30 @@ class Elsewhere(RowsOracle):
 
     @property
     def c(self) -> NoReturn:
-        raise self._refused("multiplicities")
+        raise self._unsupported("multiplicities")
 
     @property
     def y(self) -> Any:
-        raise self._refused("labels")
+        raise self._unsupported("labels")
 
     @property
     def digest(self) -> NoReturn:
-        raise self._refused("a digest")
+        raise self._unsupported("a digest")
 
     def best(self, query: Query) -> NoReturn:
         """Raise ProblemError: weights of the examples are as long as the rows."""
-        raise self._refused("the best hypothesis under given weights")
+        raise self._unsupported("the best hypothesis under given weights")
 
     def margins_of(self, hypothesis: Hypothesis) -> NoReturn:
         """Raise ProblemError: margins are as long as the rows."""
-        raise self._refused("the margins of a hypothesis")
+        raise self._unsupported("the margins of a hypothesis")
 
-    def _refused(self, what: str) -> ProblemError:
+    def _unsupported(self, what: str) -> ProblemError:
         """Return the error for a question whose answer is as long as the rows."""
-        return looks_alone(what)
+        return aggregates_only_error(what)
 
 
-def looks_alone(what: str) -> ProblemError:
+def aggregates_only_error(what: str) -> ProblemError:
     """Return the error for a request that rows on a cluster do not support."""
     return ProblemError(
         "rows on a cluster support looks only, which boost uses for LPBoost, ERLPBoost, SoftBoost and similar programs "
@@ -98,16 +98,16 @@ def looks_alone(what: str) -> ProblemError:
     )
 
 
-def check_elsewhere(oracle: Oracle, kind: str) -> None:
+def check_distributed(oracle: Oracle, kind: str) -> None:
     """Raise ProblemError unless an oracle is of rows on a cluster: subclasses have no such oracle."""
-    if not isinstance(oracle, Elsewhere):
+    if not isinstance(oracle, DistributedOracle):
         raise ProblemError(
             f"{kind} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. Compute the "
             "collections before."
         )
 
 
-class Placing:
+class DistributedEncoder:
     """A collection whose rows are encoded on the cluster.
 
     Parameters
@@ -121,7 +121,7 @@ class Placing:
     ----------
     blocks
         The blocks of the collection; after the count, only the blocks with rows that count.
-    counted
+    block_counts
         The counts of labels and multiplicities of each block, including blocks without such rows.
 
     Raises
@@ -133,18 +133,18 @@ class Placing:
     """
 
     blocks: Any
-    counted: list[Census]
+    block_counts: list[LabelCounts]
 
-    def __init__(self, X: Any, y: Any, c: Any, **how: Any) -> None:
+    def __init__(self, X: Any, y: Any, c: Any, **block_options: Any) -> None:
         try:
             from boostopt.rows.dask_blocks import DaskBlocks
         except ModuleNotFoundError as missing:
             raise OptionError(
                 f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
             ) from missing
-        self.blocks, self.counted = DaskBlocks(X, y, c, **how), list[Census]()
+        self.blocks, self.block_counts = DaskBlocks(X, y, c, **how), list[LabelCounts]()
 
-    def count(self, task: Callable[..., Census] = census, classes: bool = True) -> list[Census]:
+    def count(self, task: Callable[..., LabelCounts] = count_labels, classes: bool = True) -> list[LabelCounts]:
         """Count labels and multiplicities by a task, and leave out the blocks without rows that count.
 
         Raises
@@ -153,15 +153,15 @@ class Placing:
             Labels or multiplicities are invalid; there is one class only, but two are needed; there are too many
             examples, or none.
         """
-        self.counted = self.blocks.labels(task)
-        check_censuses(self.counted, classes)
-        self.blocks.chosen([k for k, each in enumerate(self.counted) if each.n])
-        return self.counted
+        self.block_counts = self.blocks.labels(task)
+        check_label_counts(self.block_counts, classes)
+        self.blocks.chosen([k for k, each in enumerate(self.block_counts) if each.n_counted])
+        return self.block_counts
 
     @property
     def balance(self) -> int:
         """Number of examples of class 1 minus those of class -1, with multiplicity."""
-        return sum(each.balance for each in self.counted)
+        return sum(each.balance for each in self.block_counts)
 
     def rows(self, task: Callable[..., Any], large: Any, coded: BinnedFeatures) -> BinnedRows:
         """Return the rows.
@@ -177,5 +177,5 @@ class Placing:
         """
         from boostopt.rows.dask_rows import DaskRows
 
-        parts, sizes = self.blocks.parts(task, large), [each.n for each in self.counted if each.n]
-        return DaskRows(self.blocks.client, parts, sizes, sum(each.total for each in self.counted), coded)
+        parts, sizes = self.blocks.parts(task, large), [each.n_counted for each in self.block_counts if each.n_counted]
+        return DaskRows(self.blocks.client, parts, sizes, sum(each.total for each in self.block_counts), coded)

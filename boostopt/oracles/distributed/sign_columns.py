@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.distributed.placement import Placing
-from boostopt.oracles.stumps.binning import Given, part_of
+from boostopt.oracles.distributed.placement import DistributedEncoder
+from boostopt.oracles.stumps.binning import ExampleBlocks, row_block
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.row_block import RowBlock
 
 
-def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> BinnedRows:
+def sign_rows(placing: DistributedEncoder, columns: int, task: Any, large: Any) -> BinnedRows:
     """Return the rows of columns of signs.
 
     Parameters
@@ -36,7 +36,7 @@ def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Binned
     )
 
 
-def signs_part(name: str, X: Any, y: Any, c: Any) -> RowBlock:
+def encode_signs(name: str, X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows, whose features are -1 and 1, as codes 0 and 1.
 
     Parameters
@@ -51,7 +51,7 @@ def signs_part(name: str, X: Any, y: Any, c: Any) -> RowBlock:
     ProblemError
         An entry is neither -1 nor 1.
     """
-    rows = Given(X, y, c)
+    rows = ExampleBlocks(X, y, c)
     codes, begin = np.empty((rows.features, len(rows.y)), np.uint8), 0
     for block in rows.blocks():
         strange = np.argwhere(np.abs(block) != 1.0)
@@ -63,4 +63,4 @@ def signs_part(name: str, X: Any, y: Any, c: Any) -> RowBlock:
             )
         np.greater(block.T, 0.0, out=codes[:, begin : begin + len(block)], casting="unsafe")
         begin += len(block)
-    return part_of(codes, rows)
+    return row_block(codes, rows)

@@ -12,13 +12,13 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.oracles.base import State
-from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.weight_scaling import EPSILON
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 
 KERNELS = ("linear", "polynomial", "rbf")
 
-WHOLE = 2.0**53
+EXACT_INTEGER_LIMIT = 2.0**53
 """Whole numbers below this are added without rounding, so that they cancel without loss."""
 
 LARGEST_DEGREE = 1000
@@ -66,11 +66,11 @@ class Kernel:
         """Return K(x, z) for the rows of X, dense or CSR, and of Z."""
         products: Any = X @ Z.T
         if self.name == "rbf":
-            distances = np.maximum(squares(X)[:, np.newaxis] + squares(Z) - 2 * products, 0)
+            distances = np.maximum(squared_norms(X)[:, np.newaxis] + squared_norms(Z) - 2 * products, 0)
             return np.exp(-self.gamma * distances)
-        return self._of(products)
+        return self._of_products(products)
 
-    def _of(self, products: Array) -> Array:
+    def _of_products(self, products: Array) -> Array:
         """Return the values of a kernel that is a function of <x, z>, from <x, z>."""
         if self.name == "linear":
             return products
@@ -80,7 +80,9 @@ class Kernel:
             value *= base
         return value
 
-    def lost(self, X: Any, Z: Float[Array, "k features"], values: Float[Array, "n k"]) -> Float[Array, " k"]:
+    def cancellation_error(
+        self, X: Any, Z: Float[Array, "k features"], values: Float[Array, "n k"]
+    ) -> Float[Array, " k"]:
         """Bound the rounding error of `values`, K(x, z) for the rows of X and Z, relative to the largest for each z.
 
         For kernels that are functions of <x, z>, the bound follows from (b + error)^degree, for a base b that may have
@@ -89,10 +91,12 @@ class Kernel:
         products: Any = abs(X) @ np.abs(Z).T
         sizes = self.gamma * products + abs(self.coef0)
         entries = X.data if scipy.sparse.issparse(X) else X
-        if float(sizes.max()) < WHOLE and not any(np.any(x % 1.0) for x in (entries, Z, self.gamma, self.coef0)):
-            return np.full(len(Z), self.degree * EPSILON)
+        if float(sizes.max()) < EXACT_INTEGER_LIMIT and not any(
+            np.any(x % 1.0) for x in (entries, Z, self.gamma, self.coef0)
+        ):
+            return np.full(len(Z), self.degree * MACHINE_EPSILON)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a column of zeros has lost all digits
-            bases, errors = np.abs(values) ** (1.0 / self.degree), EPSILON * (longest_row(X) + 4) * sizes
+            bases, errors = np.abs(values) ** (1.0 / self.degree), MACHINE_EPSILON * (max_row_nonzeros(X) + 4) * sizes
             largest = bases.max(axis=0)
             shares = ((bases + errors) / largest) ** (self.degree - 1) * (self.degree * errors / largest)
         return np.where(np.isnan(shares), np.inf, shares).max(axis=0)
@@ -101,10 +105,10 @@ class Kernel:
         """Return K(x, z) for the rows of X."""
         if self.name == "rbf" and not scipy.sparse.issparse(X):
             difference = X - z  # accurate even if the features are far from 0, where the products of `block` cancel
-            return np.exp(-self.gamma * squares(difference))
+            return np.exp(-self.gamma * squared_norms(difference))
         if self.name != "rbf" and not scipy.sparse.issparse(X):
             # Row by row: the rounding of a matrix product depends on how many rows there are.
-            return self._of(np.einsum("nj,j->n", X, z))
+            return self._of_products(np.einsum("nj,j->n", X, z))
         return self.block(X, z[np.newaxis])[:, 0]
 
     def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -113,7 +117,7 @@ class Kernel:
             return np.ones(len(norms))
         return (self.gamma * norms * norms.max() + abs(self.coef0)) ** self.degree
 
-    def error(self, norms: Float[Array, " k"], features: int) -> Float[Array, " k"]:
+    def rounding_bound(self, norms: Float[Array, " k"], features: int) -> Float[Array, " k"]:
         """Return a bound on the rounding error of K(x, z) for the same x and z, in machine epsilons."""
         if self.name == "rbf":
             return 4 + (features + 8) * self.gamma * (norms + norms.max()) ** 2
@@ -121,7 +125,7 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class KernelColumn(HypothesisOfFeatures):
+class KernelColumn(FeatureHypothesis):
     """sign * K(x, z) / scale for a training example z, cut to [-1, 1].
 
     Two of them are equal if they have the same row, sign and kernel.
@@ -171,24 +175,24 @@ class KernelColumn(HypothesisOfFeatures):
                 f"{self.indices.tolist()[:5]} and values {self.values.tolist()[:5]}. Correct them."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
-        return self.scaled(self.kernel.column(features.checked(self.features), self.point))
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+        return self.values_from(self.kernel.column(features.checked(self.features), self.center))
 
     @property
-    def point(self) -> Float[Array, " features"]:
+    def center(self) -> Float[Array, " features"]:
         """The example z."""
         z = np.zeros(self.features)
         z[self.indices] = self.values
         return z
 
-    def scaled(self, kernel_values: Float[Array, " n"]) -> Float[Array, " n"]:
+    def values_from(self, kernel_values: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return h(x) from K(x, z)."""
         return np.clip(self.sign * kernel_values / self.scale, -1, 1)
 
     def __str__(self) -> str:
         return f"{'-' if self.sign < 0 else ''}K(x, example {self.row}), {self.kernel}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {
             "row": self.row,
             "sign": self.sign,
@@ -203,7 +207,7 @@ class KernelColumn(HypothesisOfFeatures):
         }
 
     @classmethod
-    def restored(cls, state: State) -> KernelColumn:
+    def restored(cls, state: StateDict) -> KernelColumn:
         kernel = Kernel(str(state["kernel"]), float(state["gamma"]), index(state["degree"]), float(state["coef0"]))
         z = [(index(j), float(value)) for j, value in zip(state["indices"], state["values"], strict=True)]
         indices = np.array([j for j, _ in z], dtype=np.int64)
@@ -212,7 +216,7 @@ class KernelColumn(HypothesisOfFeatures):
         return cls(row, sign, kernel, float(state["scale"]), features, indices, values)
 
 
-def longest_row(X: Any) -> int:
+def max_row_nonzeros(X: Any) -> int:
     """Return the largest number of nonzero terms in a product of two rows, dense or CSR."""
     return int(np.diff(X.indptr).max()) if scipy.sparse.issparse(X) else X.shape[1]
 
@@ -224,12 +228,12 @@ def row_norms(X: Any) -> Float[Array, " n"]:
     largest = sizes.toarray().ravel() if sparse else sizes
     scales = np.where(largest > 0, largest, 1.0)
     if not sparse:
-        return scales * np.sqrt(squares(X / scales[:, np.newaxis]))
+        return scales * np.sqrt(squared_norms(X / scales[:, np.newaxis]))
     scaled = scipy.sparse.csr_array((X.data / np.repeat(scales, np.diff(X.indptr)), X.indices, X.indptr), X.shape)
-    return scales * np.sqrt(squares(scaled))
+    return scales * np.sqrt(squared_norms(scaled))
 
 
-def squares(X: Any) -> Float[Array, " n"]:
+def squared_norms(X: Any) -> Float[Array, " n"]:
     """Return the squared norms of the rows."""
     if scipy.sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()

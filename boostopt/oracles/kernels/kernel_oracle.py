@@ -22,15 +22,15 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.validation import check_choice, check_flag, check_integer, check_number, check_positive
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
-from boostopt.oracles.kernels.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squares
-from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
-from boostopt.oracles.weight_scaling import EPSILON, bound_unscaled, scaled_weights
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, compact_margins
+from boostopt.oracles.kernels.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squared_norms
+from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 
 BLOCK_BYTES = 20_000_000
 """Memory of a block of kernel values, in bytes."""
 
-SMALLEST = 1e-280
+MIN_KERNEL_VALUE = 1e-280
 """The smallest allowed bound on the kernel values of an example: much smaller values lose digits to underflow."""
 
 LARGEST_LOSS = 1e-8
@@ -40,7 +40,7 @@ TIE_DIGITS = 12
 """Edges that agree in this many decimals of the total weight are equal up to rounding: the first example is taken."""
 
 
-class KernelColumns(OracleOfExamples):
+class KernelColumns(ExamplesOracle):
     """Choose among the columns of a kernel matrix, scaled into [-1, 1].
 
     Exact up to the rounding of kernel values, which the bound on the edges includes. If gamma x·z is nearly -coef0, the
@@ -87,20 +87,20 @@ class KernelColumns(OracleOfExamples):
         coef0: Any = 1.0,
     ) -> None:
         # Not str and float: classifiers pass on their arguments unchecked, and they are checked here.
-        gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
+        gamma, degree, coef0 = _check_parameters(kernel, gamma, degree, coef0)
         self.reflexive: bool = check_flag("reflexive", reflexive)
-        self._examples = examples = labelled(X, y, c)
+        self._examples = examples = check_examples(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
-        self.kernel: Kernel = _kernel(kernel, gamma, degree, coef0)
-        self._first, self._group = _distinct(examples.X)
+        self.kernel: Kernel = _make_kernel(kernel, gamma, degree, coef0)
+        self._first, self._group = _group_equal_rows(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
         with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused below
             if kernel == "rbf" and isinstance(self._points, np.ndarray):
                 self._points = self._points - self._points.mean(axis=0)  # keeps the distances and avoids cancellation
             norms = row_norms(self._points)
             self._bound = self.kernel.bound(norms)
-            self._error = self.kernel.error(norms, examples.X.shape[1])
+            self._error = self.kernel.rounding_bound(norms, examples.X.shape[1])
             # K(x_k, x_k); a linear kernel is a polynomial one, too.
             powers = (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
             diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(powers)
@@ -109,24 +109,24 @@ class KernelColumns(OracleOfExamples):
                 f"the {self.kernel} must have finite values on the examples; they overflow for rows of norm "
                 f"{norms.max():.3g}. Scale the features down."
             )
-        self._exists = self._bound > 0
-        if ((self._bound < SMALLEST) & (norms > 0)).any():
+        self._nonzero = self._bound > 0
+        if ((self._bound < MIN_KERNEL_VALUE) & (norms > 0)).any():
             raise ProblemError(
-                f"the {self.kernel} must have values of at least {SMALLEST:g} on examples that are not 0, for digits "
+                f"the {self.kernel} must have values of at least {MIN_KERNEL_VALUE:g} on examples that are not 0, for digits "
                 f"are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale the features up."
             )
-        if not self._exists.any():
+        if not self._nonzero.any():
             raise ProblemError(
                 f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0. Pass other features, "
                 "or take a kernel that is not 0 there, such as rbf."
             )
         # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
         self._lower, self._upper = diagonal, self._bound.copy()
-        self._known = np.full(len(norms), kernel == "rbf")
-        self._visit(np.array([np.argmax(norms)]))
+        self._scale_is_exact = np.full(len(norms), kernel == "rbf")
+        self._compute_scales(np.array([np.argmax(norms)]))
         # Checked before a run and not during it, if the kernel may cancel at all.
         for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
-            self._visit(k)
+            self._compute_scales(k)
 
     def best(self, query: Query) -> Answer:
         """Return the hypotheses with the largest edges, with at most one sign for each example.
@@ -143,7 +143,7 @@ class KernelColumns(OracleOfExamples):
         columns = [
             self._column(k, -1 if self.reflexive and e[k] < 0 else 1, weights, exponent) for k in chosen.tolist()
         ]
-        return Answer(tuple(columns), bound_unscaled(math.nextafter(largest, math.inf), exponent))
+        return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(largest, math.inf), exponent))
 
     def _unscaled_edges(self, s: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return sum_n s_n K(x_n, x_k) for all k."""
@@ -153,7 +153,7 @@ class KernelColumns(OracleOfExamples):
         points, weights = self._points[support], s[support]
         e = np.empty(len(s))
         for k in self._blocks(len(support)):
-            e[k] = weights @ self.kernel.block(points, self._rows(k))
+            e[k] = weights @ self.kernel.block(points, self._dense_points(k))
         return e
 
     def _search(self, e: Float[Array, " k"], total: float, count: int) -> tuple[Int[Array, " count"], float]:
@@ -162,47 +162,47 @@ class KernelColumns(OracleOfExamples):
         Scales are computed only for examples that can be among the largest by their bounds.
         """
         # The rounding of e: N additions and the errors of the terms; epsilon is twice the unit roundoff.
-        rounding = EPSILON * total * ((self.N + 10) * self._bound + self._error)
+        rounding = MACHINE_EPSILON * total * ((self.N + 10) * self._bound + self._error)
         tie, most = total * 10.0**-TIE_DIGITS, count
         while True:
-            lower = np.where(self._exists, self._lower, 1)
+            lower = np.where(self._nonzero, self._lower, 1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 reached = np.where(e > 0, e / lower, e / np.maximum(self._upper, lower))
                 reached = np.where(lower > 0, reached + rounding / lower, np.inf)
-            reached[~self._exists] = -np.inf
-            done = np.flatnonzero(self._exists & self._known)
+            reached[~self._nonzero] = -np.inf
+            done = np.flatnonzero(self._nonzero & self._scale_is_exact)
             exact = e[done] / self._lower[done]
             last = -np.inf if len(done) < count else np.partition(exact, -count)[-count] - tie
-            left = np.flatnonzero(self._exists & ~self._known & (reached >= last))
+            left = np.flatnonzero(self._nonzero & ~self._scale_is_exact & (reached >= last))
             if len(left) == 0:
                 order = np.lexsort((done, -np.round(exact / (total or 1.0), TIE_DIGITS)))[:count]
                 return done[order], float(reached.max())
             most = min(most, self._block_length(len(e)))
-            self._visit(left[np.argsort(-reached[left], kind="stable")[:most]])
+            self._compute_scales(left[np.argsort(-reached[left], kind="stable")[:most]])
             most *= 2
 
-    def _visit(self, k: Int[Array, " count"]) -> None:
+    def _compute_scales(self, k: Int[Array, " count"]) -> None:
         """Compute the scales of some examples."""
-        if self._known[k].all():
+        if self._scale_is_exact[k].all():
             return
-        values = self.kernel.block(self._points, self._rows(k))
+        values = self.kernel.block(self._points, self._dense_points(k))
         sizes = np.abs(values)
         scales = sizes.max(axis=0)
-        self._check_kept(k, values, scales)
-        self._lower = np.where(self._known, self._lower, np.maximum(self._lower, sizes.max(axis=1)))
+        self._check_cancellation(k, values, scales)
+        self._lower = np.where(self._scale_is_exact, self._lower, np.maximum(self._lower, sizes.max(axis=1)))
         self._lower[k] = self._upper[k] = np.where(scales > 0, scales, 1)
-        self._known[k] = True
+        self._scale_is_exact[k] = True
 
-    def _check_kept(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
+    def _check_cancellation(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
         """Raise ProblemError if columns have cancelled: their values would be rounding and not the kernel's."""
         # First by the norms, which is enough for nearly all kernels.
-        doubtful = ~(EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._exists[k]
+        doubtful = ~(MACHINE_EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._nonzero[k]
         if not doubtful.any():
             return
-        lost = self.kernel.lost(self._points, self._rows(k[doubtful]), values[:, doubtful])
+        lost = self.kernel.cancellation_error(self._points, self._dense_points(k[doubtful]), values[:, doubtful])
         worst = int(np.argmax(lost))
         if lost[worst] > LARGEST_LOSS:
-            row, share = self._examples.rows[self._first[k[doubtful][worst]]], min(float(lost[worst]), 1.0)
+            row, share = self._examples.input_rows[self._first[k[doubtful][worst]]], min(float(lost[worst]), 1.0)
             raise ProblemError(
                 f"the {self.kernel} must not cancel on the examples; of its values at example {row} a share of up to "
                 f"{share:.1g} is rounding, for gamma x·z is nearly -coef0. Change gamma or coef0."
@@ -215,23 +215,23 @@ class KernelColumns(OracleOfExamples):
         z: Float[Array, " features"] = row.toarray()[0] if scipy.sparse.issparse(row) else row[0]
         values, indices = self.kernel.column(X, z), np.flatnonzero(z)
         scale = 1.0 if self.kernel.name == "rbf" else float(np.abs(values).max()) or 1.0
-        number = int(self._examples.rows[first])
+        number = int(self._examples.input_rows[first])
         hypothesis = KernelColumn(number, sign, self.kernel, scale, X.shape[1], indices, z[indices])
-        margins = self.y * hypothesis.scaled(values)
-        return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
+        margins = self.y * hypothesis.values_from(values)
+        return Column(hypothesis, compact_margins(margins), math.ldexp(float(margins @ weights), exponent))
 
-    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         if not isinstance(hypothesis, KernelColumn) or (hypothesis.sign < 0 and not self.reflexive):
             return False
-        at = np.flatnonzero(self._examples.rows == hypothesis.row)
-        if len(at) == 0 or not self._exists[self._group[at[0]]]:
+        at = np.flatnonzero(self._examples.input_rows == hypothesis.row)
+        if len(at) == 0 or not self._nonzero[self._group[at[0]]]:
             return False
         # Equal examples give one hypothesis, that of the first of them.
         own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
-        point = np.array_equal(own.point, hypothesis.point)
+        point = np.array_equal(own.point, hypothesis.center)
         return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
 
-    def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
+    def _dense_points(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
         """Return some of the distinct examples, dense."""
         rows: Any = self._points[k]
         return rows.toarray() if scipy.sparse.issparse(rows) else rows
@@ -255,7 +255,7 @@ class KernelColumns(OracleOfExamples):
         return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
 
 
-def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
+def _check_parameters(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
     """Return gamma, degree and coef0, checked for type and range, even if the kernel does not have them."""
     check_choice("kernel", kernel, KERNELS)
     if gamma is not None:
@@ -265,7 +265,7 @@ def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | Non
     return gamma, read.degree, read.coef0
 
 
-def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
+def _make_kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
     """Return the kernel; parameters that it does not have get their neutral values."""
     if gamma is None or name == "linear":
         return Kernel(name)
@@ -280,11 +280,11 @@ def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
         if isinstance(X, np.ndarray):
             variance = float(weights @ np.square(X - mean).mean(axis=1))
         else:
-            variance = float(weights @ squares(X)) / features - mean * mean
+            variance = float(weights @ squared_norms(X)) / features - mean * mean
     return 1 / (features * variance) if 0 < variance < np.inf else 1.0
 
 
-def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
+def _group_equal_rows(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
     """Return the first row of each group of equal rows, in order, and the group of each row."""
     groups: dict[Any, int] = {}
     if isinstance(X, np.ndarray):

@@ -14,17 +14,17 @@ from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.validation import check_choice, check_flag, check_integer, check_optional
 from boostopt._utils.validation import check_seed as read_seed
 from boostopt.errors import ProblemError, short_repr
-from boostopt.oracles.base import Answer, Column, Query, State, as_stored
-from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
-from boostopt.oracles.learners.fitted import VALUES, Fitted, hypothesis_values, name_of
+from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
+from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
+from boostopt.oracles.learners.fitted import VALUE_METHODS, Fitted, class_name, hypothesis_values
 from boostopt.oracles.weight_scaling import as_distribution
 
-DRAWS = 20
+MAX_DRAWS = 20
 """Largest number of samples that are drawn to find one with both classes."""
 
 
-class FittingOracle(OracleOfExamples):
-    """The common part of oracles that fit a classifier in each call; they differ in `_fitted`."""
+class EstimatorOracle(ExamplesOracle):
+    """The common part of oracles that fit a classifier in each call; they differ in `_fit`."""
 
     reflexive: bool
 
@@ -33,9 +33,9 @@ class FittingOracle(OracleOfExamples):
     ) -> None:
         from sklearn.base import clone
 
-        values, reflexive = check_choice("kind of values", values, VALUES), check_flag("reflexive", reflexive)
+        values, reflexive = check_choice("kind of values", values, VALUE_METHODS), check_flag("reflexive", reflexive)
         seed = read_seed("random_state", seed)
-        self._examples = labelled(X, y, c)
+        self._examples = check_examples(X, y, c)
         try:
             self._estimator: Any = clone(estimator)
         except TypeError as failure:
@@ -45,8 +45,8 @@ class FittingOracle(OracleOfExamples):
             ) from failure
         if not hasattr(self._estimator, values):
             raise ProblemError(
-                f"the estimator must have the method {values}; {name_of(estimator)} has none. "
-                f"Pass another one of values: {', '.join(VALUES)}."
+                f"the estimator must have the method {values}; {class_name(estimator)} has none. "
+                f"Pass another one of values: {', '.join(VALUE_METHODS)}."
             )
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
 
@@ -61,27 +61,27 @@ class FittingOracle(OracleOfExamples):
         d, y = as_distribution(query.d, self.y)
         # The generator of a call is made from the call's number, so only this number is saved.
         rng = np.random.default_rng([self._seed, self._calls])
-        with writes_named(f"the learner {name_of(self._estimator)}"):
-            model = self._fitted(self._new(rng), d, y, rng)
+        with writes_named(f"the learner {class_name(self._estimator)}"):
+            model = self._fit(self._clone(rng), d, y, rng)
         if not hasattr(model, self._values):
             raise ProblemError(
-                f"{name_of(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
+                f"{class_name(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
                 "End it with return self."
             )
-        with writes_named(f"the learner {name_of(self._estimator)}"):
+        with writes_named(f"the learner {class_name(self._estimator)}"):
             h = hypothesis_values(model, self._values, self._examples.X)
         edge = float((self.y * h) @ query.d)
         sign = -1 if self.reflexive and edge < 0 else 1
-        on_training, features = as_stored(sign * h), self._examples.X.shape[1]
-        hypothesis = Fitted(self._calls, sign, name_of(model), self._values, features, on_training, model)
+        on_training, features = compact_margins(sign * h), self._examples.X.shape[1]
+        hypothesis = Fitted(self._calls, sign, class_name(model), self._values, features, on_training, model)
         self._calls += 1
         return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
 
     @abstractmethod
-    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         """Return the classifier fitted to a distribution d over the examples with labels y."""
 
-    def _new(self, rng: np.random.Generator) -> Any:
+    def _clone(self, rng: np.random.Generator) -> Any:
         """Return an unfitted classifier with its random states drawn."""
         from sklearn.base import clone
 
@@ -97,17 +97,17 @@ class FittingOracle(OracleOfExamples):
             for name, value in sorted(self._estimator.get_params().items())
             if not _is_random_state(name) and isinstance(value, (str, int, float, type(None)))
         }
-        parts = f"{self._examples.digest} {type(self).__name__} {name_of(self._estimator)} {plain!r}"
+        parts = f"{self._examples.digest} {type(self).__name__} {class_name(self._estimator)} {plain!r}"
         return hashlib.sha256(f"{parts} {self._values} {self.reflexive}".encode()).hexdigest()
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"calls": self._calls}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: StateDict) -> None:
         self._calls = int(state["calls"])
 
 
-class Estimators(FittingOracle):
+class Estimators(EstimatorOracle):
     """Fit a classifier to the weighted examples. Heuristic: nothing is known of the class as a whole.
 
     Parameters
@@ -155,11 +155,11 @@ class Estimators(FittingOracle):
         super().__init__(estimator, X, y, c, values, reflexive, seed)
         if not has_fit_parameter(self._estimator, "sample_weight"):
             raise ProblemError(
-                f"the estimator's fit must take sample_weight; that of {name_of(estimator)} does not. "
+                f"the estimator's fit must take sample_weight; that of {class_name(estimator)} does not. "
                 "Use Resampled, which fits it to samples drawn by the weights."
             )
 
-    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         rows = np.flatnonzero(d)
         if not _both_classes(y[rows]):
             rows = np.arange(self.N)
@@ -167,10 +167,10 @@ class Estimators(FittingOracle):
         return model.fit(X, y[rows].astype(np.int64), sample_weight=self.N * d[rows])
 
     def __str__(self) -> str:
-        return f"{name_of(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
+        return f"{class_name(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
 
 
-class Resampled(FittingOracle):
+class Resampled(EstimatorOracle):
     """Fit a classifier to a sample drawn by the weights, for classifiers whose fit takes no weights. Heuristic.
 
     Parameters
@@ -208,20 +208,20 @@ class Resampled(FittingOracle):
         words = 2, "a whole number of examples, one of each class,", "Pass two or more."
         self._size = check_optional(check_integer, "size", size, *words) or self.N
 
-    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
-        for _ in range(DRAWS):
+    def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+        for _ in range(MAX_DRAWS):
             rows = rng.choice(self.N, self._size, p=d)
             if _both_classes(y[rows]):
                 return model.fit(self._examples.X[rows], y[rows].astype(np.int64))
         shares = d[y > 0].sum()
         raise ProblemError(
-            f"a sample must hold both classes; {DRAWS} samples of {self._size} examples held one. The weights of class "
+            f"a sample must hold both classes; {MAX_DRAWS} samples of {self._size} examples held one. The weights of class "
             f"1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to Estimators."
         )
 
     def __str__(self) -> str:
         negations = ", and negations" if self.reflexive else ""
-        return f"{name_of(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
+        return f"{class_name(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
 
 
 def _both_classes(y: Int8[Array, " n"]) -> bool:

@@ -11,17 +11,17 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.errors import ProblemError, short_repr, unknown_name
-from boostopt.oracles.base import State
-from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 
-VALUES = ("predict", "decision_function", "predict_proba")
+VALUE_METHODS = ("predict", "decision_function", "predict_proba")
 
 PROBABILITY_ROUNDING = 1e-6
 """Allowed excess of a probability over [0, 1]: some estimators compute in single precision."""
 
 
 @dataclass(frozen=True)
-class Fitted(ImmutableArrays, HypothesisOfFeatures):
+class Fitted(ImmutableArrays, FeatureHypothesis):
     """A fitted classifier as a hypothesis.
 
     Two of them are equal if they are the same fit, by number and description, with the same sign. Files store the
@@ -40,7 +40,7 @@ class Fitted(ImmutableArrays, HypothesisOfFeatures):
         The method that gives h: "predict" -1 or 1, "decision_function" cut to [-1, 1], "predict_proba" 2p - 1.
     features
         Number of features.
-    on_training
+    training_values
         h(x_n) on the training examples that count, sign included, shape (N,).
     estimator
         The fitted classifier; None if it was not saved.
@@ -60,25 +60,25 @@ class Fitted(ImmutableArrays, HypothesisOfFeatures):
     description: str
     values: str
     features: int = field(compare=False)
-    on_training: Num[Array, " N"] = field(compare=False, repr=False)
+    training_values: Num[Array, " N"] = field(compare=False, repr=False)
     estimator: Any = field(compare=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.values not in VALUES:
-            raise unknown_name("kind of values", self.values, VALUES)
+        if self.values not in VALUE_METHODS:
+            raise unknown_name("kind of values", self.values, VALUE_METHODS)
         if self.number < 0 or self.sign not in (-1, 1) or self.features < 1:
             raise ProblemError(
                 "a fitted hypothesis has a number from 0, the sign 1 or -1 and at least one feature; got number "
                 f"{self.number}, sign {self.sign}, {self.features} features. Correct that one."
             )
-        if not (np.abs(self.on_training) <= 1).all():
+        if not (np.abs(self.training_values) <= 1).all():
             raise ProblemError(
                 "a fitted hypothesis has a value in [-1, 1] on each training example; got one of size "
-                f"{np.abs(self.on_training).max():.6g}. Correct it."
+                f"{np.abs(self.training_values).max():.6g}. Correct it."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return h(x) in [-1, 1] for each example.
 
         Raises
@@ -97,18 +97,18 @@ class Fitted(ImmutableArrays, HypothesisOfFeatures):
     def __str__(self) -> str:
         return f"{'-' if self.sign < 0 else ''}{self.description} {self.number}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {
             "number": self.number,
             "sign": self.sign,
             "description": self.description,
             "values": self.values,
             "features": self.features,
-            "on_training": self.on_training,
+            "on_training": self.training_values,
         }
 
     @classmethod
-    def restored(cls, state: State) -> Fitted:
+    def restored(cls, state: StateDict) -> Fitted:
         description, values = str(state["description"]), str(state["values"])
         on_training = np.asarray(state["on_training"])
         if on_training.ndim != 1 or on_training.dtype.kind not in "iuf":
@@ -129,7 +129,7 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
         It does not return one finite value for each example, or it returns labels other than -1 and 1, or probabilities
         outside [0, 1].
     """
-    n, called = X.shape[0], called or name_of(model)
+    n, called = X.shape[0], called or class_name(model)
     name = f"{called}.{values}"
     raw = np.asarray(getattr(model, values)(X))
     expected = (n, 2) if values == "predict_proba" else (n,)
@@ -168,6 +168,6 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
     return np.clip(2 * p - 1, -1, 1)
 
 
-def name_of(estimator: Any) -> str:
+def class_name(estimator: Any) -> str:
     """Return the name of an estimator's class."""
     return type(estimator).__name__

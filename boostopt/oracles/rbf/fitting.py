@@ -20,16 +20,16 @@ from boostopt.oracles.rbf.reduced_error import ReducedError
 
 __all__ = ["RBFNetwork", "RBFSettings", "fit_rbf"]
 
-PAPERS = "Take the paper's, 1e-6."
+LAMBDA_ADVICE = "Take the paper's, 1e-6."
 """The advice on the regularisation."""
 
-WIDTHS = 1e-5, 1e3
+WIDTH_RANGE = 1e-5, 1e3
 """Smallest and largest width in a fit, in half ranges of the features.
 
 At the smallest one the rounding of products leaves five digits of the exponents; the largest is as good as constant.
 """
 
-REACH = 2.0
+MAX_STEP = 2.0
 """By how much a logarithm of a width, or a centre in units of its first width, may change in a step."""
 
 SMALLEST_RANGE = 1e-280
@@ -67,7 +67,7 @@ class RBFSettings:
         )
         object.__setattr__(self, "K", centres)
         object.__setattr__(self, "iterations", steps)
-        object.__setattr__(self, "lambda_", check_positive("lambda_", self.lambda_, advice=PAPERS))
+        object.__setattr__(self, "lambda_", check_positive("lambda_", self.lambda_, advice=LAMBDA_ADVICE))
 
 
 @limit_blas_threads()
@@ -116,18 +116,18 @@ def fit_rbf(
     Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
     """
     settings = replace(settings or RBFSettings(), **keywords)
-    points, targets, s = _counting(X, y, weights)
+    points, targets, s = _check_examples(X, y, weights)
     N = float(s.sum())
     if not math.isfinite(settings.lambda_ / N / N):
         raise ProblemError(f"the weights must not sum to almost 0; got {N:.6g}. Pass N times a distribution.")
-    origin, unit = _frame(points)
+    origin, unit = _center_and_scale(points)
     scaled = (points - origin) / unit
     rng = None if random_state is None else np.random.default_rng(random_state)
     first = kmeans(scaled, s, settings.K, rng)
-    widths = np.clip(_first_widths(scaled, first), *WIDTHS)
+    widths = np.clip(_initial_widths(scaled, first), *WIDTH_RANGE)
     problem = ReducedError(scaled, targets.reshape(len(s), -1), s, settings.lambda_)
     start = np.concatenate([np.zeros(first.size), np.log(widths)])
-    least = conjugate_gradients(partial(_along, problem, first, widths), start, settings.iterations, REACH).x
+    least = conjugate_gradients(partial(_objective, problem, first, widths), start, settings.iterations, MAX_STEP).x
     centres, log_widths = _unpacked(first, widths, least)
     w = problem.at(centres, log_widths).output_weights
     with np.errstate(over="ignore"):  # a centre far beyond examples at the end of the numbers
@@ -136,7 +136,7 @@ def fit_rbf(
     return RBFNetwork(centres, sigma, w.reshape(-1, *targets.shape[1:]))
 
 
-def _along(
+def _objective(
     problem: ReducedError, first: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
 ) -> tuple[float, Float[Array, " n"]]:
     """Return E / N and its gradient in the variables of the fit: of any weights a number of ordinary size."""
@@ -157,10 +157,12 @@ def _unpacked(
     steps left a tenth more of the error on noisy bananas.
     """
     moved = x[: first.size].reshape(first.shape)
-    return first + widths[:, np.newaxis] * moved, np.clip(x[first.size :], math.log(WIDTHS[0]), math.log(WIDTHS[1]))
+    return first + widths[:, np.newaxis] * moved, np.clip(
+        x[first.size :], math.log(WIDTH_RANGE[0]), math.log(WIDTH_RANGE[1])
+    )
 
 
-def _first_widths(X: Float[Array, "N features"], centres: Float[Array, "K features"]) -> Float[Array, " K"]:
+def _initial_widths(X: Float[Array, "N features"], centres: Float[Array, "K features"]) -> Float[Array, " K"]:
     """Return the distance from each centre to the nearest other one; of a single one the spread of the points."""
     difference = centres[:, np.newaxis] - centres
     distances = np.sqrt(np.einsum("klj,klj->kl", difference, difference))
@@ -170,14 +172,14 @@ def _first_widths(X: Float[Array, "N features"], centres: Float[Array, "K featur
     return np.where(np.isfinite(nearest) & (nearest > 0), nearest, spread or 1.0)
 
 
-def _frame(X: Float[Array, "N features"]) -> tuple[Float[Array, " features"], float]:
+def _center_and_scale(X: Float[Array, "N features"]) -> tuple[Float[Array, " features"], float]:
     """Return the middle of the features and their largest half range, 1 if there is none."""
     low, high = 0.5 * X.min(axis=0), 0.5 * X.max(axis=0)
     unit = float((high - low).max())
     return low + high, unit if unit > SMALLEST_RANGE else 1.0
 
 
-def _counting(
+def _check_examples(
     X: Float[Array, "N features"], y: Num[Array, " targets *outputs"], weights: Float[Array, " weights"] | None
 ) -> tuple[Float[Array, "n features"], Float[Array, " n *outputs"], Float[Array, " n"]]:
     """Return features, targets and weights of the examples that count, checked."""

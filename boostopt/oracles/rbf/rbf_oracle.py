@@ -16,16 +16,16 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import Keys
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.oracles.base import Answer, Column, Query, State, as_stored
-from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
+from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
 from boostopt.oracles.rbf.fitting import RBFNetwork, RBFSettings, fit_rbf
 from boostopt.oracles.weight_scaling import as_distribution
 
 NETWORK = Keys(RBFNetwork, {"centres": "centres", "widths": "widths", "output_weights": "output_weights"})
 """Keys of a network in files."""
 
-VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
+OUTPUT_FUNCTIONS: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
     "sign": np.sign,
     "tanh": np.tanh,
     "clip": lambda f: np.clip(f, -1.0, 1.0),
@@ -34,7 +34,7 @@ VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class RBFHypothesis(HypothesisOfFeatures):
+class RBFHypothesis(FeatureHypothesis):
     """h(x) = sign f(x), tanh f(x) or f(x) cut to [-1, 1], for an RBF network f.
 
     Two of them are equal if the networks are, number by number, and `values` is the same.
@@ -63,16 +63,18 @@ class RBFHypothesis(HypothesisOfFeatures):
     network: RBFNetwork
 
     def __post_init__(self) -> None:
-        if self.values not in VALUES:
-            raise unknown_name("kind of values", self.values, VALUES)
+        if self.values not in OUTPUT_FUNCTIONS:
+            raise unknown_name("kind of values", self.values, OUTPUT_FUNCTIONS)
         if self.number < 0 or self.network.output_weights.ndim != 1:
             raise ProblemError(
                 "an RBF hypothesis has a number from 0 and a network with one output; got number "
                 f"{self.number} and output weights of shape {self.network.output_weights.shape}. Correct that one."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
-        return VALUES[self.values](self.network.value(dense(features.checked(self.network.centres.shape[1]))))
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+        return OUTPUT_FUNCTIONS[self.values](
+            self.network.value(as_dense(features.checked(self.network.centres.shape[1])))
+        )
 
     def __str__(self) -> str:
         return f"RBF network {self.number}, {self.network.K} centres"
@@ -81,7 +83,7 @@ class RBFHypothesis(HypothesisOfFeatures):
         return f"RBFHypothesis({self})"
 
     @property
-    def _name(self) -> tuple[str, tuple[int, ...], bytes]:
+    def _key(self) -> tuple[str, tuple[int, ...], bytes]:
         return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in self._arrays.values())
 
     @property
@@ -89,16 +91,16 @@ class RBFHypothesis(HypothesisOfFeatures):
         return NETWORK.to_file(self.network)
 
     def __hash__(self) -> int:
-        return hash(self._name)
+        return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RBFHypothesis) and other._name == self._name
+        return isinstance(other, RBFHypothesis) and other._key == self._key
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"number": self.number, "values": self.values, **self._arrays}
 
     @classmethod
-    def restored(cls, state: State) -> RBFHypothesis:
+    def restored(cls, state: StateDict) -> RBFHypothesis:
         parts = {key: np.asarray(state[key]) for key in NETWORK.attributes}
         if any(part.dtype.kind not in "iuf" for part in parts.values()):
             got = ", ".join(str(part.dtype) for part in parts.values())
@@ -107,7 +109,7 @@ class RBFHypothesis(HypothesisOfFeatures):
         return cls(index(state["number"]), str(state["values"]), RBFNetwork(**NETWORK.from_file(numbers)))
 
 
-class RBFNetworks(OracleOfExamples):
+class RBFNetworks(ExamplesOracle):
     """Fit an RBF network with adaptive centres to the weighted examples. Heuristic: no bound for the class is known.
 
     Parameters
@@ -154,14 +156,14 @@ class RBFNetworks(OracleOfExamples):
         settings: RBFSettings | None = None,
         **keywords: Any,
     ) -> None:
-        self._values: str = check_choice("kind of values", values, VALUES)
+        self._values: str = check_choice("kind of values", values, OUTPUT_FUNCTIONS)
         expected = "an RBFSettings", "Make one with boostopt.oracles.RBFSettings(...), or leave it out."
         record = check_optional(check_instance, "settings", settings, RBFSettings, *expected)
         self._settings = replace(record or RBFSettings(), **keywords)
         self._seed, self._calls = check_seed("random_state", random_state), 0
         self.reflexive: bool = check_flag("reflexive", reflexive)
-        self._examples = labelled(X, y, c)
-        self._X = dense(self._examples.X)
+        self._examples = check_examples(X, y, c)
+        self._X = as_dense(self._examples.X)
 
     def best(self, query: Query) -> Answer:
         """Fit a network and return it, or its negation if this has the larger edge and belongs to the class.
@@ -175,13 +177,13 @@ class RBFNetworks(OracleOfExamples):
         # The generator of a call is made from the call's number, so only this number is saved.
         rng = np.random.default_rng([self._seed, self._calls])
         network = fit_rbf(self._X, y, self.c.sum() * d, self._settings, rng)
-        h = VALUES[self._values](network.value(self._X))
+        h = OUTPUT_FUNCTIONS[self._values](network.value(self._X))
         edge = float((self.y * h) @ query.d)
         if self.reflexive and edge < 0:
             network, h, edge = RBFNetwork(network.centres, network.widths, -network.output_weights), -h, -edge
         hypothesis = RBFHypothesis(self._calls, self._values, network)
         self._calls += 1
-        return Answer((Column(hypothesis, self.y * as_stored(h), edge),), None)
+        return Answer((Column(hypothesis, self.y * compact_margins(h), edge),), None)
 
     def __str__(self) -> str:
         negations = ", and negations" if self.reflexive else ""
@@ -192,13 +194,13 @@ class RBFNetworks(OracleOfExamples):
         options = f"{astuple(self._settings)} {self._values} {self.reflexive} {self._seed}"
         return hashlib.sha256(f"{self._examples.digest} {type(self).__name__} {options}".encode()).hexdigest()
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"calls": self._calls}
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: StateDict) -> None:
         self._calls = index(state["calls"])
 
 
-def dense(X: Any) -> Float[Array, "n features"]:
+def as_dense(X: Any) -> Float[Array, "n features"]:
     """Return checked features as an array."""
     return X.toarray() if scipy.sparse.issparse(X) else X

@@ -27,7 +27,7 @@ from scipy.linalg import get_lapack_funcs
 
 from boostopt._utils.array_types import Array, Float
 
-SOUND = 1e-12
+MIN_PIVOT_FRACTION = 1e-12
 """The share of a diagonal entry that a pivot of Cholesky's must leave: below, no more than four digits of it are right.
 
 A centre far from all examples is no such case: its entry is small, and its pivot is all of it.
@@ -38,7 +38,7 @@ _SOLVE_FACTORED: Any = get_lapack_funcs("potrs", dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
-class Reduced:
+class ReducedEvaluation:
     """The error with the best output weights for given centres and widths, and its gradient.
 
     Attributes
@@ -99,7 +99,7 @@ class ReducedError:
         self._with_ones = np.hstack([X, ones])
         self._lifted = np.hstack([X, np.einsum("nj,nj->n", X, X)[:, np.newaxis], ones]).T.copy()
 
-    def at(self, centres: Float[Array, "K features"], log_widths: Float[Array, " K"]) -> Reduced:
+    def at(self, centres: Float[Array, "K features"], log_widths: Float[Array, " K"]) -> ReducedEvaluation:
         """Return error, output weights and gradient for centres and logarithms of widths."""
         precisions = np.exp(-2 * log_widths)[:, np.newaxis]
         squares = np.einsum("kj,kj->k", centres, centres)[:, np.newaxis]
@@ -107,20 +107,22 @@ class ReducedError:
         np.minimum(exponents, 0.0, out=exponents)  # rounding
         bumps = np.exp(exponents)
         bumps *= self._roots  # K' sqrt(S / N)
-        w, residuals = self._solved(bumps)
+        w, residuals = self._solve_output_weights(bumps)
         error = 0.5 * (_square(residuals) + self._ridge * _square(w))
         bumps *= w @ residuals.T  # -e_n w_k g_k(x_n) / N, outputs summed
         sums = bumps @ self._with_ones
         by_centres = precisions * (sums[:, -1:] * centres - sums[:, :-1])
         by_log_widths = 2 * np.einsum("kn,kn->k", bumps, exponents)
-        return Reduced(self.total * error, w, self.total * by_centres, self.total * by_log_widths)
+        return ReducedEvaluation(self.total * error, w, self.total * by_centres, self.total * by_log_widths)
 
-    def _solved(self, bumps: Float[Array, "K N"]) -> tuple[Float[Array, "K outputs"], Float[Array, "N outputs"]]:
+    def _solve_output_weights(
+        self, bumps: Float[Array, "K N"]
+    ) -> tuple[Float[Array, "K outputs"], Float[Array, "N outputs"]]:
         """Return the best output weights, and the residuals sqrt(s / N) (y - f)."""
         matrix = bumps @ bumps.T
         matrix.flat[:: len(bumps) + 1] += self._ridge
         factor, w, failed = _SOLVE(matrix, bumps @ self._targets)
-        if failed or (factor.diagonal() ** 2 <= SOUND * matrix.diagonal()).any():
+        if failed or (factor.diagonal() ** 2 <= MIN_PIVOT_FRACTION * matrix.diagonal()).any():
             return self._solved_by_least_squares(bumps)
         # One step of refinement: the gradient is right to first order in the error of w only.
         correction, _ = _SOLVE_FACTORED(factor, bumps @ (self._targets - bumps.T @ w) - self._ridge * w)

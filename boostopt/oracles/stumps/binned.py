@@ -15,20 +15,20 @@ from boostopt._utils.array_types import Array, Float, Int, Int8, Num, is_dask_co
 from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.distributed.placement import Elsewhere, Placeable, Placing, check_elsewhere
-from boostopt.oracles.features import Features
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, Placeable, check_distributed
+from boostopt.oracles.features import FeatureMatrix
 from boostopt.oracles.labelled_examples import check_classes, select_counting
 from boostopt.oracles.stumps.binning import (
-    Given,
-    Sketch,
-    coded_part,
-    codes_in_file,
-    codes_in_memory,
-    cuts_of,
-    merged,
-    sketch,
-    step_of,
+    ExampleBlocks,
+    ThresholdSketch,
+    encode_block,
+    encode_in_file,
+    encode_in_memory,
+    find_thresholds,
+    merge_sketches,
+    sample_stride,
+    sketch_block,
 )
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
@@ -36,11 +36,11 @@ from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
 from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.row_block import Split
 
-BYTE, MOST = 256, 65_536
+BYTE_CODES, MAX_CODES = 256, 65_536
 """The numbers of codes in one byte and in two bytes."""
 
 
-class BinnedStumps(RowsOracle, Placeable):
+class BinnedStumps(BinnedOracle, Placeable):
     """Decision stumps at few thresholds of each feature, exactly, for many examples.
 
     A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`. Any other feature has
@@ -102,31 +102,31 @@ class BinnedStumps(RowsOracle, Placeable):
         X: Any,
         y: Any,
         c: Any = None,
-        bins: int = BYTE,
+        bins: int = BYTE_CODES,
         reflexive: bool = True,
         codes: str | os.PathLike[str] | None = None,
     ) -> None:
-        path = self._checked(bins, reflexive, codes)
+        path = self._check_options(bins, reflexive, codes)
         if is_dask_collection(X):
-            check_elsewhere(self, "BinnedStumps")
-        self._take(X, y, c, path)
+            check_distributed(self, "BinnedStumps")
+        self._encode(X, y, c, path)
 
-    def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
+    def _encode(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
         """Encode the rows, in a file if one is given."""
-        rows = Given(X, y, c)
+        rows = ExampleBlocks(X, y, c)
         check_classes(rows.y)
         self._y, self._c, self._features, self._selection = rows.y, rows.c, rows.features, rows.selection
-        self._cuts, self.complete = cuts_of(rows, self._bins)
-        made = codes_in_memory if path is None else partial(codes_in_file, path)
+        self._cuts, self.complete = find_thresholds(rows, self._bins)
+        made = encode_in_memory if path is None else partial(encode_in_file, path)
         self.coded = BinnedFeatures.from_codes(made(rows, self._cuts, self._dtype), self._cuts)
 
-    def _checked(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
+    def _check_options(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
         """Check the options, and return the file of the codes."""
         self.reflexive = check_flag("reflexive", reflexive)
         self._bins = check_integer("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
-        if self._bins > MOST:
-            raise OptionError(f"bins must be at most {MOST}; got {bins}. DecisionStumps has all thresholds.")
-        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE else np.uint16)
+        if self._bins > MAX_CODES:
+            raise OptionError(f"bins must be at most {MAX_CODES}; got {bins}. DecisionStumps has all thresholds.")
+        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE_CODES else np.uint16)
         path = None if codes is None else check_path("codes", codes)
         if path is not None and path.suffix != ".npy":
             raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
@@ -184,7 +184,7 @@ class BinnedStumps(RowsOracle, Placeable):
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the number of features of the stumps, all finite."""
-        (X if isinstance(X, Features) else Features(X)).checked(self._features)
+        (X if isinstance(X, FeatureMatrix) else FeatureMatrix(X)).checked(self._features)
 
     def margins_of(self, hypothesis: Hypothesis) -> Int8[Array, " N"]:
         """Return y_n h(x_n), from the codes.
@@ -222,7 +222,7 @@ class BinnedStumps(RowsOracle, Placeable):
         return np.where(above, np.int8(stump.sign), np.int8(-stump.sign))
 
 
-class DistributedStumps(Elsewhere, BinnedStumps):
+class DistributedStumps(DistributedOracle, BinnedStumps):
     """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
     Thresholds are the same as for these rows in memory. So is every run that boosts by looks at the rows, to the last
@@ -239,24 +239,28 @@ class DistributedStumps(Elsewhere, BinnedStumps):
 
     complete: bool
 
-    def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
+    def _encode(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
         if path is not None:
             raise OptionError(
                 f"codes on a cluster stay in the memory of its workers; got codes={str(path)!r}. Leave it out."
             )
-        placing = Placing(X, y, c)
+        placing = DistributedEncoder(X, y, c)
         blocks, found = placing.blocks, placing.count()
-        before = accumulate((each.given for each in found), initial=0)
-        counted = list(accumulate((each.n for each in found), initial=0))
-        step, self._features = step_of(counted[-1]), blocks.features
-        small = [(b, -k % step, step, self._bins) for b, k, each in zip(before, counted, found, strict=False) if each.n]
-        told: Sketch = blocks.folded(sketch, small, partial(merged, self._bins))
-        self._cuts, self.complete = told.cuts(self._bins)
+        before = accumulate((each.n_rows for each in found), initial=0)
+        counted = list(accumulate((each.n_counted for each in found), initial=0))
+        step, self._features = sample_stride(counted[-1]), blocks.features
+        small = [
+            (b, -k % step, step, self._bins)
+            for b, k, each in zip(before, counted, found, strict=False)
+            if each.n_counted
+        ]
+        told: ThresholdSketch = blocks.folded(sketch_block, small, partial(merge_sketches, self._bins))
+        self._cuts, self.complete = told.thresholds(self._bins)
         coded = BinnedFeatures.from_codes(np.empty((self._features, 0), self._dtype), self._cuts)
         if len(coded.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
-        self._placed(placing.rows(partial(coded_part, self._dtype), self._cuts, coded), placing.balance)
+        self._set_rows(placing.rows(partial(encode_block, self._dtype), self._cuts, coded), placing.balance)
 
     @property
     def coded(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]
-        raise self._refused("all codes")
+        raise self._unsupported("all codes")

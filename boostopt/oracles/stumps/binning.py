@@ -17,16 +17,16 @@ from boostopt._utils.immutable_arrays import as_immutable, as_read_only
 from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.features import checked_features
-from boostopt.oracles.labelled_examples import check_labels, multiplicities, signs
+from boostopt.oracles.labelled_examples import as_signs, check_labels, check_multiplicities
 from boostopt.rows.encoding import BLOCK_ROWS, encode_block
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
-SAMPLE = 200_000
+SAMPLE_SIZE = 200_000
 """Size of the sample of evenly spaced rows whose quantiles are the thresholds of features with many values."""
 
 
-class Given:
+class ExampleBlocks:
     """The examples that count, with features that are read some rows at a time.
 
     Attributes
@@ -35,22 +35,22 @@ class Given:
         Labels and multiplicities, shape (N,).
     features
         Number of features.
-    before
+    row_offset
         Number of rows before these if they are a part; messages count from there.
     """
 
-    before: int
+    row_offset: int
     c: Any
     y: Any
     features: int
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, before: int = 0) -> None:
-        self._X, self.before = _matrix(X), before
-        labels = signs(y)
+        self._X, self.row_offset = _matrix(X), before
+        labels = as_signs(y)
         check_labels(self._X.shape, labels)
         one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # of which nothing is stored
         ones = np.arange(len(labels)), one
-        self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
+        self._rows, self.c = ones if c is None else check_multiplicities(c, len(labels))
         self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
 
     @property
@@ -70,10 +70,10 @@ class Given:
         counts = np.zeros(self._X.shape[0], dtype=bool)
         counts[self._rows] = True
         for i in range(0, len(counts), BLOCK_ROWS):
-            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], before=self.before + i))
+            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], before=self.row_offset + i))
             yield block if counts[i : i + BLOCK_ROWS].all() else block[counts[i : i + BLOCK_ROWS]]
 
-    def every(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
+    def stride(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
         """Return the features and multiplicities of every step-th row, starting at a given one."""
         rows = self._rows[first::step]
         X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
@@ -93,21 +93,21 @@ def _dense(X: Any) -> Float[Array, "n features"]:
     return X.toarray() if scipy.sparse.issparse(X) else X
 
 
-def step_of(n: int) -> int:
+def sample_stride(n: int) -> int:
     """Return the distance between the sampled rows among n rows."""
-    return -(-n // SAMPLE)
+    return -(-n // SAMPLE_SIZE)
 
 
-def cuts_of(rows: Given, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+def find_thresholds(rows: ExampleBlocks, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
     """Return the thresholds of each feature, and whether these are all that there are."""
-    X, c = rows.every(step_of(len(rows.y)))
+    X, c = rows.stride(sample_stride(len(rows.y)))
     sampled = distinct_values([X], range(rows.features), bins)
     values = sampled if len(X) == len(rows.y) else distinct_values(rows.blocks(), list(sampled), bins)
-    return Sketch(X, c, values).cuts(bins)
+    return ThresholdSketch(X, c, values).thresholds(bins)
 
 
 @dataclass(frozen=True, eq=False)
-class Sketch:
+class ThresholdSketch:
     """The data that determine thresholds.
 
     Attributes
@@ -122,7 +122,7 @@ class Sketch:
     c: Float[Array, " n"]
     values: Mapping[int, Float[Array, " _"]]
 
-    def cuts(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+    def thresholds(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
         """Return the thresholds of each feature, and whether these are all that there are."""
         X, c, few, features = self.X, self.c, self.values, range(self.X.shape[1])
         cuts = [all_thresholds(few[j]) if j in few else quantile_thresholds(X[:, j], c, bins) for j in features]
@@ -130,7 +130,7 @@ class Sketch:
 
 
 @dataclass(frozen=True)
-class Census:
+class LabelCounts:
     """Counts of the labels and multiplicities of some rows.
 
     Attributes
@@ -143,15 +143,15 @@ class Census:
         Which of -1 and 1 occur as classes of rows that count.
     """
 
-    given: int
-    n: int
+    n_rows: int
+    n_counted: int
     total: int
     balance: int
     labels: frozenset[int]
     classes: frozenset[int]
 
 
-def census(y: Any, c: Any) -> Census:
+def count_labels(y: Any, c: Any) -> LabelCounts:
     """Return the counts of the labels and multiplicities of some rows; a single class is allowed.
 
     Raises
@@ -159,10 +159,10 @@ def census(y: Any, c: Any) -> Census:
     ProblemError
         Labels are invalid, or multiplicities are not whole numbers from 0 to 2^20.
     """
-    labels, array = signs(y), check_array("y", y)
-    copies = np.ones(labels.shape, np.int64) if c is None else _whole_copies(c, labels.shape)
+    labels, array = as_signs(y), check_array("y", y)
+    copies = np.ones(labels.shape, np.int64) if c is None else _integer_multiplicities(c, labels.shape)
     counting = labels[copies > 0]
-    return Census(
+    return LabelCounts(
         len(labels),
         len(counting),
         int(copies.sum()),
@@ -172,7 +172,7 @@ def census(y: Any, c: Any) -> Census:
     )
 
 
-def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
+def check_label_counts(censuses: Sequence[LabelCounts], classes: bool = True) -> None:
     """Raise ProblemError unless labels are of one kind, examples count, and sums over all examples are exact.
 
     Parameters
@@ -182,8 +182,8 @@ def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
     classes
         Whether both classes must occur.
     """
-    n, total = sum(each.n for each in censuses), sum(each.total for each in censuses)
-    signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
+    n, total = sum(each.n_counted for each in censuses), sum(each.total for each in censuses)
+    as_signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
     if classes and len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
         raise ProblemError(
             f"both classes must occur among the examples that count; got {n} such examples of one class. Pass "
@@ -197,7 +197,7 @@ def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
         )
 
 
-def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
+def _integer_multiplicities(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
     array = check_array("c", c)
     fits = np.zeros(array.shape, dtype=bool)
     if array.dtype.kind in "biuf":
@@ -211,7 +211,7 @@ def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
     return array.astype(np.int64)
 
 
-def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> Sketch:
+def sketch_block(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> ThresholdSketch:
     """Return the data that some rows contribute to thresholds.
 
     Parameters
@@ -228,40 +228,42 @@ def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int
     ProblemError
         An entry is not a finite number.
     """
-    rows = Given(X, y, c, before)
+    rows = ExampleBlocks(X, y, c, before)
     values = distinct_values(rows.blocks(), range(rows.features), bins)
-    return Sketch(*rows.every(step, first), values)
+    return ThresholdSketch(*rows.stride(step, first), values)
 
 
-def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
+def merge_sketches(bins: int, sketches: Sequence[ThresholdSketch]) -> ThresholdSketch:
     """Combine the data for thresholds from several parts of the rows, in their order."""
     few = set(sketches[0].values).intersection(*(each.values for each in sketches))
     values = {j: np.unique(np.concatenate([each.values[j] for each in sketches])) for j in sorted(few)}
     X, c = np.concatenate([each.X for each in sketches]), np.concatenate([each.c for each in sketches])
-    return Sketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
+    return ThresholdSketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
 
 
-def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
+def encode_block(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows as codes."""
-    rows = Given(X, y, c)
-    return part_of(codes_in_memory(rows, cuts, dtype), rows)
+    rows = ExampleBlocks(X, y, c)
+    return row_block(encode_in_memory(rows, cuts, dtype), rows)
 
 
-def part_of(codes: UInt[Array, "features n"], rows: Given) -> RowBlock:
+def row_block(codes: UInt[Array, "features n"], rows: ExampleBlocks) -> RowBlock:
     """Return codes of examples with their labels and multiplicities."""
     alone = bool((rows.c == 1.0).all())
     return RowBlock(codes, rows.y, None if alone else rows.c.astype(np.int64))
 
 
-def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
+def encode_in_memory(
+    rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
+) -> UInt[Array, "features N"]:
     """Return codes in memory."""
     codes = np.empty((rows.features, len(rows.y)), dtype)
-    _write(codes, rows, cuts)
+    _encode_into(codes, rows, cuts)
     return as_read_only(codes)
 
 
-def codes_in_file(
-    path: Path, rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
+def encode_in_file(
+    path: Path, rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
 ) -> UInt[Array, "features N"]:
     """Return codes in a file; the file is complete or does not exist."""
 
@@ -273,14 +275,14 @@ def codes_in_file(
         begin = file.tell()
         file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
         codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        _write(codes, rows, cuts)
+        _encode_into(codes, rows, cuts)
         codes.flush()
 
     write_atomically(path, write)
     return np.load(path, mmap_mode="r")
 
 
-def _write(codes: UInt[Array, "features N"], rows: Given, cuts: Sequence[Float[Array, " _"]]) -> None:
+def _encode_into(codes: UInt[Array, "features N"], rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]]) -> None:
     begin = 0
     for block in rows.blocks():
         encode_block(codes[:, begin : begin + len(block)], block, cuts)

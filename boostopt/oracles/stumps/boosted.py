@@ -12,7 +12,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.validation import check_integer, generator
 from boostopt.oracles.base import Query
-from boostopt.oracles.labelled_examples import Labelled, features_and_signs, labelled
+from boostopt.oracles.labelled_examples import LabelledExamples, check_examples, check_features_and_labels
 from boostopt.oracles.stumps.exhaustive import DecisionStumps
 from boostopt.oracles.stumps.random_matrix import draw_stumps
 from boostopt.oracles.stumps.stump import Stump
@@ -76,19 +76,19 @@ def boosted_stump_matrix(
     """
     t = check_integer("t", t, 1, "a whole number of columns", "Ask for one or more.")
     rng = generator("random_state", random_state)
-    features, labels = features_and_signs(X, y)
-    examples = labelled(features, labels, c)
+    features, labels = check_features_and_labels(X, y)
+    examples = check_examples(features, labels, c)
     stumps = _boosted(_sample(examples, rng), t, rng)
     dense = features.toarray() if scipy.sparse.issparse(features) else features
     if len(stumps) < t:
-        stumps += _further(dense[examples.rows], examples, stumps, t, rng)
+        stumps += _further(dense[examples.input_rows], examples, stumps, t, rng)
     if not stumps:  # all features are constant: so is the only hypothesis
         sign = 1 if examples.c @ examples.y >= 0.0 else -1
         stumps = [Stump(0, -math.inf, sign, dense.shape[1])]
     return np.stack([stump(dense).astype(np.int8) * labels for stump in stumps], axis=1)
 
 
-def _sample(examples: Labelled, rng: np.random.Generator) -> DecisionStumps:
+def _sample(examples: LabelledExamples, rng: np.random.Generator) -> DecisionStumps:
     """Return the oracle over the examples, or over MAX_ROWS of them."""
     if examples.N <= MAX_ROWS:
         return DecisionStumps(examples.X, examples.y, examples.c)
@@ -119,7 +119,7 @@ def _boosted(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> list[S
 
 
 def _further(
-    X: Float[Array, "N features"], examples: Labelled, chosen: list[Stump], t: int, rng: np.random.Generator
+    X: Float[Array, "N features"], examples: LabelledExamples, chosen: list[Stump], t: int, rng: np.random.Generator
 ) -> list[Stump]:
     """Draw further stumps until there are t, in the direction of their feature."""
     signs = {stump.feature: stump.sign for stump in chosen}

@@ -14,20 +14,20 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_flag
 from boostopt.errors import require_not_none
 from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.binned_oracle import RowsOracle
-from boostopt.oracles.labelled_examples import OracleOfExamples, labelled
-from boostopt.oracles.stumps.presorted import presorted
+from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
+from boostopt.oracles.stumps.presorted import presort
 from boostopt.oracles.stumps.search import best_stumps
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
 from boostopt.rows.encoding import BLOCK_ROWS, BinnedFeatures, encode_block
 from boostopt.rows.row_block import Split
 
-MOST = 65_535
+MAX_THRESHOLDS = 65_535
 """Number of thresholds of a feature up to which two bytes can encode its values."""
 
 
-class DecisionStumps(OracleOfExamples, RowsOracle):
+class DecisionStumps(ExamplesOracle, BinnedOracle):
     """All decision stumps, exactly: every threshold of every feature.
 
     Thresholds lie halfway between neighbouring distinct values of the examples that count. A feature that is constant
@@ -62,9 +62,9 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
         self.reflexive: bool = check_flag("reflexive", reflexive)
-        self._examples = labelled(X, y, c)
+        self._examples = check_examples(X, y, c)
         self._features: int = self._examples.X.shape[1]
-        self._sorted = presorted(self._examples.X)
+        self._sorted = presort(self._examples.X)
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"
@@ -91,23 +91,23 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
         as codes, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A subclass has none
         either, because it may be another class of hypotheses.
         """
-        if type(self) is not DecisionStumps or not has_exact_sums(self.c) or self._coded is None:
+        if type(self) is not DecisionStumps or not has_exact_sums(self.c) or self._binned is None:
             return None
-        return BinnedRows.from_binned(self._coded, self.y, self.c)
+        return BinnedRows.from_binned(self._binned, self.y, self.c)
 
     def hypothesis(self, split: Split) -> Stump:
-        cuts = require_not_none(self._coded, "codes").thresholds_by_feature
+        cuts = require_not_none(self._binned, "codes").thresholds_by_feature
         return Stump(split.feature, float(cuts[split.feature][split.code]), split.sign, self._features)
 
     @cached_property
-    def _coded(self) -> BinnedFeatures | None:
+    def _binned(self) -> BinnedFeatures | None:
         """The codes, None if there are none."""
         X, table = self._examples.X, self._sorted
         ends = np.append(table.starts[1:], len(table.thresholds))
         most = int((ends - table.starts).max(initial=0))
         dtype = np.dtype(np.uint8 if most < 256 else np.uint16)
         stored = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
-        if not 0 < most <= MOST or math.prod(X.shape) * dtype.itemsize > stored:
+        if not 0 < most <= MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > stored:
             return None
         cuts = [np.empty(0)] * self._features
         for j, start, end in zip(table.features, table.starts, ends, strict=True):
@@ -118,7 +118,7 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
             encode_block(codes[:, i : i + BLOCK_ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
         return BinnedFeatures.from_codes(codes, cuts)
 
-    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+    def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Whether the class contains h: every threshold that splits the examples is equivalent to one of the class.
 
         Constants belong to the class only if there are no other stumps.

@@ -19,19 +19,19 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.rows.thresholds import midpoints
 
-CHUNK = 500_000
+SORT_CHUNK = 500_000
 """Number of entries that are sorted at a time: sorting takes about 60 bytes an entry of additional memory."""
 
 
 @dataclass(frozen=True, eq=False)
-class Presorted:
+class PresortedFeatures:
     """The thresholds of all features, feature by feature and ascending.
 
     Attributes
     ----------
     N
         Number of examples.
-    rows
+    examples
         Examples outside the base of their feature, by feature and value.
     first, last
         rows[first[i] : last[i]] are the examples that threshold i separates from the base.
@@ -46,7 +46,7 @@ class Presorted:
     """
 
     N: int
-    rows: Int[Array, " entries"]
+    examples: Int[Array, " entries"]
     first: Int[Array, " thresholds"]
     last: Int[Array, " thresholds"]
     below: Bool[Array, " thresholds"]
@@ -60,9 +60,9 @@ class Presorted:
         The cumulative sum may overflow, but its differences are still exact: int64 arithmetic is modulo 2^64, so that
         only the edges themselves must fit.
         """
-        cumulative = np.empty(len(self.rows) + 1, dtype=np.int64)
+        cumulative = np.empty(len(self.examples) + 1, dtype=np.int64)
         cumulative[0] = 0
-        np.cumsum(s[self.rows], out=cumulative[1:])
+        np.cumsum(s[self.examples], out=cumulative[1:])
         edges = cumulative[self.last]
         edges -= cumulative[self.first]
         # With S the sum over all examples and T over the separated ones, the edge is S - 2T if these lie below,
@@ -75,12 +75,12 @@ class Presorted:
     def above(self, i: int) -> Bool[Array, " N"]:
         """Return which examples lie above threshold i."""
         above = np.full(self.N, self.below[i])
-        above[self.rows[self.first[i] : self.last[i]]] ^= True
+        above[self.examples[self.first[i] : self.last[i]]] ^= True
         return above
 
 
 @dataclass(frozen=True, eq=False)
-class _Entries:
+class _SortedEntries:
     """Stored entries of some features, sorted by feature and value."""
 
     features: Int[Array, " entries"]
@@ -88,20 +88,20 @@ class _Entries:
     rows: Int[Array, " entries"]
 
 
-def presorted(X: Any) -> Presorted:
+def presort(X: Any) -> PresortedFeatures:
     """Sort the features X, shape (N, features): a float64 array, or a float64 CSR array without explicit zeros."""
     chunks = _sparse_chunks(X) if scipy.sparse.issparse(X) else _dense_chunks(X)
-    parts = [_parted(entries, X.shape[0]) for entries in chunks if len(entries.rows)]
-    entries = np.cumsum([0, *(len(part.rows) for part in parts)])
+    parts = [_thresholds_of(entries, X.shape[0]) for entries in chunks if len(entries.rows)]
+    entries = np.cumsum([0, *(len(part.examples) for part in parts)])
     thresholds = np.cumsum([0, *(len(part.thresholds) for part in parts)])
     index = np.int32 if entries[-1] <= np.iinfo(np.int32).max else np.int64
 
     def joined(arrays: list[Any], dtype: type[np.generic]) -> Any:
         return np.concatenate([np.empty(0, dtype=dtype), *(array.astype(dtype, copy=False) for array in arrays)])
 
-    return Presorted(
+    return PresortedFeatures(
         N=X.shape[0],
-        rows=joined([part.rows for part in parts], np.int32),
+        examples=joined([part.examples for part in parts], np.int32),
         first=joined([part.first + before for part, before in zip(parts, entries, strict=False)], index),
         last=joined([part.last + before for part, before in zip(parts, entries, strict=False)], index),
         below=joined([part.below for part in parts], np.bool_),
@@ -111,42 +111,42 @@ def presorted(X: Any) -> Presorted:
     )
 
 
-def _dense_chunks(X: Float[Array, "N features"]) -> Iterator[_Entries]:
+def _dense_chunks(X: Float[Array, "N features"]) -> Iterator[_SortedEntries]:
     """Yield the entries of an array, some features at a time."""
     N, count = X.shape
-    step = max(1, CHUNK // N)
+    step = max(1, SORT_CHUNK // N)
     for start in range(0, count, step):
         block = np.ascontiguousarray(X[:, start : start + step].T)
         order = np.argsort(block, axis=1, kind="stable")
-        yield _Entries(
+        yield _SortedEntries(
             np.repeat(np.arange(start, start + len(block)), N),
             np.take_along_axis(block, order, axis=1).ravel(),
             order.ravel().astype(np.int32),
         )
 
 
-def _sparse_chunks(X: Any) -> Iterator[_Entries]:
+def _sparse_chunks(X: Any) -> Iterator[_SortedEntries]:
     """Yield the entries of a sparse matrix, some features at a time."""
     columns = X.tocsc()
     start = 0
     while start < X.shape[1]:
-        limit = int(columns.indptr[start]) + CHUNK
+        limit = int(columns.indptr[start]) + SORT_CHUNK
         stop = max(start + 1, int(np.searchsorted(columns.indptr, limit, side="right")) - 1)
         features = np.repeat(np.arange(start, stop), np.diff(columns.indptr[start : stop + 1]))
         here = slice(columns.indptr[start], columns.indptr[stop])
         order = np.lexsort((columns.data[here], features))
-        yield _Entries(features, columns.data[here][order], columns.indices[here][order].astype(np.int32))
+        yield _SortedEntries(features, columns.data[here][order], columns.indices[here][order].astype(np.int32))
         start = stop
 
 
-def _parted(entries: _Entries, N: int) -> Presorted:
+def _thresholds_of(entries: _SortedEntries, N: int) -> PresortedFeatures:
     """Return the thresholds of sorted features with at least one entry."""
-    begins = _begins(entries.features) | _begins(entries.values)
+    begins = _group_starts(entries.features) | _group_starts(entries.values)
     blocks = np.flatnonzero(begins)
     sizes = np.diff(blocks, append=len(begins))
     feature, value = entries.features[blocks], entries.values[blocks]
 
-    new = _begins(feature)
+    new = _group_starts(feature)
     of = np.cumsum(new) - 1
     first_blocks = np.flatnonzero(new)
     largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[of])
@@ -164,13 +164,13 @@ def _parted(entries: _Entries, N: int) -> Presorted:
 
     last = np.cumsum(sizes[kept])
     first = last - sizes[kept]
-    starts = np.flatnonzero(_begins(of[kept]))
-    here = np.cumsum(_begins(of[kept])) - 1
+    starts = np.flatnonzero(_group_starts(of[kept]))
+    here = np.cumsum(_group_starts(of[kept])) - 1
     end_of_feature = np.append(first[starts[1:]], last[-1:])
     below, value = below[kept], value[kept]
-    return Presorted(
+    return PresortedFeatures(
         N=N,
-        rows=entries.rows[np.repeat(kept, sizes)],
+        examples=entries.rows[np.repeat(kept, sizes)],
         first=np.where(below, first[starts][here], first),
         last=np.where(below, last, end_of_feature[here]),
         below=below,
@@ -180,7 +180,7 @@ def _parted(entries: _Entries, N: int) -> Presorted:
     )
 
 
-def _begins(keys: Any) -> Bool[Array, " n"]:
+def _group_starts(keys: Any) -> Bool[Array, " n"]:
     """Return the positions at which a new key begins."""
     begins = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=begins[1:])

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.validation import check_integer, generator
-from boostopt.oracles.labelled_examples import features_and_signs
+from boostopt.oracles.labelled_examples import check_features_and_labels
 from boostopt.rows.thresholds import all_thresholds
 
 
@@ -44,7 +44,7 @@ def stump_matrix(
     OptionError
         t is smaller than 1, or the seed is negative.
     """
-    features, labels = features_and_signs(X, y)
+    features, labels = check_features_and_labels(X, y)
     if scipy.sparse.issparse(features):
         features = features.toarray()
     t = check_integer("t", t, 1, "a whole number of columns", "Ask for one or more.")

@@ -10,15 +10,15 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
 from boostopt.oracles.base import Answer, Column, Query
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.oracles.top_k import leading_of_each
+from boostopt.oracles.top_k import top_k_groups
 from boostopt.oracles.weight_scaling import scaled_weights
 
-BITS = 62
+WEIGHT_BITS = 62
 """Binary places to which weights with a sum in [1/2, 1) are rounded: no edge then reaches 2^63, the end of int64."""
 
 
 @runtime_checkable
-class Splits(Protocol):
+class ThresholdTable(Protocol):
     """The thresholds of all features that vary, feature by feature and ascending.
 
     Attributes
@@ -54,7 +54,7 @@ class Splits(Protocol):
         ...
 
 
-def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
+def best_stumps(splits: ThresholdTable, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
     """Return the stumps with the largest edges, and a bound on all edges.
 
     Parameters
@@ -76,16 +76,16 @@ def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: in
         The weights do not have shape (N,), or they are not finite.
     """
     weights, exponent = scaled_weights(query.d, splits.N)
-    s = np.rint(np.ldexp(weights * y, BITS)).astype(np.int64)
-    unit = exponent - BITS
-    stumps = _leading(splits, s, query, y, features, reflexive)
+    s = np.rint(np.ldexp(weights * y, WEIGHT_BITS)).astype(np.int64)
+    unit = exponent - WEIGHT_BITS
+    stumps = _best_distinct(splits, s, query, y, features, reflexive)
     columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
     most = math.nextafter(float(stumps[0][2] + splits.N // 2 + 1), math.inf)
     return Answer(columns, math.ldexp(most, unit))
 
 
-def _leading(
-    splits: Splits, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
+def _best_distinct(
+    splits: ThresholdTable, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
 ) -> list[tuple[Stump, Int8[Array, " N"], int]]:
     """Return the best stumps with their margins and their edges under s; no two have the same margins."""
     thresholds, starts, count = splits.thresholds, splits.starts, query.count
@@ -97,7 +97,7 @@ def _leading(
     signs_free = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
     if query.varied and count <= len(starts):
-        places = leading_of_each(signs_free, starts, count)
+        places = top_k_groups(signs_free, starts, count)
     else:
         places = np.argsort(-signs_free, kind="stable").tolist()
     for i in places:

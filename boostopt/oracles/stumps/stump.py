@@ -12,12 +12,12 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import State
-from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 
 
 @dataclass(frozen=True)
-class Stump(HypothesisOfFeatures):
+class Stump(FeatureHypothesis):
     """h(x) = sign if x[feature] > threshold, otherwise -sign.
 
     Attributes
@@ -51,24 +51,24 @@ class Stump(HypothesisOfFeatures):
                 f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
             )
 
-    def on(self, features: Features) -> Float[Array, " n"]:
+    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         above = features.column(self.feature, self.features) > self.threshold
         return np.where(above, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
-        return self._words(f"feature {self.feature}")
+        return self._describe(f"feature {self.feature}")
 
     def in_words(self, names: Sequence[str]) -> str:
-        return self._words(str(names[self.feature]))
+        return self._describe(str(names[self.feature]))
 
-    def _words(self, feature: str) -> str:
+    def _describe(self, feature: str) -> str:
         if self.threshold == -math.inf:
             return f"always {self.sign:+d}"
         return f"{feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
 
-    def state(self) -> State:
+    def state(self) -> StateDict:
         return {"feature": self.feature, "threshold": self.threshold, "sign": self.sign, "features": self.features}
 
     @classmethod
-    def restored(cls, state: State) -> Stump:
+    def restored(cls, state: StateDict) -> Stump:
         return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))
