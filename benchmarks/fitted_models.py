@@ -239,7 +239,7 @@ def beside(solver: str, trade_off: float, U: Any, w: Any, oracle: DecisionStumps
     columns = program.solve(tol=1e-9).certificate
     # With a penalty of squares a run is priced: what it proves is of the hypotheses collected.
     run = boost(name, oracle, epsilon=1e-4 if name == "cg_boost" else 1e-3, **parameters)
-    over_class: Any = run.class_certificate if run.problem.bounds_class else run.certificate
+    over_class: Any = run.class_certificate if run.problem.has_class_bound else run.certificate
     return f"{scale * own:.5g}", ends(scale, columns), ends(scale, over_class)
 
 

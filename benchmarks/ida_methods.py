@@ -20,7 +20,7 @@ from benchmarks.ida_data import Part
 from boostopt import boost, get_formulation
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.run.combined_hypothesis import combined, decided
+from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
 from boostopt.oracles.matrix_oracle import Given
@@ -113,13 +113,13 @@ def collected(part: Part, options: Options) -> Networks:
     run = boost("adaboost", oracle_of(part, options), keep_faultless=False, max_rounds=options.rounds, rules=())
     kept = np.flatnonzero(run.w).tolist()
     H = np.column_stack(list(evaluate([run.hypotheses[q] for q in kept], part.X_test)))
-    return Networks(run.record.collected.margins.take_columns(np.array(kept)), H, run.w[kept])
+    return Networks(run.record.pool.margins.take_columns(np.array(kept)), H, run.w[kept])
 
 
 def error_of(part: Part, networks: Networks, chosen: list[int], w: Float[Array, " k"]) -> float:
     """Return the test error of weights of the networks of those numbers; where f = 0 the majority decides."""
-    f = combined([Given(q) for q in chosen], w, networks.H)
-    return float(np.mean(decided(f, "majority", part.majority) != part.y_test))
+    f = weighted_vote([Given(q) for q in chosen], w, networks.H)
+    return float(np.mean(predicted_classes(f, "majority", part.majority) != part.y_test))
 
 
 def count(share: float, part: Part) -> float:
@@ -136,7 +136,7 @@ def of_adaboost_reg(part: Part, networks: Networks, options: Options, values: Va
     C = values[0] * len(part.y)
     run = adaboost_reg(oracle_of(part, options), C=C, max_rounds=options.rounds)
     error = float(np.mean(run.predict(part.X_test) != part.y_test))
-    return Outcome(error, None, run.record.collected.margins, run.w)
+    return Outcome(error, None, run.record.pool.margins, run.w)
 
 
 def of_lp_reg(part: Part, networks: Networks, options: Options, values: Values) -> Outcome:

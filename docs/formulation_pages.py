@@ -18,8 +18,8 @@ from markup import escaped, fenced, table, values_in, write_folder
 import boostopt
 from boostopt import Formulation, Program
 from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, NormPenalty
-from boostopt.boosting.problem import set_anew
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.problem import round_parameters
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.programs.parameters import Parameter
 from boostopt.typesetting import PageText, markdown_page, parse_page, typeset_prose
 
@@ -187,10 +187,10 @@ def use(page: Page) -> str:
         f'program = boostopt.get_formulation("{page.name}").bind({bound})',
         "print(program.solve().certificate)",
     ]
-    booster = page_of(page.name)
+    booster = resolve_formulation(page.name)
     if booster.columns in (None, 1):
         open_to_users = {
-            name: value for name, value in _given(booster).items() if name not in set_anew(booster, EPSILON)
+            name: value for name, value in _given(booster).items() if name not in round_parameters(booster, EPSILON)
         }
         keywords = ", ".join([f'"{page.name}"', "DecisionStumps(X, y)", *_written(open_to_users), "max_rounds=50"])
         lines += [f"run = boostopt.boost({keywords})", "print(run.certificate)"]

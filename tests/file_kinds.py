@@ -14,8 +14,8 @@ from boostopt import benchmark, boost, compare, get_formulation
 from boostopt.backends import get_backend
 from boostopt.backends.base import Deadline, Task
 from boostopt.boosting import boosters
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.run.run_file import Writer
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.run.run_file import ArrayExtractor
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, GivenMargins, KernelColumns, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Query
@@ -83,17 +83,17 @@ def write_booster(path: Path) -> None:
     boosters.adaboost_reg(DecisionStumps(X, y), C=2.0, max_rounds=3).save(path)
 
 
-def looked() -> tuple[LookedRun, BinnedStumps]:
+def looked() -> tuple[HistogramRun, BinnedStumps]:
     rng = np.random.default_rng(3)
     X = np.round(rng.normal(size=(400, 3)), 2)
     oracle = BinnedStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=400) > 0, 1, -1), bins=256)
     run = boost("erlpboost", oracle, nu=80.0, epsilon=0.1)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run, oracle
 
 
 def write_looks(path: Path) -> None:
-    looked()[0].stored_looks.save(path)
+    looked()[0].stored.save(path)
 
 
 def write_model(path: Path) -> None:
@@ -151,7 +151,7 @@ def write_hypotheses(path: Path) -> None:
     d = np.full(N, 1.0 / N)
     states = [to_state(oracle.best(Query(d, 1)).columns[0].hypothesis) for oracle in oracles]
     states.append(to_state(Fitted(0, 1, "a tree", "predict", 2, np.zeros(N), None)))
-    path.write_text(json.dumps({state["kind"]: Writer().plain(state) for state in states}))
+    path.write_text(json.dumps({state["kind"]: ArrayExtractor().extract(state) for state in states}))
 
 
 def write_state_of_highs(path: Path) -> None:

@@ -40,7 +40,7 @@ def data(folder: Path) -> dict[str, np.ndarray]:
 
 
 def interval(run: Run) -> list[float]:
-    certificate = run.certificate if run.record.problem.goal is None else run.class_certificate
+    certificate = run.certificate if run.record.problem.objective is None else run.class_certificate
     return [certificate.lower, certificate.upper]
 
 

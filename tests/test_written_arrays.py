@@ -45,7 +45,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends import get_backend
-from boostopt.boosting.rules import Rule, View
+from boostopt.boosting.rules import Rule, RuleContext
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
@@ -464,8 +464,8 @@ class Loud(Writing):
 
 
 def vandal_rule() -> Rule:
-    def holds(view: View) -> bool:
-        ravage(view, view.problem, view.state, view.problem.first)
+    def holds(view: RuleContext) -> bool:
+        ravage(view, view.problem, view.state, view.problem.template)
         return False
 
     return Rule("vandal", "nothing", holds)
@@ -499,7 +499,7 @@ def test_an_oracle_that_writes_in_passing_is_named() -> None:
 
 
 def test_a_rule_that_writes_in_passing_is_named() -> None:
-    def holds(view: View) -> bool:
+    def holds(view: RuleContext) -> bool:
         view.state.d[:] = 0.0
         return False
 
@@ -513,7 +513,7 @@ def test_a_path_among_pieces_that_write() -> None:
     def each(nu: float, run: Any) -> None:
         ravage(run, run.record, run.program)
 
-    found = boostopt.path("lpboost", Writing(own), nu=(1.0, 3.0), each=each)
+    found = boostopt.path("lpboost", Writing(own), nu=(1.0, 3.0), on_run=each)
     twin = boostopt.path("lpboost", GivenMargins(U.copy()), nu=(1.0, 3.0))
     assert (own == U).all()
     for of_one, of_other in zip(found.certificates, twin.certificates, strict=True):

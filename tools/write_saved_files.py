@@ -93,7 +93,7 @@ def runs(folder: Path, classes: dict[str, Oracle]) -> dict[str, Any]:
             run = boost(name, classes[kind], **options)
             stem = f"{name}_{kind}"
             run.save(folder / f"run_{stem}.npz")
-            if run.record.problem.goal is not None and kind != "kernel":
+            if run.record.problem.objective is not None and kind != "kernel":
                 run.save_certificate(folder / f"class_{stem}.json", classes[kind])
             if run.rounds > 3:
                 early: dict[str, Any] = {**options, "max_rounds": 3}
@@ -114,7 +114,7 @@ def described(run: Run, kind: str, options: dict[str, Any]) -> dict[str, Any]:
         "options": options,
         "rounds": run.rounds,
         "w": run.w.tolist(),
-        "bounds": bounds(run.certificate if run.record.problem.goal is None else run.class_certificate),
+        "bounds": bounds(run.certificate if run.record.problem.objective is None else run.class_certificate),
     }
 
 

@@ -39,7 +39,7 @@ from benchmarks.evidence.experiment import Experiment, Parameters, Results, roun
 from benchmarks.evidence.pages import picture, span, table
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting import Run
-from boostopt.boosting.run.combined_hypothesis import decided
+from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.oracles.features import evaluate
 
 NAMES = (*OWN, "a9a", "german", "diabetes")
@@ -105,11 +105,11 @@ def _errors_by_round(run: Run, drawn: Split) -> tuple[dict[str, Float[Array, " r
     for kept in run.record.history.rounds:
         w = kept.w.full
         f = H[:, : len(w)] @ w / np.abs(w).sum()
-        low, high = decided(f, "negative", 1), decided(f, "positive", 1)
+        low, high = predicted_classes(f, "negative", 1), predicted_classes(f, "positive", 1)
         zeros.append(float(np.mean(low != high)))
         errors["error"].append(float(np.mean((low != y) | (high != y))))
         errors["positive"].append(float(np.mean(high != y)))
-        errors["majority"].append(float(np.mean(decided(f, "majority", run.majority) != y)))
+        errors["majority"].append(float(np.mean(predicted_classes(f, "majority", run.majority) != y)))
     return {name: np.array(each) for name, each in errors.items()}, np.array(zeros)
 
 

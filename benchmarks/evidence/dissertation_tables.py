@@ -135,7 +135,7 @@ def _tried(algorithm: str, oracle: Any, share: float, eta: float, epsilon: float
 
 def _point(found: Fit, drawn: Split) -> dict[str, Any]:
     valid, test = found.errors(drawn)
-    facts = found.facts if found.run.problem.goal is not None else {"seconds": round(found.seconds, 3)}
+    facts = found.facts if found.run.problem.objective is not None else {"seconds": round(found.seconds, 3)}
     return {"valid": valid, "test": test, **facts}
 
 

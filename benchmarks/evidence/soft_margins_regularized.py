@@ -27,7 +27,7 @@ from benchmarks.evidence.soft_margins_toy import (
 )
 from boostopt import get_formulation
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.boosters.adaboost_reg import Functional
+from boostopt.boosting.boosters.adaboost_reg import RegularizedFunctional
 from boostopt.estimators import RBFNetworkClassifier
 from boostopt.oracles.features import evaluate
 from boostopt.pictures import margin_distributions
@@ -53,7 +53,7 @@ def _losses(lengths: Sequence[int], phis: Sequence[str]) -> Mapping[str, Any]:
     """Return the losses at margins, where those of AdaBoost are 1, and how wide their steps are."""
     rho, zero = np.linspace(-1, 1, 201), np.zeros(1)
     agrees = max(
-        abs(Functional(zero, np.array([b * m]), zero, float(b), zero, zero, 0.0, 1.0).log_value(0.0)
+        abs(RegularizedFunctional(zero, np.array([b * m]), zero, float(b), zero, zero, 0.0, 1.0).log_value(0.0)
             - math.log(loss(np.array([m]), b, 0.5)[0]))
         for b in lengths for m in rho.tolist()
     )  # fmt: skip
@@ -219,7 +219,7 @@ def _programs(seed: int, rounds: int) -> Mapping[str, Any]:
     """Return margins of LP_REG and QP_REG over the networks of AdaBoost, their errors, and what is certified."""
     its = toy("banana", 0.0, seed)
     run = boosted(its, CENTRES, rounds, seed)
-    U, H = run.record.collected.margins, np.column_stack(list(evaluate(run.hypotheses, its.X_test)))
+    U, H = run.record.pool.margins, np.column_stack(list(evaluate(run.hypotheses, its.X_test)))
     found: dict[str, Any] = {"AdaBoost": float(run.trace["test_error"][-1])}
     named = [(f"LP_REG, nu = {nu:g} N", "lp_reg_adaboost", 1 / (nu * PATTERNS)) for nu in NUS]
     named += [(f"QP_REG, C = {C:g}", "qp_reg_adaboost", C) for C in COSTS]

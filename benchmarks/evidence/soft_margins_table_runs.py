@@ -33,8 +33,8 @@ from benchmarks.ida_methods import (
     oracle_of,
 )
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.reweighting import ALONE
-from boostopt.boosting.run.combined_hypothesis import decided
+from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS
+from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.oracles import Query
 from boostopt.oracles.features import evaluate
 
@@ -326,17 +326,17 @@ def _of_net(part: Part, options: Options) -> Outcome:
     N = len(part.y)
     column = oracle_of(part, options).best(Query(np.full(N, 1.0 / N))).columns[0]
     values = next(iter(evaluate([column.hypothesis], part.X_test)))
-    return Outcome(float(np.mean(decided(values, "majority", part.majority) != part.y_test)))
+    return Outcome(float(np.mean(predicted_classes(values, "majority", part.majority) != part.y_test)))
 
 
 def _of_adaboost_reg(part: Part, networks: Networks, options: Options, values: Values) -> Outcome:
     """Run AdaBoost_REG with p = 2; a network without error ends it, and is left out unless it is the first."""
     run_for = partial(adaboost_reg, C=values[0] * len(part.y) ** 2, p=2)
     run = run_for(oracle_of(part, options), max_rounds=options.rounds)
-    if run.reason.startswith(ALONE) and run.rounds > 1:
+    if run.reason.startswith(REASON_PERFECT_HYPOTHESIS) and run.rounds > 1:
         run = run_for(oracle_of(part, options), max_rounds=run.rounds - 1)
     error = float(np.mean(run.predict(part.X_test) != part.y_test))
-    return Outcome(error, None, run.record.collected.margins, run.w)
+    return Outcome(error, None, run.record.pool.margins, run.w)
 
 
 METHODS: Mapping[str, Callable[[Part, Networks, Options, Values], Outcome]] = {

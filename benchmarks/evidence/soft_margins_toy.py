@@ -80,7 +80,7 @@ def boosted(its: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: b
 
 def margins_of(run: Run) -> Float[Array, " N"]:
     """Return the normalized margins of a run."""
-    return run.record.collected.margins.margins(run.w) / run.w.sum()
+    return run.record.pool.margins.margins(run.w) / run.w.sum()
 
 
 def heights_apart(m: Sequence[float], others: Sequence[float] | Float[Array, " n"]) -> float:

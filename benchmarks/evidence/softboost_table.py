@@ -119,7 +119,7 @@ def _split(name: str, split: int, K: int, iterations: int, rounds: int, every: i
             "value": value,
             "error": _wrong(run, whole) / len(whole.y_test),
             "rounds": run.rounds,
-            "gap": left_open(run.record.collected.margins, run.w, count(value, whole)) if method in CERTIFIED else None,
+            "gap": left_open(run.record.pool.margins, run.w, count(value, whole)) if method in CERTIFIED else None,
             "ended": run.rounds < rounds,
         }
     return result

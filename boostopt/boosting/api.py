@@ -13,27 +13,27 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_array, check_list, check_names, invalid_value_error
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
-from boostopt.boosting.column_count import columns_of
-from boostopt.boosting.column_generation import Loop
-from boostopt.boosting.histogram_newton.selection import by_looks, preferred
-from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
+from boostopt.boosting.column_count import make_column_count
+from boostopt.boosting.column_generation import ColumnGeneration
+from boostopt.boosting.histogram_newton.selection import is_default, run_histogram_newton
+from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_options
 from boostopt.boosting.problem import Problem, rows_left_out
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.rules import RULES, Rule
 from boostopt.boosting.run.initial import initial_record
 from boostopt.boosting.run.progress_line import progress_line
-from boostopt.boosting.run.recorder import Watch
+from boostopt.boosting.run.recorder import RunRecorder
 from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.updates.base import Update
-from boostopt.boosting.updates.factory import make
+from boostopt.boosting.updates.factory import make_update
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 
-EXPECTED = "a rule, the name of one, or a list of them"
-ADVICE = "Pass names in quotes, or rules made with boostopt.boosting.Rule(...)."
+EXPECTED_RULES = "a rule, the name of one, or a list of them"
+RULES_ADVICE = "Pass names in quotes, or rules made with boostopt.boosting.Rule(...)."
 
 
 def boost(
@@ -106,37 +106,39 @@ def boost(
     Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1; Mitsuboshi, Hatano,
     Takimoto 2022.
     """
-    page = page_of(formulation)
+    page = resolve_formulation(formulation)
     check_oracle(oracle)
     check_backend(backend)
     own = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
-    check_keywords("boost", parameters, BOOST, page)
-    options = replace(read_record("options", options), **own)
+    check_keywords("boost", parameters, BOOST_KEYWORDS, page)
+    options = replace(read_options("options", options), **own)
     d0, parameters = select_examples(page, oracle, d0, parameters)
     named = isinstance(update, str) and update == "newton"
-    newton = named or (update is None and preferred(page, oracle, epsilon, backend))
+    newton = named or (update is None and is_default(page, oracle, epsilon, backend))
     after = None
     if newton and rules is None and d0 is None:
-        run, after = by_looks(page, oracle, epsilon, parameters, options)
+        run, after = run_histogram_newton(page, oracle, epsilon, parameters, options)
         if run is not None:
             return run
     with rows_left_out(page, oracle.N, oracle.n_rows):
-        problem = Problem.of(page, oracle.c, d0, epsilon, None if after else update, parameters)
-        if after is not None and named and problem.edges.edge_bound is None:  # below a bound steps are the page's own
-            problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
+        problem = Problem.create(page, oracle.c, d0, epsilon, None if after else update, parameters)
+        if (
+            after is not None and named and problem.edge_function.edge_bound is None
+        ):  # below a bound steps are the page's own
+            problem = Problem.create(page, oracle.c, d0, epsilon, update, parameters)
     options = after or options
-    if problem.edges.even and not oracle.reflexive:
+    if problem.edge_function.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
             f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "
             f"this oracle is not. Make the oracle with reflexive=True{remedy}"
         )
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
-    stopping = () if own_end else _rules(problem, rules)
+    stopping = () if own_end else _applicable_rules(problem, rules)
     _check_options(problem, options)
     handed_over = after is not None and after.start is not None
-    moves = make(problem, backend, options.stabilization.idle, options.corrective)
+    moves = make_update(problem, backend, options.stabilization.idle, options.corrective)
     return _run(problem, oracle, moves, stopping, options, handed_over)
 
 
@@ -165,16 +167,16 @@ def _run(
     how = final_weights_of(problem, options.final_weights)
     stood = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
-    deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
+    deadline, columns = Deadline.after(options.time_limit), make_column_count(options.columns_per_round)
     measure = problem.measure
     with (
         limit_blas_threads(),
-        progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show,
+        progress_line(options.progress, problem.formulation.name, problem.objective is None, measure) as show,
     ):
-        watch = Watch.of(options, problem, oracle, record, show)
+        watch = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = Loop(problem, oracle, update, rules, options, deadline, watch, columns)
-            return Run.finished(loop.run(record), how)
+            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, watch, columns)
+            return Run.from_data(loop.run(record), how)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls begins again.
             oracle.restore(stood)
@@ -184,46 +186,46 @@ def _check_options(problem: Problem, options: BoostOptions) -> None:
     """Raise OptionError for options that have no meaning for a problem, or where nothing need ever stop the run."""
     if options.stabilization and problem.update != "total":
         raise OptionError(
-            f"stabilization needs a totally corrective run; the update of {problem.page.name} is {problem.update!r}. "
+            f"stabilization needs a totally corrective run; the update of {problem.formulation.name} is {problem.update!r}. "
             "Leave out stabilization."
         )
     if options.corrective is not None and problem.update != "mlpboost":
         raise OptionError(
-            f'corrective needs update="mlpboost"; the update of {problem.page.name} is {problem.update!r}. Leave '
+            f'corrective needs update="mlpboost"; the update of {problem.formulation.name} is {problem.update!r}. Leave '
             "out corrective, or pass the step as update."
         )
-    if options.start is not None and isinstance(problem.page, Booster):
+    if options.start is not None and isinstance(problem.formulation, Booster):
         raise OptionError(
-            f"{problem.page.name} sets its distribution from all of its own rounds, so it cannot begin from another "
+            f"{problem.formulation.name} sets its distribution from all of its own rounds, so it cannot begin from another "
             "run; got start. Leave out start, or continue a run by its checkpoint."
         )
-    if problem.endless and options.max_rounds is None and options.time_limit is None:
+    if problem.needs_limit and options.max_rounds is None and options.time_limit is None:
         raise OptionError(
-            f"{problem.page.name} needs a limit, because it may never stop; got none. Pass max_rounds or time_limit."
+            f"{problem.formulation.name} needs a limit, because it may never stop; got none. Pass max_rounds or time_limit."
         )
 
 
-def _rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
+def _applicable_rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
     """Return the rules that can fire: those asked for, or of the page's own those that promise a soft margin."""
     if rules is not None:
-        chosen = [rule for each in _listed(rules) for rule in _of(each)]
+        chosen = [rule for each in _as_list(rules) for rule in _resolve_rule(each)]
         for rule in chosen:
             if obstacle := rule.obstacle(problem):
-                raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.page.name}: {obstacle}.")
+                raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.formulation.name}: {obstacle}.")
         return tuple(chosen)
-    own = [rule for name in problem.rules for rule in _of(name)]
+    own = [rule for name in problem.rules for rule in _resolve_rule(name)]
     return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
 
 
-def _listed(rules: object) -> list[str | Rule]:
+def _as_list(rules: object) -> list[str | Rule]:
     """Return the rules and names of rules that were asked for; one is a list of one."""
-    each = [rules] if isinstance(rules, str | Rule) else check_list("rules", rules, EXPECTED, ADVICE)
+    each = [rules] if isinstance(rules, str | Rule) else check_list("rules", rules, EXPECTED_RULES, RULES_ADVICE)
     if not all(isinstance(rule, str | Rule) for rule in each):
-        raise invalid_value_error("rules", EXPECTED, rules, ADVICE)
+        raise invalid_value_error("rules", EXPECTED_RULES, rules, RULES_ADVICE)
     return each
 
 
-def _of(rule: str | Rule) -> list[Rule]:
+def _resolve_rule(rule: str | Rule) -> list[Rule]:
     """Return the rules of a name: a rule, or all those of a formulation. A rule of one's own stands for itself."""
     if isinstance(rule, Rule):
         return [rule]
@@ -234,5 +236,8 @@ def _of(rule: str | Rule) -> list[Rule]:
     raise unknown_name("stopping rule", rule, RULES)
 
 
-BOOST = (*(name for name, its in signature(boost).parameters.items() if its.kind is its.KEYWORD_ONLY), *OPTIONS)
+BOOST_KEYWORDS = (
+    *(name for name, its in signature(boost).parameters.items() if its.kind is its.KEYWORD_ONLY),
+    *OPTIONS,
+)
 """The keywords of `boost` that are of no formulation."""

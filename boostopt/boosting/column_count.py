@@ -23,37 +23,37 @@ AUTO = "auto"
 ColumnsPerRound = int | Literal["auto"]
 """A number of columns of at least 1, or "auto"."""
 
-NUMBERS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """The numbers that are chosen from."""
 
-FIRST = 5
+INITIAL_COUNT = 5
 """The number of the first round, and the least one while no column gets a weight."""
 
-NEWEST = 0.5
+SMOOTHING = 0.5
 """Share of the newest round in what is known: of the seconds, and of the columns of use."""
 
-AGING, LEAST = 0.5, 2
+MEMORY_FRACTION, MIN_MEMORY_ROUNDS = 0.5, 2
 """Rounds for which it is known what a number was worth: a share of the rounds until then, and some besides."""
 
 
 @dataclass
-class Fixed:
+class FixedColumnCount:
     """The same number of columns in every round.
 
     Attributes
     ----------
-    number
+    value
         Columns that the oracle is asked for next, at least 1.
     """
 
-    number: int
+    value: int
 
-    def saw(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
+    def observe(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
         """Take a round in: nothing follows from it."""
 
 
 @dataclass
-class Chosen(Fixed):
+class AdaptiveColumnCount(FixedColumnCount):
     """A number of columns that is chosen anew after every round, from 1 to 32: where a column of use costs least.
 
     What a number was worth is known for a while after it was tried. One that is not known is judged by the present one:
@@ -63,14 +63,14 @@ class Chosen(Fixed):
     Equal columns and seconds give equal numbers.
     """
 
-    number: int = FIRST
+    value: int = INITIAL_COUNT
     _round: int = 0
     _oracle: float | None = None
     _solve: float | None = None
     # By number: the round in which it was tried last, and the share of use.
     _known: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
-    def saw(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
+    def observe(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
         """Choose the next number after a round.
 
         Parameters
@@ -81,49 +81,52 @@ class Chosen(Fixed):
             Seconds of the oracle, and of the move of the weights, at least 0.
         """
         self._round += 1
-        self._oracle, self._solve = _mixed(self._oracle, oracle_seconds), _mixed(self._solve, solve_seconds)
+        self._oracle, self._solve = (
+            _moving_average(self._oracle, oracle_seconds),
+            _moving_average(self._solve, solve_seconds),
+        )
         if useful == 0:
-            self.number = max(self.number, FIRST)
+            self.value = max(self.value, INITIAL_COUNT)
             return
-        share = min(useful / self.number, 1.0)
-        self._known[self.number] = self._round, _mixed(self._share(self.number), share)
-        k = NUMBERS.index(self.number)
-        step = 2 if self.number == max(self._known) else 1
-        best = min(NUMBERS[: k + 1], key=self._cost)
-        more = NUMBERS[min(k + step, len(NUMBERS) - 1)]
-        self.number = min(best, more, key=self._cost) if best == self.number else best
+        share = min(useful / self.value, 1.0)
+        self._known[self.value] = self._round, _moving_average(self._share(self.value), share)
+        k = CANDIDATES.index(self.value)
+        step = 2 if self.value == max(self._known) else 1
+        best = min(CANDIDATES[: k + 1], key=self._cost)
+        more = CANDIDATES[min(k + step, len(CANDIDATES) - 1)]
+        self.value = min(best, more, key=self._cost) if best == self.value else best
 
     def _share(self, number: int) -> float | None:
         """Return the share of so many columns that was of use; None where that is not known, or no longer."""
         tried, share = self._known.get(number, (-math.inf, 0.0))
-        return share if self._round - tried <= AGING * tried + LEAST else None
+        return share if self._round - tried <= MEMORY_FRACTION * tried + MIN_MEMORY_ROUNDS else None
 
     def _cost(self, number: int) -> float:
         """Return the seconds that a column of use costs where so many columns are asked for."""
-        share, present = self._share(number), self._known[self.number][1]
+        share, present = self._share(number), self._known[self.value][1]
         if share is None:
-            share = min(present * max(self.number / number, 1.0), 1.0)
+            share = min(present * max(self.value / number, 1.0), 1.0)
         return ((self._oracle or 0.0) + (self._solve or 0.0) / share) / (number * share)
 
 
-def _mixed(known: float | None, newest: float) -> float:
+def _moving_average(known: float | None, newest: float) -> float:
     """Return what is known after the newest round."""
-    return newest if known is None else (1.0 - NEWEST) * known + NEWEST * newest
+    return newest if known is None else (1.0 - SMOOTHING) * known + SMOOTHING * newest
 
 
-def columns_of(asked: ColumnsPerRound) -> Fixed:
+def make_column_count(option: ColumnsPerRound) -> FixedColumnCount:
     """Return what says how many columns each round of a run asks for."""
-    return Fixed(asked) if isinstance(asked, int) else Chosen()
+    return FixedColumnCount(option) if isinstance(option, int) else AdaptiveColumnCount()
 
 
-def at_most(asked: ColumnsPerRound) -> int:
+def max_columns(option: ColumnsPerRound) -> int:
     """Return the largest number that a round may ask for."""
-    return asked if isinstance(asked, int) else max(NUMBERS)
+    return option if isinstance(option, int) else max(CANDIDATES)
 
 
-def at_least(asked: ColumnsPerRound, least: int) -> int:
+def columns_or_minimum(option: ColumnsPerRound, least: int) -> int:
     """Return the number that is asked for, or the least one where that is more or the number is "auto"."""
-    return max(asked, least) if isinstance(asked, int) else least
+    return max(option, least) if isinstance(option, int) else least
 
 
 def read_columns(value: object) -> ColumnsPerRound:

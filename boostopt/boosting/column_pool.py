@@ -14,16 +14,16 @@ from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, Column, Hypothesis
 from boostopt.rows.margin_matrix import Margins
 
-OUTSIDE = 1e-9
+MARGIN_TOL = 1e-9
 """By how much a value may leave [-1, 1] by rounding: it is moved to the end; what is farther off is an error."""
 
 
 @dataclass(frozen=True, eq=False)
-class Entered(Column):
+class CheckedColumn(Column):
     """A column with checked margins, which are not changed afterwards and hashed once."""
 
     @classmethod
-    def of(cls, column: Column, N: int) -> Entered:
+    def check(cls, column: Column, N: int) -> CheckedColumn:
         """Check a column of an oracle and return it.
 
         Raises
@@ -44,13 +44,13 @@ class Entered(Column):
 
 
 @dataclass(frozen=True, eq=False)
-class Heard(Answer):
+class CheckedAnswer(Answer):
     """An answer of an oracle, its columns checked."""
 
-    columns: tuple[Entered, ...]
+    columns: tuple[CheckedColumn, ...]
 
     @classmethod
-    def of(cls, answer: Answer, N: int) -> Heard:
+    def check(cls, answer: Answer, N: int) -> CheckedAnswer:
         """Return an answer, checked.
 
         Raises
@@ -58,10 +58,10 @@ class Heard(Answer):
         ProblemError
             The margins of a column have another length, are not finite or leave [-1, 1].
         """
-        return cls(tuple(Entered.of(column, N) for column in answer.columns), answer.largest, answer.preferred)
+        return cls(tuple(CheckedColumn.check(column, N) for column in answer.columns), answer.largest, answer.preferred)
 
 
-class Collected:
+class ColumnPool:
     """Hypotheses with their margins. None is ever removed, so the first t hypotheses remain the first t."""
 
     def __init__(self, N: int) -> None:
@@ -81,12 +81,12 @@ class Collected:
         """The margin matrix U, shape (N, t); there must be a hypothesis."""
         return require_not_none(self._margins, "a hypothesis before its margins are asked for")
 
-    def place(self, column: Entered) -> int | None:
+    def find(self, column: CheckedColumn) -> int | None:
         """Return the number of the hypothesis with the name or the margins of a column; None for a new one."""
         q = self._by_name.get(column.hypothesis)
         return q if q is not None else self._by_values.get(column.fingerprint)
 
-    def add(self, column: Entered) -> int:
+    def add(self, column: CheckedColumn) -> int:
         """Add a new hypothesis and return its number."""
         margins = column.margins
         self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
@@ -96,12 +96,12 @@ class Collected:
         self._by_values[column.fingerprint] = q
         return q
 
-    def taken(self, column: Entered) -> int:
+    def find_or_add(self, column: CheckedColumn) -> int:
         """Return the number of a hypothesis; a new one is added."""
-        q = self.place(column)
+        q = self.find(column)
         return self.add(column) if q is None else q
 
-    def joined(self, u: Float[Array, " N"]) -> Margins:
+    def margins_with(self, u: Float[Array, " N"]) -> Margins:
         """Return U with a further column, which is not added to the hypotheses."""
         return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 
@@ -109,7 +109,7 @@ class Collected:
         """Begin with hypotheses that were collected before and their dense margins U."""
         # One by one, as they came: sums over another layout in memory are rounded otherwise.
         for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
-            self.add(Entered.of(Column(hypothesis, margins, np.nan), self.N))
+            self.add(CheckedColumn.check(Column(hypothesis, margins, np.nan), self.N))
 
 
 def checked_margins(column: Column, N: int) -> Array:
@@ -121,7 +121,7 @@ def checked_margins(column: Column, N: int) -> Array:
             f"a column must be {N} real numbers, one for each example; got shape {u.shape} of {u.dtype}. {advice}"
         )
     low, high = float(u.min()), float(u.max())
-    if not (low >= -1.0 - OUTSIDE and high <= 1.0 + OUTSIDE):
+    if not (low >= -1.0 - MARGIN_TOL and high <= 1.0 + MARGIN_TOL):
         finite = bool(np.isfinite(u).all())
         what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
         raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
@@ -131,11 +131,11 @@ def checked_margins(column: Column, N: int) -> Array:
 
 def fingerprint_of(margins: Array) -> bytes:
     """Return a number for the values of a column, whatever its type."""
-    values = margins if margins.dtype == np.int8 else _as_small(margins)
+    values = margins if margins.dtype == np.int8 else _canonical_dtype(margins)
     return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
 
 
-def _as_small(margins: Array) -> Array:
+def _canonical_dtype(margins: Array) -> Array:
     """Return whole numbers as int8, others as float64 without negative zeros."""
     whole = margins.astype(np.int8)
     return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0

@@ -20,10 +20,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
 
-ON_A_SIDE = 1e-6
+SIDE_TOL = 1e-6
 """By how much a largest weight may miss 1/2 on the inner triangle: what iterating without renormalizing may cost."""
 
-Choose = Callable[[Float[Array, " t"]], int]
+ChoiceRule = Callable[[Float[Array, " t"]], int]
 """A choice of a hypothesis, given the edges of all."""
 
 
@@ -89,7 +89,7 @@ def iterate(
     M: Float[Array, "N t"],
     d: Float[Array, " N"],
     rounds: int,
-    choose: Sequence[int] | Choose | None = None,
+    choose: Sequence[int] | ChoiceRule | None = None,
     renormalize: bool = True,
 ) -> tuple[Float[Array, "points N"], Int[Array, " rounds"]]:
     """Return the distributions of a run of AdaBoost and the hypotheses chosen.
@@ -208,7 +208,7 @@ def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
     """
     j = np.argmax(d, axis=-1)
     off = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)
-    if off.size and float(off.max()) > ON_A_SIDE:
+    if off.size and float(off.max()) > SIDE_TOL:
         raise ProblemError(
             f"the largest weight must be 1/2, as it is after a round; got an error of {float(off.max()):.3g}. "
             "Leave out the start of the trajectory."
@@ -224,7 +224,7 @@ def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
         raise ProblemError(
             f"the reduced map needs margins of -1 and 1; got {M[n, q]:.6g} at ({n}, {q}). Use boost for other margins."
         )
-    if not ((d >= 0).all() and abs(d.sum() - 1) <= ON_A_SIDE):
+    if not ((d >= 0).all() and abs(d.sum() - 1) <= SIDE_TOL):
         raise ProblemError(f"d must be non-negative with sum 1; got the sum {d.sum():.10g}. Divide it by its sum.")
 
 

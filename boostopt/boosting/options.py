@@ -23,7 +23,7 @@ from boostopt._utils.validation import (
     check_seconds,
 )
 from boostopt.boosting.column_count import ColumnsPerRound, read_columns
-from boostopt.boosting.problem import STEPS
+from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO
 from boostopt.boosting.run.run import AtZero, Run
@@ -111,13 +111,15 @@ class BoostOptions:
             "time_limit": check_seconds("time_limit", self.time_limit),
             "guarantee": check_optional(check_number, "guarantee", self.guarantee, *EDGE_DOMAIN),
             "columns_per_round": read_columns(self.columns_per_round),
-            "schedule": check_optional(check_instance, "schedule", self.schedule, Schedule, *_made("a Schedule"))
+            "schedule": check_optional(
+                check_instance, "schedule", self.schedule, Schedule, *_expected_class("a Schedule")
+            )
             or Schedule(),
             "stabilization": check_optional(
-                check_instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
+                check_instance, "stabilization", self.stabilization, Stabilization, *_expected_class("a Stabilization")
             )
             or Stabilization(),
-            "corrective": check_optional(check_choice, "corrective", self.corrective, STEPS),
+            "corrective": check_optional(check_choice, "corrective", self.corrective, CORRECTIVE_STEPS),
             "start": check_optional(check_instance, "start", self.start, Run, "a run of boost", "Pass the run itself."),
             "history": check_optional(check_flag, "history", self.history),
             "nus": check_numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
@@ -140,14 +142,14 @@ OPTIONS = tuple(field.name for field in fields(BoostOptions))
 """The options of any run by name."""
 
 
-def read_record(name: str, options: object) -> BoostOptions:
+def read_options(name: str, options: object) -> BoostOptions:
     """Return options that were given whole; the default ones for None."""
     if options is None:
         return BoostOptions()
-    return check_instance(name, options, BoostOptions, *_made("a BoostOptions"))
+    return check_instance(name, options, BoostOptions, *_expected_class("a BoostOptions"))
 
 
-def _made(what: str) -> tuple[str, str]:
+def _expected_class(what: str) -> tuple[str, str]:
     """Return what an option must be that has a class of its own, and what to do."""
     return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_choice, check_names, check_positive
-from boostopt.boosting.registry import run_by_name
+from boostopt.boosting.registry import booster_hint
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
@@ -28,29 +28,29 @@ from boostopt.programs.program import Examples, Program
 from boostopt.programs.step_rule_state import Progress
 from boostopt.rows.margin_matrix import Margins
 
-EPSILON = 0.01
+DEFAULT_EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""
 
-STEPS = ("step", "line_search", "pairwise", "blended_pairwise")
+CORRECTIVE_STEPS = ("step", "line_search", "pairwise", "blended_pairwise")
 """The corrective steps: weight moves to the newest hypothesis, from all others or from one, or between two."""
 
-UPDATES = ("total", "newton", *STEPS, "program", "mlpboost", "projection", "reweighting")
+UPDATES = ("total", "newton", *CORRECTIVE_STEPS, "program", "mlpboost", "projection", "reweighting")
 """The moves of boosting when a hypothesis has come: see `Formulation.update`."""
 
-CORRECTIVE = ("newton", *STEPS, "program", "mlpboost")
+CORRECTIVE_UPDATES = ("newton", *CORRECTIVE_STEPS, "program", "mlpboost")
 """The updates that are no worse than mixing the newest hypothesis in, or that move its weight alone."""
 
-RAISING = ("newton", "step", "line_search")
+UPDATES_WITH_EDGE_BOUND = ("newton", "step", "line_search")
 """Those of them that know what to do where edges are bounded, and weights have no sum."""
 
-LEVELS = 7.0 / 3.0
+LEVEL_OVERHEAD = 7.0 / 3.0
 """By how much the rounds of all levels of Newton steps may exceed those of the last one: see theorem A."""
 
-ADDING = ("projection", "reweighting")
+ADDITIVE_UPDATES = ("projection", "reweighting")
 """The updates that add a step to the weight of the newest hypothesis: no other update does for their pages."""
 
 
-def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
+def round_parameters(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
     """Return the parameters that boosting sets in every round, as they are before the first: for any examples."""
     N = len(np.asarray(c))
     examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
@@ -63,7 +63,7 @@ def rows_left_out(page: Formulation[Any], N: int, n_rows: int) -> Generator[None
 
     Parameters
     ----------
-    page
+    formulation
         The formulation.
     N, n_rows
         Number of examples, and of the rows that they were taken from.
@@ -86,30 +86,30 @@ class Problem:
 
     Attributes
     ----------
-    page
+    formulation
         The formulation.
-    settings
+    user_parameters
         The parameters of the user, without those that the formulation sets in every round.
-    first
+    template
         The program over a virtual hypothesis that is wrong everywhere. Its F and its record hold for all rounds, except
         for the parameters that are set in every round.
     update
         The update, one of `UPDATES`.
     epsilon
         The accuracy at which the run stops.
-    goal
+    objective
         The value that boosting maximizes, such as the soft margin; None if the largest edge bounds no value.
     """
 
-    page: Formulation[Any]
-    settings: Mapping[str, Any]
-    first: Program
+    formulation: Formulation[Any]
+    user_parameters: Mapping[str, Any]
+    template: Program
     update: str
     epsilon: float
-    goal: SoftMarginObjective | None
+    objective: SoftMarginObjective | None
 
     @classmethod
-    def of(
+    def create(
         cls,
         page: Formulation[Any],
         c: npt.ArrayLike,
@@ -119,17 +119,17 @@ class Problem:
         settings: Mapping[str, Any],
     ) -> Problem:
         """Check the parameters of a user and bind them."""
-        epsilon = EPSILON if epsilon is None else epsilon
+        epsilon = DEFAULT_EPSILON if epsilon is None else epsilon
         epsilon = check_positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
         update = check_choice("update", page.update if update is None else update, UPDATES)
-        if update != page.update and {update, page.update} & set(ADDING):
+        if update != page.update and {update, page.update} & set(ADDITIVE_UPDATES):
             raise OptionError(
                 f"the update of {page.name} is {page.update!r}; got update={short_repr(update)}. Leave it out."
             )
         if page.columns is not None and page.update == "total":
             raise OptionError(
                 f"boosting needs a program over all hypotheses; {page.name} states one update."
-                f"{run_by_name(page) or ' Choose another formulation.'}"
+                f"{booster_hint(page) or ' Choose another formulation.'}"
             )
         if np.ndim(c) != 1 or np.size(c) == 0:
             raise ProblemError(
@@ -137,7 +137,7 @@ class Problem:
             )
         if "epsilon" in page.parameters:
             settings = {**settings, "epsilon": epsilon}
-        anew = set_anew(page, epsilon, c)
+        anew = round_parameters(page, epsilon, c)
         for name in anew:
             if settings.get(name) is not None:
                 raise OptionError(
@@ -148,14 +148,14 @@ class Problem:
         first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
         F, G = first.regularizer, first.edge_function
         smoothed = update == "newton" and bool(page.smoothed_as)
-        if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
+        if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not smoothed:
             smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in page.parameters else "Use"
             raise OptionError(
                 f"update={short_repr(update)} needs a strongly convex regularizer; that of {page.name} with these "
                 f'parameters is not strongly convex. {smooth} update="total".'
             )
         goal = SoftMarginObjective.from_pair(F, G, first.examples)
-        if update in CORRECTIVE:
+        if update in CORRECTIVE_UPDATES:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
         if update == "newton":
             _check_newton(page, F, G if page.columns is None else MaximumEdge(), smoothed)
@@ -163,60 +163,60 @@ class Problem:
 
     def __reduce__(self) -> Any:
         """Return what pickle makes it again by: its settings, for a page may state its pieces by functions."""
-        d0 = self.examples.d0 if self.page.takes_reference else None
-        return Problem.of, (self.page, self.examples.c, d0, self.epsilon, self.update, self.settings)
+        d0 = self.examples.d0 if self.formulation.takes_reference else None
+        return Problem.create, (self.formulation, self.examples.c, d0, self.epsilon, self.update, self.user_parameters)
 
     @property
     def F(self) -> Regularizer:
         """The regularizer."""
-        return self.first.regularizer
+        return self.template.regularizer
 
     @property
     def examples(self) -> Examples:
         """The multiplicities and the reference distribution."""
-        return self.first.examples
+        return self.template.examples
 
     @property
-    def adds(self) -> bool:
+    def is_additive(self) -> bool:
         """Whether steps add to the weights, so that their sum grows."""
-        return self.update in ADDING
+        return self.update in ADDITIVE_UPDATES
 
     @property
-    def endless(self) -> bool:
+    def needs_limit(self) -> bool:
         """Whether possibly no rule ever holds, so that the run needs a limit."""
-        return self.adds and not math.isfinite(self.most_rounds)
+        return self.is_additive and not math.isfinite(self.iteration_bound)
 
     @property
-    def bounds_class(self) -> bool:
+    def has_class_bound(self) -> bool:
         """Whether the largest edge of a class bounds the program over the whole class, or the soft margin."""
-        return self.goal is not None or math.isfinite(self.edges.class_value(0.0))
+        return self.objective is not None or math.isfinite(self.edge_function.class_value(0.0))
 
     @property
-    def of_class(self) -> tuple[Regularizer, EdgeFunction]:
+    def class_pair(self) -> tuple[Regularizer, EdgeFunction]:
         """The pair (F, G) whose value is bounded over a class: the soft margin's, or the program's if it has none."""
-        return (self.F, self.edges) if self.goal is None else (self.goal.F0, self.goal.G)
+        return (self.F, self.edge_function) if self.objective is None else (self.objective.F0, self.objective.G)
 
     @property
     def measure(self) -> str:
         """The name of the value that is bounded: see `Goal.measure_of`."""
-        return SoftMarginObjective.name_of(self.goal)
+        return SoftMarginObjective.name_of(self.objective)
 
     @property
     def has_soft_margin(self) -> bool:
         """Whether the value that is bounded is a soft margin, so that it holds no terms of F."""
-        return self.goal is not None and self.goal.F0.is_indicator
+        return self.objective is not None and self.objective.F0.is_indicator
 
-    def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
+    def class_upper_bound(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
         """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.
 
         The bound is about the soft margin, or F + G at d, or F + G at d scaled until the edges of the class cost
         nothing.
         """
-        for function in (self.first.regularizer, self.first.edge_function):
+        for function in (self.template.regularizer, self.template.edge_function):
             function.check_outer_arrays()
-        if self.goal is not None:
-            return self.goal.upper_bound(d, largest), d
-        F, G = self.F, self.edges
+        if self.objective is not None:
+            return self.objective.upper_bound(d, largest), d
+        F, G = self.F, self.edge_function
         if G.free_edge is not None and largest > G.free_edge:
             if F.on_simplex or G.free_edge <= 0.0:
                 return math.inf, d
@@ -231,7 +231,7 @@ class Problem:
     @property
     def two_sided(self) -> bool:
         """Whether edges count without their sign."""
-        return self.first.edge_function.mixes and self.first.edge_function.even
+        return self.template.edge_function.mixes and self.template.edge_function.even
 
     @property
     def smooth(self) -> bool:
@@ -239,41 +239,41 @@ class Problem:
         return bool(self.F.strong_convexity > 0.0)
 
     @property
-    def edges(self) -> EdgeFunction:
+    def edge_function(self) -> EdgeFunction:
         """The edge function G over all hypotheses, if the program has more than one or two columns."""
-        return self.first.edge_function if self.page.columns is None else MaximumEdge()
+        return self.template.edge_function if self.formulation.columns is None else MaximumEdge()
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The names of the formulation's stopping rules; if it names none, rules that fit any program of its kind."""
-        own = check_names("stopping_rules", self.page.stopping_rules)
-        return own or (("direct",) if self.goal is not None else ("priced",))
+        own = check_names("stopping_rules", self.formulation.stopping_rules)
+        return own or (("direct",) if self.objective is not None else ("priced",))
 
     @property
-    def levels(self) -> int:
+    def max_level(self) -> int:
         """The highest level of Newton steps, whose eta is 2^-level times the problem's and at least 1/2."""
         if self.update != "newton":
             return 0
-        if not self.page.smoothed_as and self.F.unsmoothed is self.F:
+        if not self.formulation.smoothed_as and self.F.unsmoothed is self.F:
             return 0  # eta is of the aim itself
-        page, p = self._smooth
+        page, p = self._smoothed
         return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in page.parameters else 0
 
-    def level_of(self, gap: float) -> int:
+    def level_for_gap(self, gap: float) -> int:
         """Return the first level of Newton steps whose accuracy, 2^level epsilon, is not below a positive gap."""
         if gap == math.inf:
-            return self.levels
-        return min(max(math.ceil(math.log2(gap / self.epsilon)), 0), self.levels)
+            return self.max_level
+        return min(max(math.ceil(math.log2(gap / self.epsilon)), 0), self.max_level)
 
     @cached_property
-    def _smooth(self) -> tuple[Formulation[Any], Any]:
+    def _smoothed(self) -> tuple[Formulation[Any], Any]:
         """The formulation and the parameters of the programs that Newton steps are of."""
-        if not self.page.smoothed_as:
-            return self.page, self.first.parameters
-        twin: Formulation[Any] = get_formulation(self.page.smoothed_as)
-        shared = {name: value for name, value in vars(self.first.parameters).items() if name in twin.parameters}
+        if not self.formulation.smoothed_as:
+            return self.formulation, self.template.parameters
+        twin: Formulation[Any] = get_formulation(self.formulation.smoothed_as)
+        shared = {name: value for name, value in vars(self.template.parameters).items() if name in twin.parameters}
         examples = self.examples
-        bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon})
+        bound = twin.bind(self.template.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon})
         return twin, bound.parameters
 
     @cached_property
@@ -282,7 +282,7 @@ class Problem:
 
         On the simplex, margins of at least -1 weigh 1 in all.
         """
-        goal = self.goal
+        goal = self.objective
         smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if goal is None else goal.min_regularizer
         return min(smallest, 0.0) - 1.0
 
@@ -292,50 +292,57 @@ class Problem:
         return self.F.affordable(self.epsilon)
 
     @cached_property
-    def softness(self) -> float:
+    def strong_convexity(self) -> float:
         """The number 1 / eta of Newton steps at level 0."""
-        return self.F.strong_convexity or self.softened(0, self.examples).strong_convexity
+        return self.F.strong_convexity or self.regularizer_at_level(0, self.examples).strong_convexity
 
-    def softened(self, level: int, examples: Examples) -> Regularizer:
+    def regularizer_at_level(self, level: int, examples: Examples) -> Regularizer:
         """Return F of a level of Newton steps for some examples; its eta is 2^-level times the problem's."""
-        page, p = self._smooth
+        page, p = self._smoothed
         return page.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
 
     @property
-    def most_rounds(self) -> float:
+    def iteration_bound(self) -> float:
         """The theoretical bound on the number of hypotheses; inf if there is none."""
-        page, p = self._smooth if self.update == "newton" else (self.page, self.first.parameters)
+        page, p = self._smoothed if self.update == "newton" else (self.formulation, self.template.parameters)
         bound = page.iteration_bound(p, self.examples)
-        if self.update == "newton" and self.edges.edge_bound is not None:  # theorem 14
-            return 4.0 * LEVELS * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
-        return bound if self.levels == 0 else LEVELS * bound + self.levels
+        if self.update == "newton" and self.edge_function.edge_bound is not None:  # theorem 14
+            return 4.0 * LEVEL_OVERHEAD * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
+        return bound if self.max_level == 0 else LEVEL_OVERHEAD * bound + self.max_level
 
     def parameters(self, progress: Progress) -> Any:
         """Return the record of parameters of a round."""
-        return replace(self.first.parameters, **self.page.next_parameters(progress))
+        return replace(self.template.parameters, **self.formulation.next_parameters(progress))
 
-    def edges_in(self, progress: Progress) -> EdgeFunction:
+    def edge_function_in(self, progress: Progress) -> EdgeFunction:
         """Return G of a round, because a bound on the edges may change."""
-        return self.page.edge_function(self.parameters(progress)) if self.page.columns is None else self.edges
+        return (
+            self.formulation.edge_function(self.parameters(progress))
+            if self.formulation.columns is None
+            else self.edge_function
+        )
 
     def program(self, U: Margins, progress: Progress) -> Program:
         """Return the program of a round over all hypotheses."""
         return replace(
-            self.first, parameters=self.parameters(progress), margins=U, edge_function=self.edges_in(progress)
+            self.template,
+            parameters=self.parameters(progress),
+            margins=U,
+            edge_function=self.edge_function_in(progress),
         )
 
-    def pair(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
+    def two_column_program(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
         """Return the program over two columns, the mixture so far and the newest hypothesis."""
         # The margins of a mixture may leave [-1, 1] by rounding.
-        return replace(self.first, margins=Margins.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
+        return replace(self.template, margins=Margins.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
 
-    def at(self, m: Float[Array, " N"]) -> ConjugatePoint:
+    def conjugate_at_margins(self, m: Float[Array, " N"]) -> ConjugatePoint:
         """Return F* at the margins m of some weights: its maximizer is d(w)."""
         return self.F.conjugate_at(-m)
 
-    def value(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
+    def dual_objective(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
         """Return D(w), the lower bound of the program up to rounding; by default with G before the first round."""
-        return -at.value - (self.edges if G is None else G).conjugate(w)
+        return -at.value - (self.edge_function if G is None else G).conjugate(w)
 
 
 def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
@@ -362,13 +369,13 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
             f"update={short_repr(update)} needs the largest edge or a bound on the edges, with a soft margin; {page.name} "
             'has neither. Use update="total".'
         )
-    if update not in RAISING:
+    if update not in UPDATES_WITH_EDGE_BOUND:
         raise OptionError(
             f"update={short_repr(update)} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
             'weights is free. Use update="step", "line_search" or "total".'
         )
 
 
-def aim_of(problem: Problem, total: float) -> ExactObjective | None:
+def exact_objective_of_problem(problem: Problem, total: float) -> ExactObjective | None:
     """Return what a run of a problem over so many examples is after, as `exact_objective` does."""
-    return exact_objective(problem.goal, problem.page, problem.first.parameters, problem.examples, total)
+    return exact_objective(problem.objective, problem.formulation, problem.template.parameters, problem.examples, total)

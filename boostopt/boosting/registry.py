@@ -11,7 +11,7 @@ PAGES: dict[str, Formulation[Any]] = {}
 """Boosters by the names that users type: `boosting.boosters` puts its pages here."""
 
 
-def page_of(which: object) -> Formulation[Any]:
+def resolve_formulation(which: object) -> Formulation[Any]:
     """Return the page of a booster by its name; of any other name, path or object that of a formulation.
 
     Raises
@@ -22,7 +22,7 @@ def page_of(which: object) -> Formulation[Any]:
     return get_formulation(which, PAGES)
 
 
-def run_by_name(page: Formulation[Any]) -> str:
+def booster_hint(page: Formulation[Any]) -> str:
     """Return how the algorithm of a page that states one update is run, "" where boosting knows none of its name."""
     if page.name not in PAGES:
         return ""

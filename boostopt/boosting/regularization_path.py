@@ -14,10 +14,10 @@ from boostopt._utils.data_frames import data_frame
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
-from boostopt.boosting.api import BOOST, boost, select_examples
-from boostopt.boosting.options import check_keywords, read_record
+from boostopt.boosting.api import BOOST_KEYWORDS, boost, select_examples
+from boostopt.boosting.options import check_keywords, read_options
 from boostopt.boosting.problem import Problem, rows_left_out
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.run import Run
@@ -28,7 +28,7 @@ from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
 
-DOWNWARDS = ("nu",)
+DECREASING_PARAMETERS = ("nu",)
 """Parameters whose smaller values ask for more hypotheses; a path begins with the largest one."""
 
 
@@ -117,7 +117,7 @@ class RegularizationPath:
         OptionError
             pandas is not installed.
         """
-        proved = self._proved
+        proved = self._certificates
         return data_frame(
             {
                 self.parameter: self.values.tolist(),
@@ -133,9 +133,9 @@ class RegularizationPath:
         )
 
     @property
-    def _proved(self) -> Sequence[ClassCertificate | Certificate]:
+    def _certificates(self) -> Sequence[ClassCertificate | Certificate]:
         """The certificate of each run, over the class where there is a soft margin."""
-        goal = self.runs[0].record.problem.goal is not None
+        goal = self.runs[0].record.problem.objective is not None
         return self.certificates if goal else tuple(run.certificate for run in self.runs)
 
     def __len__(self) -> int:
@@ -151,10 +151,10 @@ class RegularizationPath:
         return f"RegularizationPath({values}, {self.rounds.sum()} rounds)"
 
     def _repr_html_(self) -> str:
-        goal = self.runs[0].record.problem.goal is not None
+        goal = self.runs[0].record.problem.objective is not None
         rows = [
             [value, run.rounds, np.count_nonzero(run.w), format_interval(certificate.lower, certificate.upper)]
-            for (value, run), certificate in zip(self, self._proved, strict=True)
+            for (value, run), certificate in zip(self, self._certificates, strict=True)
         ]
         measures = sorted({run.record.problem.measure for run in self.runs})
         certified = f"{' or '.join(measures)} over the class" if goal else "over the hypotheses collected"
@@ -165,7 +165,7 @@ def path(
     formulation: Any,
     oracle: Oracle,
     *,
-    each: Callable[[float, Run], None] | None = None,
+    on_run: Callable[[float, Run], None] | None = None,
     **options: Any,
 ) -> RegularizationPath:
     """Boost at many values of a parameter; each run starts with the hypotheses and weights of its neighbour.
@@ -178,7 +178,7 @@ def path(
     ----------
     formulation, oracle
         As in `boost`.
-    each
+    on_run
         A function that is called with each value and its run, when the run ends.
     **options
         Options and parameters of each run, as in `boost`, without start and checkpoint. One parameter of the
@@ -197,15 +197,15 @@ def path(
         A value is out of its domain, or the oracle returns something that is not a column.
     """
     check_oracle(oracle)
-    each = check_optional(check_function, "each", each)
-    page = page_of(formulation)
-    check_keywords("path", options, BOOST, page)
+    on_run = check_optional(check_function, "each", on_run)
+    page = resolve_formulation(formulation)
+    check_keywords("path", options, BOOST_KEYWORDS, page)
     d0, own = select_examples(
         page, oracle, options.get("d0"), {name: options[name] for name in page.example_parameters & options.keys()}
     )
     options = {**options, **own, **({} if d0 is None else {"d0": d0})}
-    name, values, fixed = _values(page, options)
-    record = read_record("options", options.get("options"))
+    name, values, fixed = _path_values(page, options)
+    record = read_options("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
             raise OptionError(
@@ -219,8 +219,8 @@ def path(
     for value in values.tolist():  # before the first run: a bad value would lose what was made
         here = {**fixed, name: value}
         with rows_left_out(page, oracle.N, oracle.n_rows):
-            Problem.of(page, oracle.c, d0, options.get("epsilon"), options.get("update"), here)
-    order = np.argsort(-values if name in DOWNWARDS else values, kind="stable").tolist()
+            Problem.create(page, oracle.c, d0, options.get("epsilon"), options.get("update"), here)
+    order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
     earlier = None
@@ -233,10 +233,10 @@ def path(
                 arguments["update"] = options.get("update") or page.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - began
-                if each is not None:
+                if on_run is not None:
                     with writes_named("each"):
-                        each(float(values[k]), earlier)
-                if earlier.stop_reason is StopReason.INTERRUPTED or interrupts.wanted:
+                        on_run(float(values[k]), earlier)
+                if earlier.stop_reason is StopReason.INTERRUPTED or interrupts.requested:
                     break
         except KeyboardInterrupt:
             if not runs:
@@ -245,10 +245,12 @@ def path(
     return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
 
 
-def _values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
+def _path_values(page: Formulation[Any], given: Mapping[str, Any]) -> tuple[str, Float[Array, " k"], dict[str, Any]]:
     """Return the parameter with several values, these, and the other parameters that were given."""
     own = {name: given[name] for name in page.parameters if name in given}
-    numbers = [name for name, its in page.parameters.items() if its.domain.kind == "number" and name not in BOOST]
+    numbers = [
+        name for name, its in page.parameters.items() if its.domain.kind == "number" and name not in BOOST_KEYWORDS
+    ]
     arrays: dict[str, Any] = {}
     for name in numbers:
         if own.get(name) is None:

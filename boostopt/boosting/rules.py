@@ -20,7 +20,7 @@ from boostopt.errors import OptionError
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class RuleContext:
     """The part of a run that rules use.
 
     Attributes
@@ -59,7 +59,7 @@ class Rule:
     says
         The condition in words, with the fields {epsilon}, {measure}, {reachable} and {edge}, the smallest edge.
     holds
-        A function of a `View` that says whether the rule holds.
+        A function of a `RuleContext` that says whether the rule holds.
     obstacle
         A function of a problem that returns why the rule cannot hold for it; "" if it can.
     doubt
@@ -74,95 +74,95 @@ class Rule:
 
     name: str
     says: str
-    holds: Callable[[View], bool]
+    holds: Callable[[RuleContext], bool]
     obstacle: Callable[[Problem], str] = lambda problem: ""
     doubt: Callable[[Problem], str] = lambda problem: ""
     implies: str = ""
     primal: bool = False
 
-    def words(self, view: View) -> str:
+    def message(self, view: RuleContext) -> str:
         """Return why a run stopped."""
         of = view.problem.measure
         # Where F0 has no terms of its own, what the class is known to reach is its smallest edge.
         edge = view.reachable if view.problem.has_soft_margin else view.state.bounds.smallest_edge
         ends = {"reachable": f"{view.reachable:.6g}", "edge": f"{edge:.6g}"}
         numbers = {"epsilon": f"{view.epsilon:g}", "measure": of, **ends}
-        implied = promising_nothing(self.doubt(view.problem), of) or self.implies
+        implied = caveat_clause(self.doubt(view.problem), of) or self.implies
         return f"{self.name}: {(self.says + implied).format(**numbers)}"
 
 
-def promising_nothing(doubt: str, measure: str) -> str:
+def caveat_clause(doubt: str, measure: str) -> str:
     """Return a doubt as the continuation of a reason; "" for none."""
     return f"; this promises nothing about the {measure}, because {doubt}" if doubt else ""
 
 
-def _no_goal(problem: Problem) -> str:
-    return "" if problem.goal is not None else "the program has no soft margin"
+def _missing_objective(problem: Problem) -> str:
+    return "" if problem.objective is not None else "the program has no soft margin"
 
 
-def _no_entropy(problem: Problem) -> str:
+def _missing_entropy(problem: Problem) -> str:
     """Say that there is no regularized program over all hypotheses, the largest edge with an entropy, if so."""
-    if problem.goal is None or not problem.smooth:
-        return _no_goal(problem) or "the regularizer is not strongly convex"
-    return "" if problem.edges.mixes else "the edge function is not the largest edge"
+    if problem.objective is None or not problem.smooth:
+        return _missing_objective(problem) or "the regularizer is not strongly convex"
+    return "" if problem.edge_function.mixes else "the edge function is not the largest edge"
 
 
-def small_eta(problem: Problem) -> str:
+def eta_too_small(problem: Problem) -> str:
     """Say that the entropy costs more than half of the accuracy, if it does."""
     if problem.affordable:
         return ""
     if not math.isfinite(problem.F.price):
         return "the largest value of the regularizer is not known, and it may cost more than epsilon / 2"
-    weaker = "a larger eta" if "eta" in problem.page.parameters else "a weaker regularizer"
+    weaker = "a larger eta" if "eta" in problem.formulation.parameters else "a weaker regularizer"
     return (
         f"the regularizer may cost {problem.F.price:.4g} of it, more than epsilon / 2 = "
         f"{0.5 * problem.epsilon:.4g}: {weaker} is needed"
     )
 
 
-def _direct(view: View) -> bool:
+def _direct(view: RuleContext) -> bool:
     return bool(view.reachable - view.state.soft_margin <= view.epsilon)
 
 
-def _regularized(view: View) -> bool:
+def _regularized(view: RuleContext) -> bool:
     return bool(view.state.bounds.smallest_value - view.state.value <= 0.5 * view.epsilon)
 
 
-def _simple(view: View) -> bool:
+def _simple(view: RuleContext) -> bool:
     bounds = view.state.bounds
     return bool(bounds.smallest_primal - bounds.primal <= 0.5 * view.epsilon)
 
 
-def _practical(view: View) -> bool:
+def _practical(view: RuleContext) -> bool:
     return bool(view.state.bounds.smallest_primal - view.state.value <= 0.5 * view.epsilon)
 
 
-def _optimum(view: View) -> bool:
+def _optimum(view: RuleContext) -> bool:
     return bool(len(view.state.w) > 0 and view.reachable - view.state.value <= view.epsilon)
 
 
-def _infeasible(view: View) -> bool:
+def _infeasible(view: RuleContext) -> bool:
     certificate = view.state.certificate
     return certificate is not None and certificate.infeasible
 
 
-def _boundary(view: View) -> bool:
+def _boundary(view: RuleContext) -> bool:
     """Infeasible, or at its boundary: gamma = g_t - epsilon is reached by the weights, the dual not attained."""
     return _infeasible(view) or (view.problem.has_soft_margin and _direct(view))
 
 
-def _priced(view: View) -> bool:
+def _priced(view: RuleContext) -> bool:
     """No hypothesis of the class would change P by more than epsilon, at the d that the oracle was asked with.
 
     Where the largest edge bounds the program over the class, that bound is what counts. Where edges up to a level cost
     nothing, d is scaled by level / edge: all hypotheses of the class then cost nothing, and P changes by what F rises
     by.
     """
-    F, G, edge, d = view.problem.F, view.problem.edges, view.state.bounds.edge, view.state.d
+    F, G, edge, d = view.problem.F, view.problem.edge_function, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
         return False
     bounds, level = view.state.bounds, G.free_edge
-    if view.problem.goal is None and math.isfinite(bounds.upper):
+    if view.problem.objective is None and math.isfinite(bounds.upper):
         return bool(bounds.upper - view.state.value <= view.epsilon)
     if level is not None and edge <= level:
         return True
@@ -173,57 +173,62 @@ def _priced(view: View) -> bool:
 
 def _not_separable(problem: Problem) -> str:
     """Say that G is a maximum, whose value is not a sum over the hypotheses."""
-    return "G is the largest edge" if problem.edges.mixes else ""
+    return "G is the largest edge" if problem.edge_function.mixes else ""
 
 
-def _without_bound(problem: Problem) -> str:
-    return "the program has no bound on the edges" if problem.edges.edge_bound is None else ""
+def _missing_edge_bound(problem: Problem) -> str:
+    return "the program has no bound on the edges" if problem.edge_function.edge_bound is None else ""
 
 
 RULES: Mapping[str, Rule] = {
     rule.name: rule
     for rule in (
-        Rule(StopReason.DIRECT.value, "the {measure} is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
+        Rule(
+            StopReason.DIRECT.value,
+            "the {measure} is within epsilon = {epsilon} of {reachable}",
+            _direct,
+            _missing_objective,
+        ),
         Rule(
             StopReason.REGULARIZED.value,
             "the regularized bounds are within epsilon / 2",
             _regularized,
-            _no_entropy,
-            small_eta,
+            _missing_entropy,
+            eta_too_small,
             ", and so the {measure} within epsilon = {epsilon} of {reachable}",
         ),
         Rule(
             StopReason.SIMPLE.value,
             "P^t(d) has come within epsilon / 2 of the last optimum",
             _simple,
-            _no_entropy,
-            small_eta,
+            _missing_entropy,
+            eta_too_small,
             primal=True,
         ),
         Rule(
             StopReason.PRACTICAL.value,
             "P^t(d) has come within epsilon / 2 of the last dual value",
             _practical,
-            _no_entropy,
-            small_eta,
+            _missing_entropy,
+            eta_too_small,
         ),
         Rule(
             StopReason.OPTIMUM.value,
             "the optimum has come within epsilon = {epsilon} of {reachable}",
             _optimum,
-            _no_goal,
+            _missing_objective,
         ),
         Rule(
             StopReason.BOUNDARY.value,
             "no distribution has all edges below {edge} - {epsilon}",
             _boundary,
-            _without_bound,
+            _missing_edge_bound,
         ),
         Rule(
             StopReason.INFEASIBLE.value,
             "no distribution has all edges below {edge} - {epsilon}",
             _infeasible,
-            _without_bound,
+            _missing_edge_bound,
         ),
         Rule(
             StopReason.PRICED.value,
@@ -274,11 +279,11 @@ class Schedule:
                 f"{self.finest:g} and {self.loosest:g}. Exchange them, or leave them out."
             )
 
-    def tolerance(self, view: View) -> float:
+    def tolerance(self, view: RuleContext) -> float:
         """Return the scaled gap that the next solve must reach."""
         if not view.problem.smooth:
             return self.finest
-        if view.problem.goal is None or view.problem.edges.edge_bound is not None:
+        if view.problem.objective is None or view.problem.edge_function.edge_bound is not None:
             # The optimum rises by epsilon^2 / 2 a round: the solve must see that.
             return float(np.clip(self.share * view.epsilon**2, self.finest * 1e-2, 1e-6))
         gap = max(view.reachable - view.state.soft_margin, view.epsilon)

@@ -18,20 +18,20 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.validation import check_number
 from boostopt.backends.base import WarmStart
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.run.state import State
 from boostopt.errors import OptionError, short_repr
 
-ASKED = "asked"
+MEMORY_LAST_QUERY = "asked"
 """Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""
 
-WORTH = 0.25
+MIN_IDLE_FRACTION = 0.25
 """Share of the hypotheses in the program that must be idle for them to leave: the next solve begins further away."""
 
-LIGHT = 1e-2
+NEGLIGIBLE_WEIGHT_FRACTION = 1e-2
 """Share of the mean weight below which there is none: an interior point leaves some to every hypothesis."""
 
-VIOLATED = 1e-9
+REENTRY_TOL = 1e-9
 """By how much a hypothesis that left must exceed the largest edge to come back."""
 
 
@@ -83,7 +83,7 @@ class Stabilization:
 
     def query(self, state: State) -> Float[Array, " N"]:
         """Return the query to the oracle: `state.d` itself if nothing is mixed in."""
-        best, before = state.bounds.d, state.memory.get(ASKED)
+        best, before = state.bounds.d, state.memory.get(MEMORY_LAST_QUERY)
         inner = self.inner if best is not None else 0.0
         previous = self.previous if before is not None else 0.0
         if inner == 0.0 and previous == 0.0:
@@ -93,12 +93,12 @@ class Stabilization:
         return d + previous * cast(Array, before) if before is not None else d
 
 
-MEASURED, COLUMNS = Stabilization(inner=0.85), 3
+RECOMMENDED_STABILIZATION, RECOMMENDED_COLUMNS = Stabilization(inner=0.85), 3
 """The stabilization and the number of columns that were worth most over seven data sets, in rounds and seconds."""
 
 
 @dataclass(frozen=True, eq=False)
-class Working:
+class WorkingSet:
     """The hypotheses of a program, where idle ones have left it.
 
     Attributes
@@ -113,7 +113,7 @@ class Working:
     start: WarmStart | None
 
 
-def working(state: State, collected: Collected, idle: float) -> Working | None:
+def select_working_set(state: State, collected: ColumnPool, idle: float) -> WorkingSet | None:
     """Return what the next program is over; None for all hypotheses, as they came."""
     t = len(state.w)
     gap = state.bounds.smallest_target - state.soft_margin
@@ -123,13 +123,13 @@ def working(state: State, collected: Collected, idle: float) -> Working | None:
     e = collected.margins.edges(state.d)
     largest = float(e[before].max())
     out = np.setdiff1d(np.arange(t), before)
-    back = out[e[out] > largest + VIOLATED]
+    back = out[e[out] > largest + REENTRY_TOL]
     joining = np.concatenate([back, np.arange(t, collected.t)])
     w = np.abs(state.w[before])
-    busy = (w > LIGHT * w.mean()) | (e[before] >= largest - idle * max(gap, 0.0))
-    if np.count_nonzero(~busy) > WORTH * len(before):
+    busy = (w > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()) | (e[before] >= largest - idle * max(gap, 0.0))
+    if np.count_nonzero(~busy) > MIN_IDLE_FRACTION * len(before):
         active = before[busy]
-        return Working(np.concatenate([active, joining]), WarmStart(d=state.d, w=state.w[active]))
+        return WorkingSet(np.concatenate([active, joining]), WarmStart(d=state.d, w=state.w[active]))
     if state.active is None:
         return None
-    return Working(np.concatenate([before, joining]), state.start)
+    return WorkingSet(np.concatenate([before, joining]), state.start)

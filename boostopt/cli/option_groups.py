@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import EPSILON, Problem, set_anew
+from boostopt.boosting.problem import DEFAULT_EPSILON, Problem, round_parameters
 from boostopt.cli.application import say, warn_of_unread
 from boostopt.cli.cluster_data import ClusterTable
 from boostopt.cli.option_parsing import check_required, read_count, read_names, read_options, read_setting, total_count
@@ -211,7 +211,7 @@ class RunOptions:
         apart = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
         c = np.full(2, oracle.total / 2) if apart else oracle.c
         try:
-            return Problem.of(page, c, d0, epsilon, self.update, values)
+            return Problem.create(page, c, d0, epsilon, self.update, values)
         except ProblemError:
-            check_required(page, {**values, "epsilon": EPSILON}, set_anew(page, EPSILON))
+            check_required(page, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(page, DEFAULT_EPSILON))
             raise

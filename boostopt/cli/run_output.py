@@ -14,10 +14,10 @@ from rich.text import Text
 
 from boostopt._utils.files import is_same_file, resolve_target, write_atomically
 from boostopt._utils.formatting import format_parameters
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.rules import rule_of
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.run_file import sweep
+from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.errors import OptionError
 from boostopt.objectives.soft_margin import SoftMarginObjective
@@ -47,7 +47,7 @@ def check_results(
 
 def within_epsilon(run: Run) -> bool:
     """Whether the gap over the class is at most epsilon; False if no bound of the class is known."""
-    return run.problem.bounds_class and run.class_certificate.gap <= run.problem.epsilon + ROUNDED
+    return run.problem.has_class_bound and run.class_certificate.gap <= run.problem.epsilon + ROUNDED
 
 
 def reached(run: Run) -> bool:
@@ -62,20 +62,20 @@ def reached(run: Run) -> bool:
     if within_epsilon(run):
         return True
     reason = run.stop_reason
-    if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.endless and reason in LIMITS):
+    if reason is StopReason.NO_SMALLER_TEST_ERROR or (problem.needs_limit and reason in LIMITS):
         return True
-    if run.reason.startswith(problem.page.ends):  # the formulation's own words
+    if run.reason.startswith(problem.formulation.ends):  # the formulation's own words
         return True
     rule = rule_of(run.reason)
     by_rule = rule is not None and not rule.doubt(problem)
-    unknown = not problem.bounds_class or math.isinf(run.class_certificate.gap)
-    return unknown and (by_rule or (problem.goal is None and reason is StopReason.CONVERGED))
+    unknown = not problem.has_class_bound or math.isinf(run.class_certificate.gap)
+    return unknown and (by_rule or (problem.objective is None and reason is StopReason.CONVERGED))
 
 
 def gap_in_words(run: Run) -> Text:
     """Return the gap over the class, and whether it is as small as asked."""
     epsilon = run.problem.epsilon
-    if not run.problem.bounds_class:
+    if not run.problem.has_class_bound:
         done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
         return Text(f"no soft margin; {done}", "yellow" if reached(run) else "red")
     certificate = run.class_certificate
@@ -99,28 +99,28 @@ def interrupted(run: Run) -> bool:
 
 def on_cluster(run: Run) -> bool:
     """Whether the rows of a run are on a cluster; then no vector of their length is requested."""
-    return isinstance(run, LookedRun) and run.only_looks
+    return isinstance(run, HistogramRun) and run.only_looks
 
 
 def parameters_of(run: Run) -> Any:
     """Return the parameters of a run; those that change during the run have their values of the last round."""
     if on_cluster(run):
-        return run.problem.first.parameters
+        return run.problem.template.parameters
     record = run.record
-    last = record.collected.margins.column(record.collected.t - 1)
-    return record.problem.parameters(record.state.as_solved.progress(record.problem, last))
+    last = record.pool.margins.column(record.pool.t - 1)
+    return record.problem.parameters(record.state.before_last_answer.progress(record.problem, last))
 
 
 def headline(run: Run) -> str:
     """Describe the boosted problem in a line."""
     numbers = format_parameters(parameters_of(run))
-    return f"{run.problem.page.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
+    return f"{run.problem.formulation.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
 def run_record(run: Run) -> dict[str, Any]:
     """Return the results of a run as plain values, without its trace."""
     problem, over_class, apart = run.problem, None, on_cluster(run)
-    if problem.bounds_class:
+    if problem.has_class_bound:
         certificate = run.class_certificate
         over_class = {
             "lower": certificate.lower,
@@ -130,7 +130,7 @@ def run_record(run: Run) -> dict[str, Any]:
             "what": certificate.what,
         }
     return {
-        "formulation": problem.page.name,
+        "formulation": problem.formulation.name,
         "parameters": asdict(parameters_of(run)),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -185,8 +185,8 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
                 f"each result needs a file of its own, and none that of the data or of another input; got {path!r} "
                 "twice. Name another file."
             )
-        sweep(path)
-        sweep(resolve_target(path))
+        remove_partial_files(path)
+        remove_partial_files(resolve_target(path))
         taken.append(path)
 
 

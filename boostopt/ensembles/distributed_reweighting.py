@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.histogram_newton.selection import FINEST, looked_at
-from boostopt.boosting.histogram_newton.solver import whole
-from boostopt.boosting.histogram_newton.solver_state import below
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_inputs
+from boostopt.boosting.histogram_newton.solver import integer_weights
+from boostopt.boosting.histogram_newton.solver_state import float_below
 from boostopt.boosting.options import BoostOptions
 from boostopt.ensembles.members import Members, recoded
 from boostopt.ensembles.reweighting_result import OF_PROGRAM, WeightedMembers
@@ -53,7 +53,7 @@ class DistributedReweighted(WeightedMembers):
     """
 
     soft_margin_certificate: ClassCertificate
-    run: LookedRun
+    run: HistogramRun
     nu: float
 
     @property
@@ -91,10 +91,10 @@ class DistributedReweighted(WeightedMembers):
         raise aggregates_only_error("few members")
 
     def __repr__(self) -> str:
-        return self._words(self.run.problem.page.name)
+        return self._words(self.run.problem.formulation.name)
 
     def _repr_html_(self) -> str:
-        return self._table(f"{self.run.problem.page.name}, rows on a cluster", self.nu)
+        return self._table(f"{self.run.problem.formulation.name}, rows on a cluster", self.nu)
 
 
 class DistributedMembers(DistributedOracle):
@@ -137,7 +137,7 @@ def reweighted_there(
 
     Parameters
     ----------
-    page
+    formulation
         The formulation.
     members
         Those of the ensemble.
@@ -158,9 +158,9 @@ def reweighted_there(
         Looks do not serve the formulation, or the accuracy.
     """
     epsilon = TOL if tol is None else tol
-    if epsilon < FINEST:
+    if epsilon < MIN_EPSILON:
         raise OptionError(
-            f"on a cluster tol must be at least {FINEST:g}, because weights of examples are whole numbers there; got "
+            f"on a cluster tol must be at least {MIN_EPSILON:g}, because weights of examples are whole numbers there; got "
             f"{epsilon:g}. Leave out tol for {TOL:g}."
         )
     placing = DistributedEncoder(*examples, framed=True)
@@ -173,13 +173,13 @@ def reweighted_there(
     if page.needs_all_examples:
         raise _unserved(page, epsilon, ": its F may depend on more than the multiplicities of the examples")
     try:
-        found = looked_at(page, oracle, epsilon, parameters, options)
+        found = histogram_inputs(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
         raise _unserved(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
     if found is None or not isinstance(found[1], ExactSoftMargin):
         raise _unserved(page, epsilon, "")
     aim = found[1]
-    run = LookedRun.of(*found, options)
+    run = HistogramRun.solve(*found, options)
     w = np.zeros(members.t)
     for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
         if isinstance(hypothesis, Given):
@@ -216,9 +216,9 @@ def _soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) 
 
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
     """
-    W = whole(w)
+    W = integer_weights(w)
     own = aim.best_lower_bound(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
-    return below(
+    return float_below(
         own - sum(abs(Fraction(x) - Fraction(k, MARGIN_SCALE)) for x, k in zip(w.tolist(), W.tolist(), strict=True))
     )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int, Int8
 from boostopt._utils.validation import check_array
-from boostopt.boosting.column_pool import OUTSIDE
+from boostopt.boosting.column_pool import MARGIN_TOL
 from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Hypothesis, compact_margins
@@ -159,7 +159,7 @@ class Members:
                     "same examples."
                 )
             h = values[rows]
-            if not (np.abs(h) <= 1.0 + OUTSIDE).all():
+            if not (np.abs(h) <= 1.0 + MARGIN_TOL).all():
                 raise ProblemError(
                     f"a member must have values in [-1, 1]; {hypothesis} has a value of size {np.abs(h).max():.6g}. "
                     "Scale or clip its values."

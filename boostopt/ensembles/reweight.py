@@ -21,8 +21,8 @@ from boostopt._utils.validation import (
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.problem import rows_left_out
-from boostopt.boosting.registry import run_by_name
-from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.registry import booster_hint
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweighted_there
 from boostopt.ensembles.member_extraction import members_of
@@ -264,7 +264,7 @@ class Asked:
             raise OptionError(
                 f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
                 f"{page.columns} column{'s' if page.columns > 1 else ''}."
-                f"{run_by_name(page) or ' Choose another formulation.'}"
+                f"{booster_hint(page) or ' Choose another formulation.'}"
             )
         own = {name: value for name, value in keywords.items() if name in OPTIONS}
         parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
@@ -337,7 +337,7 @@ def _judged(found: Reweighted, has_nu: bool) -> Judged:
         float(c[found.signs > 0].sum() / total),
         None if goal.nu is None or not has_nu else goal.nu / total,
         goal.min_regularizer,
-        float(c[np.abs(found.margins) <= ZERO].sum() / total),
+        float(c[np.abs(found.margins) <= ZERO_TOL].sum() / total),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int, Int8, is_dask_collection
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_choice, check_integer, check_optional
-from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, combined, decided
+from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
 from boostopt.ensembles.thinning import Thinning
@@ -253,7 +253,7 @@ class Reweighted(WeightedMembers):
 
     def of_margins(self) -> Array:
         """Return the predicted labels of the examples with a positive multiplicity, shape (N,)."""
-        classes = decided(self.margins * self.signs, AT_ZERO[0], self.majority)
+        classes = predicted_classes(self.margins * self.signs, AT_ZERO[0], self.majority)
         return np.array(self.labels)[(classes > 0).astype(np.intp)]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -343,11 +343,11 @@ def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
 
 
 def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
-    return combined(members.hypotheses, w, members.rows(X))
+    return weighted_vote(members.hypotheses, w, members.rows(X))
 
 
 def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
-    classes = decided(_values(members, w, X), at_zero, majority)
+    classes = predicted_classes(_values(members, w, X), at_zero, majority)
     return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.run.combined_hypothesis import combined
+from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis
@@ -50,19 +50,19 @@ class Scorer:
     def of(cls, run: Run) -> Scorer:
         """Return the scorer of a run."""
         return cls(
-            formulation=run.problem.page.name,
+            formulation=run.problem.formulation.name,
             oracle=run.oracle,
             hypotheses=run.hypotheses,
             w=run.w,
             majority=run.majority,
             rounds=run.rounds,
             reason=run.reason,
-            certificate=run.class_certificate if run.problem.bounds_class else None,
+            certificate=run.class_certificate if run.problem.has_class_bound else None,
         )
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) for each row of X."""
-        return combined(self.hypotheses, self.w, X)
+        return weighted_vote(self.hypotheses, self.w, X)
 
 
 def side_by_side(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:

@@ -17,8 +17,8 @@ from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.problem import rows_left_out
-from boostopt.boosting.registry import page_of
-from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_writers import feature_fields
 from boostopt.errors import OptionError, short_repr
@@ -237,7 +237,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         warn_of_ends(plan, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=weights))
+        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
         plan.warn_of_margins(
             self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
         )
@@ -418,7 +418,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
         own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
         plan = Plan(
-            page=page_of(self.formulation),
+            page=resolve_formulation(self.formulation),
             seed=_seed(self.random_state),
             **{**own, **self._parameters_with(per_example)},
         )

@@ -23,8 +23,8 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import lack_of, read_npz, write_atomically, write_npz
 from boostopt._utils.user_files import is_python_file_path
 from boostopt._utils.validation import check_path
-from boostopt.boosting.histogram_newton.histogram_run import Distribution
-from boostopt.boosting.run.run_file import MALFORMED, META, Writer, with_arrays
+from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
+from boostopt.boosting.run.run_file import DECODING_ERRORS, META, ArrayExtractor, insert_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
 from boostopt.estimators.binary_model import Scorer
 from boostopt.objectives.class_certificate import ClassCertificate
@@ -44,7 +44,7 @@ LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 TEXT, OBJECT = "text", "object"
 """Types of labels that are texts, as an array of texts or of objects."""
 
-UNREADABLE = (BoostoptError, *MALFORMED)
+UNREADABLE = (BoostoptError, *DECODING_ERRORS)
 """Errors at a file that is no whole model."""
 
 NOT_KEPT: Mapping[str, Any] = {
@@ -97,7 +97,7 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         The file cannot be written.
     """
     names = getattr(model, "feature_names_in_", None)
-    writer = Writer()
+    writer = ArrayExtractor()
     about = {
         "kind": KIND,
         "format": FORMAT,
@@ -108,13 +108,13 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         "zero_based": getattr(model, "zero_based_", None),
         "rounds": int(model.n_iter_),
         "nu": _plain(getattr(model, "nu_", None)),
-        "sigmoids": writer.plain(getattr(model, "sigmoids_", None)),
+        "sigmoids": writer.extract(getattr(model, "sigmoids_", None)),
         # A page is known by its name, for the path of one would be run by a further fit.
         "parameters": {
             **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
             "formulation": scorers[0].formulation,
         },
-        "parts": writer.plain([_described(scorer) for scorer in scorers]),
+        "parts": writer.extract([_described(scorer) for scorer in scorers]),
     }
     text = _encoded(about)
     if len(text) > LARGEST_TEXT:
@@ -124,7 +124,7 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         )
     writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
-        _restored(with_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
+        _restored(insert_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
     except UNREADABLE as failure:
         raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
     write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
@@ -173,7 +173,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
             "Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that wrote it."
         )
     try:
-        return _restored(with_arrays(about, arrays), parameters)
+        return _restored(insert_arrays(about, arrays), parameters)
     except UNREADABLE as failure:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it again."
@@ -189,7 +189,7 @@ def _described(scorer: Scorer) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
     certificate = scorer.certificate
     elsewhere = (
-        certificate is not None and isinstance(certificate.witness, Distribution) and certificate.witness.elsewhere
+        certificate is not None and isinstance(certificate.witness, LazyWitness) and certificate.witness.unavailable
     )
     return {
         "formulation": scorer.formulation,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.validation import check_integer, check_optional
-from boostopt.boosting.run.combined_hypothesis import combined, decided
+from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.data.source_contents import numbered_features
 from boostopt.errors import OptionError
@@ -159,7 +159,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """Return the labels of values of the decision function."""
         if f.ndim == 2:
             return self.classes_[f.argmax(axis=1)]
-        return self.classes_[(decided(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]
+        return self.classes_[(predicted_classes(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]
 
 
 def stages(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
@@ -190,5 +190,5 @@ def _of_run(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
     H = np.column_stack(list(evaluate(run.hypotheses, X)))
     columns = [Given(q) for q in range(H.shape[1])]
     for kept in history.rounds[:-1]:
-        yield combined(columns[: kept.t], kept.w.full, H)
+        yield weighted_vote(columns[: kept.t], kept.w.full, H)
     yield run.decision_function(X)

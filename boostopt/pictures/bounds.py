@@ -72,7 +72,7 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
 
 
 def _check(label: str, run: Run) -> None:
-    if run.record.problem.goal is None:
+    if run.record.problem.objective is None:
         raise OptionError(f"{label} does not maximize a soft margin, so there is no bound to draw. Leave the run out.")
     if not len(run.trace):
         raise ProblemError(f"a run must have a round at least to be drawn; {label} has none. Let it go on.")

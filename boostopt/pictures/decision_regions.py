@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.validation import check_array, check_integer
-from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
@@ -172,7 +172,7 @@ def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f
     """Fill the plane by the values of f, draw the line where f changes its sign, and hatch where f is 0."""
     most = float(np.abs(f).max()) or 1.0
     filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, LEVELS), cmap=SHADES)
-    zero = np.abs(f) <= ZERO
+    zero = np.abs(f) <= ZERO_TOL
     area = bool((zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]).any())
     if area:
         hatched = axis.contourf(*ticks, zero, levels=[0.5, 1.5], colors="none", hatches=["///"])

@@ -108,7 +108,7 @@ def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
         )
     if isinstance(source, Run):
         d, of = source.d, counts_of(source.record.problem.examples)
-        own = nu_of(source.record.problem.goal)
+        own = nu_of(source.record.problem.objective)
         # The cap of a hard margin does not hold any weight below 1.
         binds = own is not None and float(of.max()) < own
         nu = own if nu is None and binds else nu

@@ -93,7 +93,7 @@ def _distribution(name: str, classifier: Any, nu: float | None, c: Any) -> Distr
     made = run_of(classifier)
     if isinstance(made, Run):
         problem = made.record.problem
-        m, goal, of = made.record.collected.margins.margins(made.w), problem.goal, counts_of(problem.examples)
+        m, goal, of = made.record.pool.margins.margins(made.w), problem.objective, counts_of(problem.examples)
     elif isinstance(made, Reweighted):
         m, goal, of = made.margins, made.goal, counts_of(made.goal.examples)
     else:

@@ -18,7 +18,7 @@ from boostopt.programs.program import Examples
 
 def title(run: Run) -> str:
     """Return the name of a run's algorithm."""
-    page = run.record.problem.page
+    page = run.record.problem.formulation
     return page.title or page.name
 
 

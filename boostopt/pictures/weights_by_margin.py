@@ -73,7 +73,7 @@ def _read(weights: Any, margins: Any, c: Any) -> tuple[Float[Array, " N"], Float
         if margins is not None or c is not None:
             raise OptionError("a run must be given without margins and c, which it has; got some. Leave them out.")
         problem = weights.record.problem
-        m = weights.record.collected.margins.margins(weights.w) / max(float(np.abs(weights.w).sum()), 1e-300)
+        m = weights.record.pool.margins.margins(weights.w) / max(float(np.abs(weights.w).sum()), 1e-300)
         return weights.d / weights.d.sum(), m, counts_of(problem.examples)
     if margins is None:
         raise OptionError("margins must be given beside an array of weights; got none. Pass them, or a run.")

@@ -20,7 +20,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_instance
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.oracles.base import Answer, Oracle, Query
@@ -99,21 +99,21 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         The file cannot be written.
     """
     run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
-    if isinstance(run, LookedRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
+    if isinstance(run, HistogramRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
         save_looks(run, oracle, path, made or {})
         return
-    certificate, goal = run.verify_class(oracle), run.record.problem.goal
+    certificate, goal = run.verify_class(oracle), run.record.problem.objective
     if goal is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
     used = np.flatnonzero(run.w)
     hypotheses = _plain_states([run.hypotheses[q] for q in used.tolist()])
     if not hypotheses:
         warnings.warn(UNWRITTEN, stacklevel=2)
-    U, w = run.record.collected.margins.take_columns(used), run.w[used]
+    U, w = run.record.pool.margins.take_columns(used), run.w[used]
     soft = goal.program(U)
     w = w / np.abs(w).sum() if goal.nonnegative_weights else w
     over = soft.certify(certificate.d, w)
-    page, parameters = run.record.problem.page, run.record.problem.first.parameters
+    page, parameters = run.record.problem.formulation, run.record.problem.template.parameters
     program = Program(page, parameters, goal.examples, U, goal.F0, goal.G)
     statement, arrays = stated(program, over.w)
     statement |= {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt.boosting.histogram_newton.selection import standing_for
+from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
 from boostopt.oracles.base import Oracle
@@ -194,7 +194,7 @@ def _meant(
     The formulation with its parameters must mean the pair that the file states. Without its entropy, this pair must be
     one of two: the caps c / nu, or the logarithmic loss, each with the largest edge.
     """
-    c = standing_for(page, oracle, oracle.total if nu is None else nu)
+    c = representative_multiplicities(page, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
     record = record_in(page, parameters, examples)
     means, goal = pair_in(page, record, examples)

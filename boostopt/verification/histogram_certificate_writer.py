@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.validation import check_path
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.problem import aim_of
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.problem import exact_objective_of_problem
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.binned_oracle import BinnedOracle
@@ -23,7 +23,7 @@ from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
 
 
-def save_looks(run: LookedRun, oracle: BinnedOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
+def save_looks(run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
     """Save the certificate of a run of looks; the checker proves both ends before.
 
     Raises
@@ -36,12 +36,20 @@ def save_looks(run: LookedRun, oracle: BinnedOracle, path: str | PathLike[str], 
         The file cannot be written.
     """
     target = check_path("path", path)
-    certificate, stored, rows = run.verify_class(oracle), run.stored_looks, require_not_none(oracle.binned_rows, "rows")
-    page = stored.problem.page
-    reached, aim = stored.reached, require_not_none(aim_of(stored.problem, oracle.total), "an aim of looks")
-    proof, W = require_not_none(reached.ends.proof, "an upper end"), require_not_none(reached.ends.W, "weights")
+    certificate, stored, rows = run.verify_class(oracle), run.stored, require_not_none(oracle.binned_rows, "rows")
+    page = stored.problem.formulation
+    reached, aim = (
+        stored.reached,
+        require_not_none(exact_objective_of_problem(stored.problem, oracle.total), "an aim of looks"),
+    )
+    proof, W = (
+        require_not_none(reached.bounds.upper_witness, "an upper end"),
+        require_not_none(reached.bounds.integer_weights, "weights"),
+    )
     room = float(2 * aim.unit * aim.platform_tolerance)  # another processor may compute a loss by so much differently
-    parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
+    parameters = {
+        name: value for name, value in vars(stored.problem.template.parameters).items() if np.ndim(value) == 0
+    }
     document = {
         "kind": KIND,
         "format": FORMAT,
@@ -49,7 +57,7 @@ def save_looks(run: LookedRun, oracle: BinnedOracle, path: str | PathLike[str], 
         "formulation": {
             "name": page.name,
             "parameters": parameters,
-            **stated_pair(page, stored.problem.first.parameters, stored.problem.examples),
+            **stated_pair(page, stored.problem.template.parameters, stored.problem.examples),
         },
         "nu": float(aim.nu) if isinstance(aim, ExactSoftMargin) else None,
         "data": {
@@ -59,7 +67,7 @@ def save_looks(run: LookedRun, oracle: BinnedOracle, path: str | PathLike[str], 
             "digest": rows.digest(),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
-                for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
+                for split, hypothesis in zip(reached.pool, stored.hypotheses, strict=True)
             ],
         },
         "w": W.tolist(),

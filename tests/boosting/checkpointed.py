@@ -18,7 +18,7 @@ from asked import Asked
 
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
-from boostopt.boosting.problem import STEPS
+from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import COLUMNS, Row
 from boostopt.boosting.stabilization import Stabilization
@@ -66,7 +66,7 @@ def oracle_of(rng: np.random.Generator, N: int, t: int) -> Callable[[], Oracle]:
 
 def formulation_of(rng: np.random.Generator, nu: float) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Return a formulation, its parameters, and the updates that it may have."""
-    mixing, capped = (*STEPS, "program", "mlpboost"), {"nu": nu}
+    mixing, capped = (*CORRECTIVE_STEPS, "program", "mlpboost"), {"nu": nu}
     return [
         ("lpboost", capped, ()),
         ("lpboost", {**capped, "two_sided": True}, ()),
@@ -169,7 +169,7 @@ def differences(one: Run, other: Run) -> list[str]:
             if name not in TIMES
         },
     }
-    if one.record.problem.goal is not None:
+    if one.record.problem.objective is not None:
         ours, theirs = one.class_certificate, other.class_certificate
         same["class certificate"] = (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     if one.record.history.wanted and one.rounds == other.rounds:

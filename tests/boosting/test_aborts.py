@@ -55,7 +55,7 @@ def test_ata_ends_where_the_error_is_not_below_phi_less_delta(phi: float, Delta:
         run = boost("ata", of_error(error), phi=phi, Delta=Delta, max_rounds=1, rules=())
         assert run.rounds == (1 if stays else 0)
         if stays:
-            step = run.record.state.total
+            step = run.record.state.weight_sum
             assert step == pytest.approx(0.5 * math.log(phi * (1 - error) / (error * (1 - phi))), rel=1e-5)
         else:
             assert "its target" in run.reason

@@ -11,7 +11,7 @@ import pytest
 import boostopt
 from boostopt import ProblemError, get_formulation, list_formulations
 from boostopt.authoring import COUNT, RelativeEntropy, parameter
-from boostopt.boosting.histogram_newton.selection import standing_for
+from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
@@ -109,7 +109,7 @@ def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
 def test_examples_that_stand_for_all(page: ERLPBoost) -> None:
     oracle: BinnedOracle = BinnedStumps(X, Y)
     expected = oracle.c if page.needs_all_examples else [12.0, N - 12.0]
-    assert np.array_equal(standing_for(page, oracle, 12.0), expected)
+    assert np.array_equal(representative_multiplicities(page, oracle, 12.0), expected)
 
 
 NEEDING_ALL = {"lp_adaboost", "norm_ball", "norm_penalty"}

@@ -103,7 +103,7 @@ def sound(run: Run) -> None:
     assert len(run.hypotheses) >= 1 and len(run.w) == len(run.hypotheses)
     assert np.isfinite(run.w).all()
     # A price of slack may make zeros the optimum; weights in the simplex are never all zero.
-    assert np.abs(run.w).sum() > 0 or run.record.problem.goal is None
+    assert np.abs(run.w).sum() > 0 or run.record.problem.objective is None
     assert np.isfinite(run.d).all()
     assert run.reason
     assert not math.isnan(run.certificate.lower) and not math.isnan(run.certificate.upper)
@@ -143,7 +143,7 @@ def test_a_wrong_later_column_ends_the_run_and_loses_nothing(formulation: str, w
 
 def test_rounding_beyond_one_is_no_error() -> None:
     run = boost("lpboost", Scripted(3, lambda call, d: [1.0 + 1e-12, -1.0 - 1e-12, 1.0]), nu=1)
-    assert run.record.collected.margins.to_array().ravel().tolist() == [1.0, -1.0, 1.0]
+    assert run.record.pool.margins.to_array().ravel().tolist() == [1.0, -1.0, 1.0]
 
 
 @pytest.mark.parametrize("largest", [0.1, -math.inf, math.inf, math.nan])
@@ -365,13 +365,13 @@ def test_a_perfect_hypothesis_in_the_first_round(
     run = boost(name, oracle(), **options)
     sound(run)
     assert run.rounds < 20 and "limit" not in run.reason and "failed" not in run.reason
-    U, w = run.record.collected.margins.to_array(), run.w
+    U, w = run.record.pool.margins.to_array(), run.w
     margins = U @ w / np.abs(w).sum()
     if name in ("qp_reg_adaboost", "svm"):  # squares share the weight among all that have an edge
         assert (margins > 0.5).all()
         return
     assert margins == pytest.approx(np.ones(4), abs=1e-6)
-    if run.record.problem.goal is not None and name in ("lpboost", "softboost", "erlpboost", "adaboost"):
+    if run.record.problem.objective is not None and name in ("lpboost", "softboost", "erlpboost", "adaboost"):
         assert run.class_certificate.lower == pytest.approx(1.0, abs=1e-6)
 
 
@@ -380,5 +380,5 @@ def test_a_hypothesis_wrong_on_every_example(name: str, options: dict[str, Any])
     run = boost(name, GivenMargins(-np.ones((4, 1)), reflexive=name == "svm"), **options)
     sound(run)
     assert run.rounds < 20 and "failed" not in run.reason
-    if run.record.problem.goal is not None:
+    if run.record.problem.objective is not None:
         assert run.class_certificate.lower <= 0

@@ -57,7 +57,7 @@ def all_stumps() -> np.ndarray:
 
 @pytest.mark.thorough
 def test_the_optimum_is_that_of_scipys_linear_program_and_no_stump_at_all_improves_it(runs: dict[str, Run]) -> None:
-    U = runs["highs"].record.collected.margins.to_array()
+    U = runs["highs"].record.pool.margins.to_array()
     N, t = U.shape
     result = linprog(
         np.append(np.zeros(N), 1.0),

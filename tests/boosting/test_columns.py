@@ -14,8 +14,16 @@ from noisy_stumps import stumps
 
 from boostopt import OptionError, Run, boost, path
 from boostopt.boosting import BoostOptions
-from boostopt.boosting.column_count import FIRST, NUMBERS, Chosen, Fixed, at_least, columns_of, read_columns
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.column_count import (
+    CANDIDATES,
+    INITIAL_COUNT,
+    AdaptiveColumnCount,
+    FixedColumnCount,
+    columns_or_minimum,
+    make_column_count,
+    read_columns,
+)
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.oracles import BinnedStumps
 
 PLAIN: dict[str, Any] = {"nu": 30, "epsilon": 0.02, "update": "total"}
@@ -23,10 +31,10 @@ PLAIN: dict[str, Any] = {"nu": 30, "epsilon": 0.02, "update": "total"}
 
 def numbers(useful: Callable[[int], int], oracle: float, solve: float, rounds: int = 60) -> list[int]:
     """The numbers of a run in which so many of each number of columns are of use, at equal seconds a round."""
-    columns, found = Chosen(), list[int]()
+    columns, found = AdaptiveColumnCount(), list[int]()
     for _ in range(rounds):
-        found.append(columns.number)
-        columns.saw(useful(columns.number), oracle, solve)
+        found.append(columns.value)
+        columns.observe(useful(columns.value), oracle, solve)
     return found
 
 
@@ -43,7 +51,7 @@ def most_often(found: list[int]) -> int:
 @pytest.mark.parametrize("most", [1, 2, 5, 10, 20, 32])
 def test_the_number_becomes_the_largest_of_which_all_are_of_use(most: int, oracle: float, solve: float) -> None:
     found = numbers(all_up_to(most), oracle, solve)
-    assert found[0] == FIRST and set(found) <= set(NUMBERS)
+    assert found[0] == INITIAL_COUNT and set(found) <= set(CANDIDATES)
     assert most_often(found[10:]) == most
     assert sum(number > most for number in found[10:]) <= 8  # tried now and then
 
@@ -62,36 +70,36 @@ def test_where_one_column_is_of_use_one_is_asked_for() -> None:
 
 
 def test_a_round_without_a_column_of_use_tells_nothing() -> None:
-    assert set(numbers(lambda _: 0, 1.0, 1.0)) == {FIRST}
-    columns = Chosen(12)
-    columns.saw(0, 1.0, 1.0)
-    assert columns.number == 12
-    columns = Chosen(1)
-    columns.saw(0, 1.0, 1.0)
-    assert columns.number == FIRST
+    assert set(numbers(lambda _: 0, 1.0, 1.0)) == {INITIAL_COUNT}
+    columns = AdaptiveColumnCount(12)
+    columns.observe(0, 1.0, 1.0)
+    assert columns.value == 12
+    columns = AdaptiveColumnCount(1)
+    columns.observe(0, 1.0, 1.0)
+    assert columns.value == INITIAL_COUNT
 
 
 def test_it_changes_with_the_run() -> None:
-    columns = Chosen()
+    columns = AdaptiveColumnCount()
     for _ in range(30):
-        columns.saw(all_up_to(20)(columns.number), 1e-3, 1.0)
-    assert columns.number in (20, 24)
+        columns.observe(all_up_to(20)(columns.value), 1e-3, 1.0)
+    assert columns.value in (20, 24)
     for _ in range(30):
-        columns.saw(all_up_to(3)(columns.number), 1e-3, 1.0)
-    assert columns.number in (3, 4)
+        columns.observe(all_up_to(3)(columns.value), 1e-3, 1.0)
+    assert columns.value in (3, 4)
 
 
 def test_seconds_of_nothing_are_no_error() -> None:
-    assert set(numbers(lambda number: number, 0.0, 0.0)) <= set(NUMBERS)
+    assert set(numbers(lambda number: number, 0.0, 0.0)) <= set(CANDIDATES)
 
 
 def test_a_number_stays() -> None:
-    columns = columns_of(7)
-    assert type(columns) is Fixed
-    columns.saw(1, 1.0, 1.0)
-    assert columns.number == 7
-    assert isinstance(columns_of("auto"), Chosen)
-    assert at_least(3, 16) == at_least("auto", 16) == 16 and at_least(20, 16) == 20
+    columns = make_column_count(7)
+    assert type(columns) is FixedColumnCount
+    columns.observe(1, 1.0, 1.0)
+    assert columns.value == 7
+    assert isinstance(make_column_count("auto"), AdaptiveColumnCount)
+    assert columns_or_minimum(3, 16) == columns_or_minimum("auto", 16) == 16 and columns_or_minimum(20, 16) == 20
 
 
 @pytest.mark.parametrize("value", [0, -1, "x", "", "Auto", 1.5, 2.0, True, None, [1]])
@@ -148,20 +156,20 @@ def test_looks_take_what_they_take_without_it() -> None:
     oracle = BinnedStumps(X, np.where(X[:, 0] + X[:, 1] > 0, 1, -1))
     given: dict[str, Any] = {"columns_per_round": "auto"}
     plain, auto = (boost("erlpboost", oracle, nu=900, epsilon=0.05, **how) for how in (dict[str, Any](), given))
-    assert isinstance(plain, LookedRun) and isinstance(auto, LookedRun)
+    assert isinstance(plain, HistogramRun) and isinstance(auto, HistogramRun)
     np.testing.assert_array_equal(plain.w, auto.w)
 
 
 def test_no_more_columns_are_of_use_than_were_asked_for() -> None:
-    few = Chosen()
-    few.saw(4, 0.0, 1.0)  # 4 of 5: of 4 columns all would be of use, and of one column no more than that one
-    assert few.number == 4
+    few = AdaptiveColumnCount()
+    few.observe(4, 0.0, 1.0)  # 4 of 5: of 4 columns all would be of use, and of one column no more than that one
+    assert few.value == 4
 
 
 def test_more_weights_than_columns_are_a_share_of_all() -> None:
     """A column that came in an earlier round may get its first weight now."""
-    every, beyond = Chosen(), Chosen()
+    every, beyond = AdaptiveColumnCount(), AdaptiveColumnCount()
     for oracle in (1.0, 1.0, 0.0):
-        every.saw(every.number, oracle, 1.0)
-        beyond.saw(4 * beyond.number, oracle, 1.0)
-        assert beyond.number == every.number
+        every.observe(every.value, oracle, 1.0)
+        beyond.observe(4 * beyond.value, oracle, 1.0)
+        assert beyond.value == every.value

@@ -50,10 +50,10 @@ def used(run: Run) -> None:
     assert str(run) and run.most_rounds >= 0 and run.rules
     assert run.trace.to_dict() and vars(type(run.trace))["_repr_html_"](run.trace)
     assert run.program.margins.digest() and str(run.certificate)
-    if run.record.problem.goal is not None:
+    if run.record.problem.objective is not None:
         str(run.class_certificate)
-    if run.record.collected.t:
-        features = X if run.record.collected.hypotheses[0].kind == "stump" else SPARSE.toarray()
+    if run.record.pool.t:
+        features = X if run.record.pool.hypotheses[0].kind == "stump" else SPARSE.toarray()
         run.predict(features)
     if run.record.history.rounds:
         assert str(run.at(1).certificate) and run.at(len(run.record.history.rounds)).d.ndim == 1

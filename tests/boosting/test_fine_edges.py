@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from boostopt import boost, get_formulation
-from boostopt.boosting.column_generation import standstill
+from boostopt.boosting.column_generation import stagnation_reason
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins, RawFeatures
@@ -78,13 +78,13 @@ def test_a_run_is_not_said_to_have_converged_while_its_bounds_are_apart() -> Non
     certificate = state.certificate
     assert certificate is not None
     apart = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.6 * epsilon))
-    words = standstill(problem, apart)
+    words = stagnation_reason(problem, apart)
     assert StopReason.from_text(words) is StopReason.SOLVER_STUCK
     assert " 6e-06 apart" in words and "epsilon / 2 is 5e-06" in words
     off = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
     assert words.endswith(f" {off:.2g}")
     met = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.4 * epsilon))
-    assert standstill(problem, met) == StopReason.CONVERGED
+    assert stagnation_reason(problem, met) == StopReason.CONVERGED
 
 
 def test_corrective_steps_that_rounding_hides_have_not_converged() -> None:
@@ -105,7 +105,10 @@ def test_a_line_search_loses_nothing_of_the_step_where_steps_are_tiny(seed: int)
         boost("corrective_erlpboost", oracle, max_rounds=1, update=how, start=start, **options)
         for how in ("step", "line_search")
     )
-    D = [run.record.problem.value(run.record.problem.at(run.record.state.m), run.w) for run in (step, search)]
+    D = [
+        run.record.problem.dual_objective(run.record.problem.conjugate_at_margins(run.record.state.m), run.w)
+        for run in (step, search)
+    ]
     assert D[1] >= D[0] - 1e-16
 
 

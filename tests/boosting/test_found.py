@@ -76,7 +76,7 @@ def test_kernel_columns_do_not_depend_on_how_many_rows_are_looked_at(kernel: str
         oracle = KernelColumns(X, y, kernel=kernel, c=np.array([1, 2, 2, 0.0]))
         run = boost("lpboost", oracle, nu=1.0, max_rounds=4)
         for q, hypothesis in enumerate(run.hypotheses):
-            u = run.record.collected.margins.column(q)
+            u = run.record.pool.margins.column(q)
             np.testing.assert_array_equal((hypothesis(X) * y)[:3], u)
             np.testing.assert_array_equal(hypothesis(X[:3]) * y[:3], u)
 
@@ -110,7 +110,7 @@ def test_a_projection_takes_no_negative_weights_over() -> None:
     first = boost("lp_adaboost", oracle, two_sided=True, columns_per_round=5, epsilon=0.1)
     run = boost("arc_gv", oracle, start=first, max_rounds=1)
     assert (run.w >= 0).all()
-    m = run.record.collected.margins.margins(run.w)
+    m = run.record.pool.margins.margins(run.w)
     assert abs(run.class_certificate.lower - m.min() / run.w.sum()) <= 1e-9
 
 
@@ -161,5 +161,5 @@ def test_the_certified_soft_margin_is_that_of_the_weights_returned(seed: int) ->
     options: dict[str, Any] = {"nu": 2.0, "epsilon": 0.1, "segment": False, "update": "program", "max_rounds": 6}
     run = boost("corrective_erlpboost", oracle, start=first, **options)
     assert (run.w >= 0).all()
-    m = np.sort(run.record.collected.margins.margins(run.w) / run.w.sum())
+    m = np.sort(run.record.pool.margins.margins(run.w) / run.w.sum())
     assert abs(run.class_certificate.lower - m[:2].mean()) <= 1e-9

@@ -12,14 +12,14 @@ from random_classes import LP, ROUNDING, Noted, RandomClass, drawn, row
 from speeds import many
 
 from boostopt import OptionError, boost, instances
-from boostopt.boosting.problem import STEPS
+from boostopt.boosting.problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
-from boostopt.boosting.updates.base import Move
-from boostopt.boosting.updates.corrective import LineSearch, Step
-from boostopt.boosting.updates.factory import CLASSES
+from boostopt.boosting.updates.base import UpdateContext
+from boostopt.boosting.updates.corrective import LineSearch, ShortStep
+from boostopt.boosting.updates.factory import CORRECTIVE_UPDATES
 from boostopt.boosting.updates.mlpboost import MLPBoost
-from boostopt.boosting.updates.pairwise import Carrying, Corner
+from boostopt.boosting.updates.pairwise import Vertex, WeightTransfer
 from boostopt.oracles import GivenMargins
 
 pytestmark = pytest.mark.every(2)
@@ -31,7 +31,7 @@ PAIRS = ("pairwise", "blended_pairwise")
 
 WAYS: dict[str, dict[str, Any]] = {
     **{name: {"update": name} for name in PAIRS},
-    **{f"mlpboost, {name}": {"update": "mlpboost", "corrective": name} for name in STEPS},
+    **{f"mlpboost, {name}": {"update": "mlpboost", "corrective": name} for name in CORRECTIVE_STEPS},
 }
 """The updates of this page by a name."""
 
@@ -110,63 +110,72 @@ def test_weights_stay_in_the_simplex(how: str, seed: int) -> None:
 def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
     update: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    carried, emptied, carries, rounds = Carrying.carried, 0, 0, 0
+    carried, emptied, carries, rounds = WeightTransfer.transfer, 0, 0, 0
 
-    def checked(self: Carrying, move: Move, source: Corner, target: Corner) -> State:
+    def checked(self: WeightTransfer, move: UpdateContext, source: Vertex, target: Vertex) -> State:
         nonlocal emptied, carries, rounds
-        after, w, U = carried(self, move, source, target), move.w, move.collected.margins.to_array()
+        after, w, U = carried(self, move, source, target), move.weights, move.pool.margins.to_array()
         edges = move.state.d @ U
-        assert source.e @ w == source.weight > 0.0 and source.edge == pytest.approx(edges[w > 0.0].min(), abs=1e-12)
-        best = edges[move.q] if update == "pairwise" else edges[w > 0.0].max()
+        assert source.weights @ w == source.fraction > 0.0 and source.edge == pytest.approx(
+            edges[w > 0.0].min(), abs=1e-12
+        )
+        best = edges[move.newest] if update == "pairwise" else edges[w > 0.0].max()
         assert target.edge == pytest.approx(best, abs=1e-12)
-        x, slope, eta = target.u - source.u, target.edge - source.edge, 1.0 / self.problem.F.strong_convexity
-        closed = min(slope / eta / max(float(np.abs(x).max()) ** 2, 1e-300), source.weight)
-        weights = np.append(np.linspace(0.0, 1.0, 33) * source.weight, closed)
-        s = float((move.u - move.state.m) @ move.state.d)
+        x, slope, eta = (
+            target.margins - source.margins,
+            target.edge - source.edge,
+            1.0 / self.problem.F.strong_convexity,
+        )
+        closed = min(slope / eta / max(float(np.abs(x).max()) ** 2, 1e-300), source.fraction)
+        weights = np.append(np.linspace(0.0, 1.0, 33) * source.fraction, closed)
+        s = float((move.newest_margins - move.state.m) @ move.state.d)
         assert slope >= s - 1e-12
-        D = [-self.problem.at(U @ (w + alpha * (target.e - source.e))).value for alpha in weights]
-        mixed = LineSearch(self.problem).mixed(move).value
-        assert after.value >= max(*D, mixed, Step(self.problem).mixed(move).value) - 1e-10
+        D = [
+            -self.problem.conjugate_at_margins(U @ (w + alpha * (target.weights - source.weights))).value
+            for alpha in weights
+        ]
+        mixed = LineSearch(self.problem).combined(move).value
+        assert after.value >= max(*D, mixed, ShortStep(self.problem).combined(move).value) - 1e-10
         rounds += 1
         carries += after.value > mixed
-        emptied += after.value > mixed and float(after.w @ source.e) == 0.0
+        emptied += after.value > mixed and float(after.w @ source.weights) == 0.0
         # Unless there is less weight to take, that alone is as good as theory asks for: theorem C.
-        if closed < source.weight:
+        if closed < source.fraction:
             assert D[-1] - D[0] >= max(s, 0.0) ** 2 / (8.0 * eta) - 1e-12
         return after
 
-    monkeypatch.setattr(Carrying, "carried", checked)
+    monkeypatch.setattr(WeightTransfer, "carried", checked)
     of = drawn(1)
     boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.05, max_rounds=150, update=update)
     assert 20 < carries <= rounds and emptied > 0
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", CORRECTIVE_STEPS)
 def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of, kept, found, solved_at = drawn(3), list[str](), list[State](), list[int]()
-    looked, solved = MLPBoost.__call__, MLPBoost.weighed
+    looked, solved = MLPBoost.__call__, MLPBoost.lpboost_state
 
-    def noted(self: MLPBoost, move: Move) -> State:
+    def noted(self: MLPBoost, move: UpdateContext) -> State:
         found.append(solved(self, move))
-        solved_at.append(move.collected.t)
+        solved_at.append(move.pool.t)
         return found[-1]
 
-    def checked(self: MLPBoost, move: Move) -> State:
+    def checked(self: MLPBoost, move: UpdateContext) -> State:
         programs = len(found)
         after, stepped, weighed = looked(self, move), self.step(move), found[-1]
-        assert isinstance(self.step, CLASSES[step])
+        assert isinstance(self.step, CORRECTIVE_UPDATES[step])
         # Weights of the same hypotheses are looked at once: D has not fallen since.
         new = len(found) > programs
         assert after.value == (max(stepped.value, weighed.value) if new else stepped.value) >= weighed.value - LP
-        U = move.collected.margins.to_array()
+        U = move.pool.margins.to_array()
         for state in (after, stepped, weighed):
             assert state.value == pytest.approx(-self.problem.F.conjugate_at(-(U @ state.w)).value, abs=1e-12)
         # The linear program of the hypotheses collected: its weights reach the optimum that scipy knows.
         best = of.optimum_of(U)
         assert of.soft_margin(weighed.w, U) >= best - 2.0 * move.tol - LP
         # So nothing falls behind LPBoost by more than the entropy may cost: theorem C.
-        price = of.entropy_range / self.problem.first.parameters.eta
+        price = of.entropy_range / self.problem.template.parameters.eta
         assert of.soft_margin(after.w, U) >= best - price - 2.0 * move.tol - LP
         assert (after.backend != "") == (new and weighed.value > stepped.value)
         kept.append(after.backend)
@@ -253,7 +262,7 @@ def test_any_backend_of_linear_programs_will_do() -> None:
 
 def test_the_step_is_an_option_of_mlpboost_alone() -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
-    assert tuple(CLASSES) == STEPS
+    assert tuple(CORRECTIVE_UPDATES) == CORRECTIVE_STEPS
     for update in ("step", "total", None):
         with pytest.raises(OptionError, match=r'\bcorrective\b.*update="mlpboost".*\berlpboost\b'):
             boost("erlpboost", oracle, nu=3, update=update, corrective="step")

@@ -29,14 +29,14 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.histogram_newton import histogram_run as looked_module
 from boostopt.boosting.histogram_newton import selection as serving
 from boostopt.boosting.histogram_newton import solver as looks
-from boostopt.boosting.histogram_newton.evaluator import Looks
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.histogram_newton.selection import counted, going_on
-from boostopt.boosting.histogram_newton.solver import Looking, whole
-from boostopt.boosting.histogram_newton.solver_state import Glance, below
+from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.selection import continuation_options, reduced_problem
+from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
+from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, float_below
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
@@ -67,10 +67,10 @@ def binned(seed: int = 0, N: int = 200, noise: float = 1.0, **how: Any) -> Binne
     return BinnedStumps(X, y, c=c if seed % 2 else None, bins=65_536, **how)
 
 
-def looked(oracle: BinnedStumps, page: Any = "erlpboost", epsilon: float = 0.02, **how: Any) -> LookedRun:
+def looked(oracle: BinnedStumps, page: Any = "erlpboost", epsilon: float = 0.02, **how: Any) -> HistogramRun:
     nu = how.pop("nu", 0.3 * oracle.c.sum())
     run = boost(page, oracle, nu=nu, epsilon=epsilon, update="newton", **how)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run
 
 
@@ -78,20 +78,20 @@ def column(oracle: BinnedStumps, hypothesis: Any) -> np.ndarray:
     return require_not_none(oracle.margins_of(hypothesis), "margins").astype(np.int64)
 
 
-def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
+def proved(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
     """Both ends, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
     W = [int(x) for x in np.ldexp(run.w, 30)]
     assert sum(W) == MARGIN_SCALE and min(W) >= 0
     U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1).astype(object)
     c = [int(x) for x in oracle.c]
-    nu = Fraction(getattr(run.problem.first.parameters, "nu", 1.0))
+    nu = Fraction(getattr(run.problem.template.parameters, "nu", 1.0))
     M = U @ np.array(W, dtype=object)
     left, total = nu, Fraction(0)
     for k in sorted(range(len(M)), key=lambda k: M[k]):
         taken = min(left, Fraction(c[k]))
         total, left = total + taken * M[k], left - taken
     # d as the proof has it, whole numbers over their sum.
-    proof = require_not_none(run.stored_looks.reached.ends.proof, "a proof")
+    proof = require_not_none(run.stored.reached.bounds.upper_witness, "a proof")
     rows = require_not_none(oracle.binned_rows, "rows")
     q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
     Q = sum(int(x) for x in q)
@@ -128,14 +128,14 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
 def told(problem: Problem, rows: BinnedRows) -> str:
     """SHA-256 of all that a run of looks finds."""
     aim, deadline = ExactSoftMargin(Fraction(300), rows.n_examples), Deadline.after(None)
-    looking = Looking(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
+    looking = HistogramNewton(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
     looking.run()
-    ends = looking.ends
+    ends = looking.bounds
     found = (
         ends.lower,
-        require_not_none(ends.proof, "a proof").value,
+        require_not_none(ends.upper_witness, "a proof").value,
         looking.splits,
-        require_not_none(ends.W, "weights").tolist(),
+        require_not_none(ends.integer_weights, "weights").tolist(),
     )
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
@@ -146,7 +146,7 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
 ) -> None:
     X, y, c = noisy(3, 1000)
     oracle = BinnedStumps(X, y, c=c)
-    problem = Problem.of(page_of("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
+    problem = Problem.create(resolve_formulation("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
     one = told(problem, require_not_none(oracle.rows, "rows"))
     for parts in (2, 8, 200):
         assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == one
@@ -168,7 +168,7 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
 
 
 def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
-    return Problem.of(problem.page, oracle.c, None, problem.epsilon, "newton", {"nu": 300.0})
+    return Problem.create(problem.formulation, oracle.c, None, problem.epsilon, "newton", {"nu": 300.0})
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.01, 1e-3, 1e-4])
@@ -191,35 +191,35 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
     """It is minus the second difference of D, whatever part of the rows is looked at."""
     N = 20_000
     oracle = binned(0, N)
-    found = serving.looked_at(page_of(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    found = serving.histogram_inputs(resolve_formulation(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
     problem, aim, _, rows = require_not_none(found, "a run of looks")
-    asked = Looks(problem, rows.stride(step), aim)
+    asked = DualEvaluator(problem, rows.stride(step), aim)
     splits = [Split(j, asked.rows.n_codes[j] // 2, 1) for j in range(3)]
     w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
 
     def value(w: np.ndarray) -> float:
-        return asked.law(asked.at(splits, whole(w)), 0).dual_objective
+        return asked.weight_function(asked.iterate(splits, integer_weights(w)), 0).dual_objective
 
-    seen = asked.at(splits, whole(w))
-    law = asked.law(seen, 0)
-    bent = way @ asked.curvature(seen, law, splits) @ way
+    seen = asked.iterate(splits, integer_weights(w))
+    law = asked.weight_function(seen, 0)
+    bent = way @ asked.negative_hessian(seen, law, splits) @ way
     assert bent == pytest.approx(2.0 * value(w) - value(w + way) - value(w - way), rel=0.05)
     # A spread below the width of buckets is none.
-    assert way @ asked.curvature(seen, law, splits, 1e-9) @ way == bent
+    assert way @ asked.negative_hessian(seen, law, splits, 1e-9) @ way == bent
 
 
 @pytest.mark.thorough
 def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle, joined = binned(1), list[list[Split]]()
-    join = Looking._joined  # pyright: ignore[reportPrivateUsage]
+    join = HistogramNewton._add_columns  # pyright: ignore[reportPrivateUsage]
 
-    def joining(self: Looking, look: Any) -> bool:
+    def joining(self: HistogramNewton, look: Any) -> bool:
         before = len(self.splits)
         found = join(self, look)
         joined.append(self.splits[before:])
         return found
 
-    monkeypatch.setattr(Looking, "_joined", joining)
+    monkeypatch.setattr(HistogramNewton, "_joined", joining)
     run = looked(oracle, epsilon=1e-3)
     features = len(oracle.coded.varying_features)
     assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
@@ -232,18 +232,18 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
 @pytest.mark.thorough
 def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a sharp program spreads come and go, and a checkpoint holds them."""
-    seen, adapt = list[tuple[float, float, float]](), Looking._adapt  # pyright: ignore[reportPrivateUsage]
+    seen, adapt = list[tuple[float, float, float]](), HistogramNewton._adapt_spread  # pyright: ignore[reportPrivateUsage]
 
-    def adapting(self: Looking, gain: float, least: float) -> None:
+    def adapting(self: HistogramNewton, gain: float, least: float) -> None:
         before = self._spread  # pyright: ignore[reportPrivateUsage]
         adapt(self, gain, least)
         seen.append((gain, before, self._spread))  # pyright: ignore[reportPrivateUsage]
         assert self._spread == 0.0 or 0.25 * least <= self._spread <= 1.0  # pyright: ignore[reportPrivateUsage]
 
-    monkeypatch.setattr(Looking, "_adapt", adapting)
+    monkeypatch.setattr(HistogramNewton, "_adapt", adapting)
     run = boost("erlpboost", binned(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
-    poor = [(before, after) for gain, before, after in seen if gain < looks.POOR]
-    fine = [(before, after) for gain, before, after in seen if gain > looks.FINE]
+    poor = [(before, after) for gain, before, after in seen if gain < looks.POOR_GAIN]
+    fine = [(before, after) for gain, before, after in seen if gain > looks.GOOD_GAIN]
     assert poor and all(after > before or after == 1.0 for before, after in poor)
     assert fine and all(after < before or after == before == 0.0 for before, after in fine)
     assert run.class_certificate.gap <= 0.002
@@ -263,7 +263,7 @@ def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
     assert again.lower <= low + 1e-15 and again.upper >= high - 1e-15
     assert run.certificate.lower <= run.record.state.value + 1e-9 and run.certificate.upper >= run.certificate.lower
     run.save(tmp_path / "run")
-    for other in (Run.load(tmp_path / "run"), LookedRun.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
+    for other in (Run.load(tmp_path / "run"), HistogramRun.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
         assert np.array_equal(other.w, run.w) and other.reason == run.reason and len(other.trace) == run.rounds
         assert other.class_certificate.upper == high and list(other.hypotheses) == list(run.hypotheses)
     run.save_certificate(tmp_path / "proof.json", oracle)
@@ -281,17 +281,17 @@ def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     assert low <= lower and upper <= high
     late = looked(oracle, epsilon=1e-4, time_limit=1e-9)
     assert late.reason == StopReason.TIME_LIMIT and late.rounds == 1
-    shown = Looking._looked  # pyright: ignore[reportPrivateUsage]
+    shown = HistogramNewton._evaluate  # pyright: ignore[reportPrivateUsage]
 
-    def interrupting(self: Looking, *how: Any) -> Any:
+    def interrupting(self: HistogramNewton, *how: Any) -> Any:
         look = shown(self, *how)
-        if self.rounds == 2:
+        if self.n_iterations == 2:
             import signal
 
             signal.raise_signal(signal.SIGINT)
         return look
 
-    monkeypatch.setattr(Looking, "_looked", interrupting)
+    monkeypatch.setattr(HistogramNewton, "_looked", interrupting)
     stopped = looked(oracle, epsilon=1e-4)
     assert stopped.reason == StopReason.INTERRUPTED and stopped.rounds == 2
 
@@ -308,13 +308,13 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    moved, moves = Looking._moved, list[float]()  # pyright: ignore[reportPrivateUsage]
+    moved, moves = HistogramNewton._step, list[float]()  # pyright: ignore[reportPrivateUsage]
 
-    def checked(self: Looking, asked: Any, look: Any) -> Any:
+    def checked(self: HistogramNewton, asked: Any, look: Any) -> Any:
         seen, value = moved(self, asked, look)
         if seen is not None and len(look.seen.W):
-            eta = self.problem.first.parameters.eta * 0.5**look.level
-            edges = self._edges(look)  # pyright: ignore[reportPrivateUsage]
+            eta = self.problem.template.parameters.eta * 0.5**look.level
+            edges = self.edges(look)  # pyright: ignore[reportPrivateUsage]
             w = np.concatenate([look.w, np.zeros(len(edges) - len(look.w))])
             slope = float(edges.max() - edges @ w)
             rise = asked.law(seen, look.level).value - look.law.value
@@ -323,7 +323,7 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
             moves.append(rise)
         return seen, value
 
-    monkeypatch.setattr(Looking, "_moved", checked)
+    monkeypatch.setattr(HistogramNewton, "_moved", checked)
     looked(binned(seed), epsilon=0.01)
     assert len(moves) > 3 and max(moves) > 1e-3
 
@@ -355,13 +355,13 @@ def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypa
     run = boost("lpboost", oracle, **how)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.reason.startswith("direct")
     ended = boost("lpboost", oracle, time_limit=1e-9, **how)
-    assert isinstance(ended, LookedRun)
+    assert isinstance(ended, HistogramRun)
     monkeypatch.setattr(looked_module, "LARGEST", 0)
     coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
     (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
     assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
     assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
-    limited = going_on(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
+    limited = continuation_options(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
     assert (
         limited.max_rounds == 7
         and 0 < require_not_none(limited.time_limit, "seconds") < 1000.0
@@ -405,22 +405,22 @@ def test_a_page_without_eta_has_one_level() -> None:
 
 @pytest.mark.parametrize("w", [[1.0], [0.5, 0.5], [1e-12, 1.0, 0.0], [1 / 3] * 3, [0.1] * 7], ids=str)
 def test_weights_become_whole_numbers_of_the_right_sum(w: list[float]) -> None:
-    W = whole(np.array(w))
+    W = integer_weights(np.array(w))
     assert W.sum() == MARGIN_SCALE and W.min() >= 0
     assert np.abs(W / MARGIN_SCALE - np.array(w) / sum(w)).max() <= 1 / MARGIN_SCALE
 
 
 def test_ends_are_rounded_outwards() -> None:
     third = Fraction(1, 3)
-    assert Fraction(below(third)) < third < Fraction(-below(-third)) and below(Fraction(1, 2)) == 0.5
+    assert Fraction(float_below(third)) < third < Fraction(-float_below(-third)) and float_below(Fraction(1, 2)) == 0.5
 
 
 def test_lines_tell_of_each_look() -> None:
     run = looked(binned(1), epsilon=0.005)
-    lines: list[Glance] = list(run.looks)
+    lines: list[EvaluationRecord] = list(run.looks)
     assert all(line.upper >= line.lower and line.hypotheses >= line.active for line in lines)
     levels = [line.level for line in lines]
-    assert levels == sorted(levels, reverse=True) and levels[0] == run.problem.levels and levels[-1] <= 1
+    assert levels == sorted(levels, reverse=True) and levels[0] == run.problem.max_level and levels[-1] <= 1
     assert [line.seconds for line in lines] == sorted(line.seconds for line in lines)
     assert replace(lines[0], rows=200) == lines[0]
 
@@ -503,16 +503,16 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     nu = (1.0, c.sum(), float(rng.uniform(1.0, c.sum())))[min(seed, 2)]
     epsilon, y = float(rng.choice([0.3, 0.01, 1e-3])), np.where(np.arange(len(c)) % 2, 1, -1)
     oracle = BinnedStumps(np.arange(float(len(c)))[:, np.newaxis], y, c)
-    every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
-    two, aim = require_not_none(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
+    every = Problem.create(resolve_formulation(page), c, None, epsilon, "newton", {"nu": nu})
+    two, aim = require_not_none(reduced_problem(resolve_formulation(page), oracle, epsilon, {"nu": nu}), "a problem")
     assert (
         aim == ExactSoftMargin(Fraction(nu), int(oracle.total))
-        and two.levels == every.levels
+        and two.max_level == every.max_level
         and two.affordable
         and every.affordable
     )
-    assert two.softness == pytest.approx(every.softness, rel=1e-12)
-    assert two.most_rounds == pytest.approx(every.most_rounds, rel=1e-12)
+    assert two.strong_convexity == pytest.approx(every.strong_convexity, rel=1e-12)
+    assert two.iteration_bound == pytest.approx(every.iteration_bound, rel=1e-12)
 
 
 def test_margins_at_both_ends_at_once_are_no_lower_end_but_minus_one() -> None:
@@ -535,7 +535,7 @@ def test_looks_are_what_boost_does_where_it_is_told_nothing_else(page: str, kind
     nu = 0.3 * c.sum()
     oracle = DecisionStumps(scipy.sparse.csr_array(X), y, c) if kind == "sparse" else STUMPS[kind](X, y, c)
     run = boost(page, oracle, nu=nu, epsilon=0.02)
-    assert isinstance(run, LookedRun) and run.problem.update == "newton"
+    assert isinstance(run, HistogramRun) and run.problem.update == "newton"
     low, high = ranges(run)
     other = boost(page, oracle, nu=nu, epsilon=0.02, update="total")
     assert type(other) is Run and max(low, ranges(other)[0]) <= min(high, ranges(other)[1])
@@ -568,7 +568,7 @@ def test_every_round_is_kept_as_w_alone() -> None:
         then = run.at(k)
         m = U[:, : len(then.w)] @ then.w
         assert then.hypotheses == list(run.hypotheses)[: len(then.w)] and then.w.sum() == pytest.approx(1.0)
-        assert then.d == pytest.approx(run.problem.at(m).d, abs=1e-12)
+        assert then.d == pytest.approx(run.problem.conjugate_at_margins(m).d, abs=1e-12)
         assert then.certificate.lower <= then.certificate.upper
     assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
     with pytest.raises(OptionError, match="1 to"):
@@ -653,8 +653,8 @@ def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypat
 @pytest.mark.thorough
 def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
     assert type(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004)) is Run
-    assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), LookedRun)
-    assert isinstance(boost("erlpboost", binned(0, 1000), nu=300.0, epsilon=0.004), LookedRun)
+    assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), HistogramRun)
+    assert isinstance(boost("erlpboost", binned(0, 1000), nu=300.0, epsilon=0.004), HistogramRun)
 
 
 @pytest.mark.parametrize("time", [1, 2, 4])

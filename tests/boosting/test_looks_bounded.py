@@ -16,14 +16,14 @@ from test_looks import binned, column, noisy, proved, ranges
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting.histogram_newton import solver as looks
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
-from boostopt.boosting.histogram_newton.evaluator import Look, Looks
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.histogram_newton.selection import counted
-from boostopt.boosting.histogram_newton.solver import whole
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.selection import reduced_problem
+from boostopt.boosting.histogram_newton.solver import integer_weights
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.errors import OptionError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
@@ -38,16 +38,20 @@ def settings_of(page: str, nu: float) -> dict[str, Any]:
     return {} if page == "totalboost" else {"nu": nu}
 
 
-def looked(oracle: BinnedStumps | DecisionStumps, page: str, nu: float, epsilon: float = 0.02, **how: Any) -> LookedRun:
+def looked(
+    oracle: BinnedStumps | DecisionStumps, page: str, nu: float, epsilon: float = 0.02, **how: Any
+) -> HistogramRun:
     run = boost(page, oracle, epsilon=epsilon, **settings_of(page, nu), **how)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run
 
 
 def looking_at(
-    kind: type[BoundedLooking], page: str, oracle: BinnedStumps, nu: float, epsilon: float, most: int
+    kind: type[BoundedEdgeNewton], page: str, oracle: BinnedStumps, nu: float, epsilon: float, most: int
 ) -> Any:
-    problem, aim = require_not_none(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
+    problem, aim = require_not_none(
+        reduced_problem(resolve_formulation(page), oracle, epsilon, settings_of(page, nu)), "a problem"
+    )
     rows, options = require_not_none(oracle.binned_rows, "rows"), BoostOptions(max_rounds=most)
     return kind(problem, rows, aim, True, options, Deadline.after(None), lambda glance: None)
 
@@ -57,16 +61,18 @@ def looking_at(
 def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(page: str, total: float) -> None:
     oracle = binned(1)
     nu, rows = 0.3 * oracle.c.sum(), require_not_none(oracle.binned_rows, "rows")
-    problem, aim = require_not_none(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
+    problem, aim = require_not_none(
+        reduced_problem(resolve_formulation(page), oracle, 0.01, settings_of(page, nu)), "a problem"
+    )
     assert aim == ExactSoftMargin(Fraction(1.0 if page == "totalboost" else nu), rows.n_examples)
-    asked = Looks(problem, rows, aim)
+    asked = DualEvaluator(problem, rows, aim)
     splits = [rows.split(i, 1) for i in np.linspace(0, rows.n_thresholds - 1, 6).astype(int).tolist()]
-    W = whole(np.random.default_rng(0).dirichlet(np.ones(6)))
-    seen = asked.at(splits, W, total)
-    law = asked.law(seen, 0)
-    d = rows.weights(seen.kept, law.grid, law.integer_weights) / law.normalizer
+    W = integer_weights(np.random.default_rng(0).dirichlet(np.ones(6)))
+    seen = asked.iterate(splits, W, total)
+    law = asked.weight_function(seen, 0)
+    d = rows.weights(seen.margins, law.grid, law.integer_weights) / law.normalizer
     m = np.stack([column(oracle, oracle.hypothesis_of(split)) for split in splits], axis=1) @ np.ldexp(W, -30)
-    F = Problem.of(page_of(page), oracle.c, None, 0.01, "newton", settings_of(page, nu)).F
+    F = Problem.create(resolve_formulation(page), oracle.c, None, 0.01, "newton", settings_of(page, nu)).F
     at = F.conjugate_at(-total * m)
     assert np.abs(d - at.d).sum() <= 0.03 and law.dual_objective == pytest.approx(-at.value, abs=1e-3)
     if page in TWINS:
@@ -75,7 +81,7 @@ def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(p
         assert twin.d == pytest.approx(at.d, abs=1e-9) and total * twin.value == pytest.approx(at.value, abs=1e-8)
 
 
-class Held(BoundedLooking):
+class Held(BoundedEdgeNewton):
     """Looks for the program of one bound of the edges."""
 
     held = 0.0
@@ -137,28 +143,28 @@ def test_looks_overlap_the_papers_update(page: str) -> None:
 def test_every_move_raises_d_below_the_bound_as_much_as_theory_promises(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved, moves, bounds = BoundedLooking._moved, list[float](), list[float]()  # pyright: ignore[reportPrivateUsage]
+    moved, moves, bounds = BoundedEdgeNewton._step, list[float](), list[float]()  # pyright: ignore[reportPrivateUsage]
 
-    def checked(self: BoundedLooking, asked: Looks, look: Look) -> Any:
+    def checked(self: BoundedEdgeNewton, asked: DualEvaluator, look: Evaluation) -> Any:
         seen, value = moved(self, asked, look)
-        before = self._value(look.seen, look.law)  # pyright: ignore[reportPrivateUsage]
-        a = float(self._slopes(look).max())  # pyright: ignore[reportPrivateUsage]
-        if seen is not None and len(seen.W):
+        before = self._dual_objective(look.iterate, look.weight_function)  # pyright: ignore[reportPrivateUsage]
+        a = float(self._gradient(look).max())  # pyright: ignore[reportPrivateUsage]
+        if seen is not None and len(seen.integer_weights):
             # But for the width of buckets.
-            assert value - before >= 0.5 * a * a - 1e-5 * max(1.0, seen.total)
-            assert value == self._value(seen, asked.law(seen, 0))  # pyright: ignore[reportPrivateUsage]
+            assert value - before >= 0.5 * a * a - 1e-5 * max(1.0, seen.weight_sum)
+            assert value == self._dual_objective(seen, asked.weight_function(seen, 0))  # pyright: ignore[reportPrivateUsage]
             moves.append(value - before)
-        bounds.append(self._gamma)  # pyright: ignore[reportPrivateUsage]
+        bounds.append(self._edge_bound)  # pyright: ignore[reportPrivateUsage]
         return seen, value
 
-    monkeypatch.setattr(BoundedLooking, "_moved", checked)
+    monkeypatch.setattr(BoundedEdgeNewton, "_moved", checked)
     looked(binned(1), page, 60.0, 0.005)
     assert len(moves) > 3 and max(moves) > 1e-2
     assert any(b > a for a, b in pairwise(bounds))
 
 
 def test_a_stage_may_begin_from_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoundedLooking, "_least", np.inf)
+    monkeypatch.setattr(BoundedEdgeNewton, "_least", np.inf)
     oracle = binned(1)
     run = looked(oracle, "softboost", 60.0)
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
@@ -175,9 +181,11 @@ def test_a_run_below_a_bound_is_a_run_like_any_other(page: str, tmp_path: Path) 
     X, _, _ = noisy(1)
     m = np.stack([column(oracle, h) for h in run.hypotheses], axis=1) @ run.w
     assert run.w.sum() == pytest.approx(1.0) and run.decision_function(X) * oracle.y == pytest.approx(m, abs=1e-12)
-    assert run.final_weights == "scaled" and run.record.state.w == pytest.approx(run.record.state.total * run.w)
+    assert run.final_weights == "scaled" and run.record.state.w == pytest.approx(run.record.state.weight_sum * run.w)
     assert run.record.state.soft_margin == pytest.approx(low, abs=1e-12)
-    assert run.record.state.d == pytest.approx(run.problem.at(run.record.state.total * m).d, abs=1e-12)
+    assert run.record.state.d == pytest.approx(
+        run.problem.conjugate_at_margins(run.record.state.weight_sum * m).d, abs=1e-12
+    )
     assert run.certificate.lower <= low + 1e-12 <= run.certificate.upper + 1e-9
     again = run.verify_class(oracle)
     assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
@@ -239,5 +247,5 @@ def test_a_class_that_is_wrong_everywhere_has_a_soft_margin_of_minus_one(page: s
     X, y = np.repeat([[0.0], [1.0]], copies, axis=0), np.repeat([1, -1], copies)
     capped: dict[str, Any] = {} if page == "totalboost" else {"nu": 1.0}
     run = boost(page, DecisionStumps(X, y, reflexive=False), epsilon=0.05, **capped)
-    assert isinstance(run, LookedRun) and run.w.sum() == 1.0
+    assert isinstance(run, HistogramRun) and run.w.sum() == 1.0
     assert run.class_certificate.lower == run.class_certificate.upper == -1.0

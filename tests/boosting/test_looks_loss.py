@@ -15,8 +15,8 @@ from speeds import many
 from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
 from boostopt.boosting.histogram_newton import solver as looks
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.problem import CORRECTIVE
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.problem import CORRECTIVE_UPDATES
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, Query
 
@@ -36,9 +36,9 @@ def binned(seed: int, N: int = 300, noise: float = 1.0) -> BinnedStumps:
     return BinnedStumps(X, y, c=c, bins=65_536)
 
 
-def looked(oracle: BinnedStumps, eta: float, share: float = 1e-3, **how: Any) -> LookedRun:
+def looked(oracle: BinnedStumps, eta: float, share: float = 1e-3, **how: Any) -> HistogramRun:
     run = boost("log_loss", oracle, eta=eta, epsilon=share * oracle.total, **how)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run
 
 
@@ -46,14 +46,14 @@ def ends(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
-def of_w(run: LookedRun, oracle: BinnedStumps, eta: float) -> float:
+def of_w(run: HistogramRun, oracle: BinnedStumps, eta: float) -> float:
     """D(w), summed over all examples without rounding of the sum."""
     margins = np.column_stack([oracle.margins_of(hypothesis) for hypothesis in run.hypotheses])
     m = margins.astype(float) @ run.w
     return -math.fsum(oracle.c * np.logaddexp(math.log(0.5), -eta * m + math.log(0.5))) / eta
 
 
-def of_d(run: LookedRun, oracle: BinnedStumps, eta: float) -> float:
+def of_d(run: HistogramRun, oracle: BinnedStumps, eta: float) -> float:
     """F(d) and the largest edge of the class, of the weights that prove the upper end."""
     d, c = run.class_certificate.d, oracle.c
     assert d is not None and (d >= 0.0).all() and (d <= c).all()
@@ -76,7 +76,7 @@ def test_both_ends_hold_and_overlap_those_of_steps(eta: float, seed: int) -> Non
     assert of_d(run, oracle, eta) - 1e-12 * N <= high <= of_d(run, oracle, eta) + rounding
     assert high - low <= 1e-3 * N
     other = boost("log_loss", oracle, eta=eta, epsilon=1e-3 * N, update="total")
-    assert not isinstance(other, LookedRun)
+    assert not isinstance(other, HistogramRun)
     assert max(low, ends(other)[0]) <= min(high, ends(other)[1])
     assert run.program_interval == ends(run)
 
@@ -112,7 +112,7 @@ def test_a_run_is_stored_and_goes_on_and_its_ends_are_told_anew(tmp_path: Path) 
     looked(oracle, 10.0, checkpoint=file, max_rounds=3)
     again = looked(oracle, 10.0, checkpoint=file)
     assert ends(again) == ends(run) and np.array_equal(again.w, run.w)
-    run.stored_looks.save(tmp_path / "whole.npz")
+    run.stored.save(tmp_path / "whole.npz")
     loaded = Run.load(tmp_path / "whole.npz")
     told = loaded.verify_class(oracle)
     assert (told.lower, told.upper) == ends(run) == ends(loaded)
@@ -143,12 +143,12 @@ def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_finer_accuracy_is_for_steps() -> None:
-    assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), LookedRun)
+    assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), HistogramRun)
 
 
 @pytest.mark.thorough_cases("blended_pairwise")
 @pytest.mark.every(4)
-@pytest.mark.parametrize("update", CORRECTIVE)
+@pytest.mark.parametrize("update", CORRECTIVE_UPDATES)
 def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) -> None:
     X, y, _ = examples(0, 100)
     run = boost("log_loss", Asked(X, y), eta=4.0, epsilon=0.2, update=update)
@@ -184,7 +184,7 @@ def test_a_page_with_another_loss_goes_by_steps(regularizer: Any) -> None:
     oracle = binned(0)
     run = boost(page, oracle, epsilon=1.0, max_rounds=20, update="total")
     other = boost(page, oracle, epsilon=1.0, max_rounds=20)
-    assert not isinstance(other, LookedRun) and ends(other) == ends(run)
+    assert not isinstance(other, HistogramRun) and ends(other) == ends(run)
 
 
 @pytest.mark.parametrize("eta", [200.0, 1e3, 1e4])

@@ -87,7 +87,7 @@ def test_the_curvature_is_the_difference_of_slopes(make: Callable[[np.ndarray], 
     def slopes(w: np.ndarray) -> np.ndarray:
         return U.edges(F.conjugate_at(-U.margins(w)).d)
 
-    H = newton.curvature(F, U, F.conjugate_at(-U.margins(w)).d)
+    H = newton.negative_hessian(F, U, F.conjugate_at(-U.margins(w)).d)
     step = 1e-6
     differences = [(slopes(w - step * v) - slopes(w + step * v)) / (2 * step) for v in np.eye(6)]
     assert np.allclose(H, np.array(differences), rtol=1e-4, atol=1e-6 * float(np.abs(H).max()))
@@ -97,12 +97,12 @@ def test_the_curvature_is_the_difference_of_slopes(make: Callable[[np.ndarray], 
 def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved, levels = Newton.mixed, list[float]()
+    moved, levels = Newton.combined, list[float]()
 
     def checked(self: Newton, move: Any) -> Any:
         after = moved(self, move)
-        F = self.at_level(int(after.memory[LEVEL]))
-        _, m = newton.corrected_weights(F, move, F.conjugate_at(-move.state.m))
+        F = self.regularizer_at(int(after.memory[LEVEL]))
+        _, m = newton.short_step_weights(F, move, F.conjugate_at(-move.state.m))
         D, least = -F.conjugate_at(-after.m).value, -F.conjugate_at(-m).value
         assert D >= least - 1e-12 and least >= -F.conjugate_at(-move.state.m).value - 1e-12
         levels.append(float(after.memory[LEVEL]))
@@ -157,7 +157,7 @@ def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
 
     X, y, _ = noisy(1)
     run = boost("erlpboost", Silent(X, y), nu=60, epsilon=0.05, max_rounds=300, **NEWTON)
-    assert run.record.state.bounds.upper == np.inf and run.record.problem.levels >= 5
+    assert run.record.state.bounds.upper == np.inf and run.record.problem.max_level >= 5
     assert run.record.state.memory[LEVEL] <= 1.0 and run.rounds < 300
 
 

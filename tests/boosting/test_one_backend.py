@@ -33,8 +33,8 @@ def test_one_backend_alone_polishes_the_end(solved: list[tuple[str, Solution]]) 
     run = boost("erlpboost", oracle, nu=9.0, epsilon=0.1, update="total")
     (before, _), (last, polished) = solved[-2:]
     assert before == "auto"
-    assert last == updates.FIRST and polished.tol == updates.POLISHED
-    assert run.certificate.scaled_gap <= updates.POLISHED
+    assert last == updates.FIRST and polished.tol == updates.POLISH_GAP
+    assert run.certificate.scaled_gap <= updates.POLISH_GAP
 
 
 def test_others_are_not_asked_for_a_gap_that_is_all_rounding(solved: list[tuple[str, Solution]]) -> None:

@@ -93,9 +93,9 @@ def test_a_radius_far_larger_than_the_price_rounds_no_bound_down() -> None:
     rng = np.random.default_rng(3)
     for _ in range(200):
         r, edge = float(np.exp(rng.uniform(0, 40))), float(rng.uniform(0, 1e-6))
-        problem = Problem.of(get_formulation("hinge+l1_ball"), np.ones(3), None, 0.01, "total", {"C": 1e-6, "r": r})
+        problem = Problem.create(get_formulation("hinge+l1_ball"), np.ones(3), None, 0.01, "total", {"C": 1e-6, "r": r})
         d = np.asarray(1e-6 * rng.random(3))
-        upper, proof = problem.class_upper(d, edge)
+        upper, proof = problem.class_upper_bound(d, edge)
         assert Fraction(upper) >= Fraction(r) * Fraction(edge) - sum(map(Fraction, proof.tolist()))
 
 
@@ -124,11 +124,11 @@ def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_muc
     # What the best of the others would add, under the d of the run, is at most epsilon.
     program, U = run.program, whole_class()
     G, d = program.edge_function, run.record.state.d
-    columns = np.asarray(run.record.collected.margins.to_array(), dtype=float).T
+    columns = np.asarray(run.record.pool.margins.to_array(), dtype=float).T
     # The negation of a hypothesis whose weight may have either sign is no other one.
     known = {column.tobytes() for column in [*columns, *(-columns if G.even else [])]}
     others = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in known]
-    e = run.record.collected.margins.edges(d)
+    e = run.record.pool.margins.edges(d)
     for column in others:
         assert G.value(np.append(e, column @ d)) - G.value(e) <= 1e-3 + 1e-9
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import ProblemError
 from boostopt.objectives.margin_histogram import MarginHistogram
 from boostopt.oracles import BinnedStumps
@@ -26,9 +26,9 @@ def binned(seed: int, N: int) -> BinnedStumps:
     return BinnedStumps(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None, bins=65_536)
 
 
-def looked(page: str, oracle: BinnedStumps, **how: Any) -> LookedRun:
+def looked(page: str, oracle: BinnedStumps, **how: Any) -> HistogramRun:
     run = boost(page, oracle, nu=0.3 * float(oracle.c.sum()), update="newton", **how)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run
 
 
@@ -53,7 +53,7 @@ def test_the_ends_are_those_of_all_examples(page: str, N: int, epsilon: float) -
     """The lower one but for the second order of a bucket's width, the upper one but for the rounding."""
     run = looked(page, binned(1, N), epsilon=epsilon)
     (lower, upper), problem, certificate = run.program_interval, run.problem, run.class_certificate
-    of_w = -problem.at(run.record.state.m).value
+    of_w = -problem.conjugate_at_margins(run.record.state.m).value
     assert certificate.d is not None
     of_d = problem.F.value(problem.F.project(certificate.d)) + certificate.upper
     assert of_w - 1e-6 <= lower <= of_w + 1e-12
@@ -65,9 +65,9 @@ def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path:
     with pytest.raises(ProblemError, match=r"\bsoftboost\b.*\bclass_certificate\b"):
         _ = looked("softboost", oracle, epsilon=0.05).program_interval
     run = looked("erlpboost", oracle, epsilon=0.05)
-    run.stored_looks.save(tmp_path / "run.npz")
+    run.stored.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
-    assert isinstance(loaded, LookedRun)
+    assert isinstance(loaded, HistogramRun)
     with pytest.raises(ProblemError, match=r"\brows\b.*\bverify_class\b"):
         _ = loaded.program_interval
 

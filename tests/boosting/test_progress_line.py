@@ -8,7 +8,7 @@ from math import nan
 
 import pytest
 
-from boostopt.boosting.run.progress_line import progress_line, words
+from boostopt.boosting.run.progress_line import progress_line, progress_text
 from boostopt.boosting.run.trace import Row
 
 
@@ -34,23 +34,23 @@ def row() -> Row:
 
 def test_a_round_is_told_in_full_where_there_is_room(row: Row) -> None:
     full = "erlpboost: round 17, 18 hypotheses, soft margin 0.145172, bound 0.249172, gap 1.04e-01, 68.0 rounds/s"
-    assert words("erlpboost", row) == words("erlpboost", row, len(full)) == full
-    assert words("erlpboost", replace(row, hypotheses=1)) == full.replace("18 hypotheses", "1 hypothesis")
+    assert progress_text("erlpboost", row) == progress_text("erlpboost", row, len(full)) == full
+    assert progress_text("erlpboost", replace(row, hypotheses=1)) == full.replace("18 hypotheses", "1 hypothesis")
 
 
 def test_what_is_needed_least_is_left_out_first(row: Row) -> None:
-    said, left = words("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
+    said, left = progress_text("erlpboost", row), ["17", "18", "0.145172", "0.249172", "1.04e-01", "68.0"]
     for number in ("68.0", "18", "0.249172", "0.145172", "1.04e-01"):
         assert re.findall(r"\d[\d.e-]*", said) == left
-        assert words("erlpboost", row, len(said)) == said
-        shorter = words("erlpboost", row, len(said) - 1)
+        assert progress_text("erlpboost", row, len(said)) == said
+        shorter = progress_text("erlpboost", row, len(said) - 1)
         assert len(shorter) < len(said)
         said, left = shorter, [other for other in left if other != number]
     assert said == "erlpboost: round 17"
 
 
 def test_a_long_name_is_cut_off(row: Row) -> None:
-    assert words("name " * 40, row, 77) == ("name " * 40)[:77]
+    assert progress_text("name " * 40, row, 77) == ("name " * 40)[:77]
 
 
 def test_where_no_terminal_shows_them_rounds_are_lines(row: Row, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,4 +58,4 @@ def test_where_no_terminal_shows_them_rounds_are_lines(row: Row, capsys: pytest.
         assert show is not None
         show(replace(row, round=1))
         show(row)  # within the second
-    assert capsys.readouterr().err == words("erlpboost", replace(row, round=1)) + "\n"
+    assert capsys.readouterr().err == progress_text("erlpboost", replace(row, round=1)) + "\n"

@@ -33,10 +33,10 @@ def test_no_hypothesis_changes_the_value_by_more_than_priced_says(
     U = rng.uniform(-1, 1, (8, 6)) * 10.0 ** rng.uniform(-2, 0)
     run = boost(name, GivenMargins(U), C=float(10.0 ** rng.uniform(-1, 2)), epsilon=0.1, stabilization=stabilization)
     assert run.reason.startswith(("priced", "converged"))
-    parameters = {"C": run.record.problem.first.parameters.C}
+    parameters = {"C": run.record.problem.template.parameters.C}
     if run.reason.startswith("priced") and name == "l1_adaboost":  # all hypotheses at once, not one by one
         assert whole(name, U, **parameters) <= run.record.state.value + 0.1 + 1e-6
-    collected = np.asarray(run.record.collected.margins.for_modelling())
+    collected = np.asarray(run.record.pool.margins.for_modelling())
     for u in U.T:
         if not (collected.T == u).all(axis=1).any():  # a class has each hypothesis once
             changed = whole(name, np.column_stack([collected, u]), **parameters) - run.record.state.value

@@ -132,7 +132,7 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
     twice = boosted(name, GivenMargins(np.concatenate([U, U[:, ::-1]], axis=1)), final_weights=final_weights)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
-    columns = twice.record.collected.margins.to_array()
+    columns = twice.record.pool.margins.to_array()
     assert len(np.unique(columns, axis=1).T) == columns.shape[1]
 
 
@@ -164,7 +164,7 @@ def test_softboost_leaves_the_uniform_distribution(name: str) -> None:
 def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str) -> None:
     oracle, whole = GivenMargins(U), get_formulation(name.removeprefix("corrective_"))
     run = boosted(name, oracle, update="line_search", max_rounds=60)
-    eta = run.record.problem.first.parameters.eta
+    eta = run.record.problem.template.parameters.eta
     values = run.trace["value"]
     assert (np.diff(values) >= -1e-12).all()
     for k in range(1, run.rounds):

@@ -92,7 +92,7 @@ def test_a_run_comes_back_from_its_file(kind: str, tmp_path: Path) -> None:
     run.save(tmp_path / "run.npz")
     again = Run.load(tmp_path / "run.npz")
     same_run(again, run)
-    U, V = run.record.collected.margins.to_array(), again.record.collected.margins.to_array()
+    U, V = run.record.pool.margins.to_array(), again.record.pool.margins.to_array()
     assert np.array_equal(U, V)
     assert again.certificate.overlaps(run.certificate)
     assert again.certificate.gap == pytest.approx(run.certificate.gap, abs=1e-12)
@@ -226,7 +226,7 @@ def test_a_false_bound_is_found_by_the_oracle(saved: Path) -> None:
 
     def other_distribution(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         # A distribution under which no hypothesis collected has a large edge, but others of the class have.
-        U = Run.load(saved).record.collected.margins.to_array()
+        U = Run.load(saved).record.pool.margins.to_array()
         t = U.shape[1]
         A = np.hstack([U.T, -np.ones((t, 1))])
         lp = linprog(np.eye(N + 1)[N], A, np.zeros(t), [[1.0] * N + [0.0]], [1.0], [(0, 0.25)] * N + [(None, None)])
@@ -518,7 +518,7 @@ def test_the_decision_is_the_sum_over_the_hypotheses(kind: str) -> None:
     assert (np.abs(run.decision_function(X)) <= 1.0).all()
     if oracle.y is not None:
         # On the examples themselves y f(x) is the margin.
-        m = run.record.collected.margins.margins(run.w) / run.w.sum()
+        m = run.record.pool.margins.margins(run.w) / run.w.sum()
         assert labels() * run.decision_function(X) == pytest.approx(m, abs=1e-9)
 
 
@@ -527,7 +527,7 @@ def test_the_decision_is_the_sum_over_the_hypotheses(kind: str) -> None:
 def test_final_weights_are_certified(name: str, how: str) -> None:
     options: dict[str, Any] = {} if name == "adaboost" else {"nu": 4}
     run = boost(name, stumps(), max_rounds=10, final_weights=how, **options)
-    U, nu = run.record.collected.margins.to_array(), options.get("nu", 1)
+    U, nu = run.record.pool.margins.to_array(), options.get("nu", 1)
     w = run.w / run.w.sum()
     assert (w >= 0).all() and run.final_weights == how
     if how != "program":

@@ -8,8 +8,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.boosting.qp.primal_dual_active_set import settled_maximizer
-from boostopt.boosting.qp.simplex_qp import bounded_maximizer, simplex_maximizer
+from boostopt.boosting.qp.primal_dual_active_set import active_set_maximizer
+from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer, simplex_maximizer
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ def test_the_value_is_that_of_another_solver(seed: int) -> None:
 @pytest.mark.parametrize("most", [0.1, 10.0])
 def test_without_a_sum_the_slope_is_0_or_all_of_the_sum_is_used(seed: int, most: float) -> None:
     H, g = drawn(seed)
-    z = bounded_maximizer(H, g, most)
+    z = capped_sum_maximizer(H, g, most)
     assert (z >= 0).all() and z.sum() <= most * (1.0 + 1e-12)
     slope = g - H @ z
     size = most * max(most * float(H.diagonal().max()), float(np.abs(g).max()))
@@ -83,7 +83,7 @@ def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong: fl
     best = simplex_maximizer(H, g)
     used = (best > 1e-9) ^ (rng.random(60) < wrong / 2)
     used[int(g.argmax())] = True
-    z = settled_maximizer(H, g, used)
+    z = active_set_maximizer(H, g, used)
     assert z is not None and (z >= 0).all() and z.sum() == pytest.approx(1.0, abs=1e-12)
     assert missed(H, g, z) <= 1e-11 and z == pytest.approx(best, abs=1e-6)
     assert np.array_equal(simplex_maximizer(H, g, used), z)
@@ -95,10 +95,10 @@ def test_what_guesses_do_not_settle_the_interior_point_answers(seed: int) -> Non
     H, g = drawn(seed)
     used = np.random.default_rng(seed).random(len(g)) < 0.5
     used[0] = True
-    z = settled_maximizer(H, g, used)
+    z = active_set_maximizer(H, g, used)
     assert z is None or (missed(H, g, z) <= 1e-10 and z.min() >= 0 and z.sum() == pytest.approx(1.0, abs=1e-12))
     assert missed(H, g, simplex_maximizer(H, g, used)) <= 1e-10
-    bounded = bounded_maximizer(H, g, 3.0, used)
+    bounded = capped_sum_maximizer(H, g, 3.0, used)
     slope = g - H @ bounded
     size = 3.0 * max(3.0 * float(H.diagonal().max()), float(np.abs(g).max()))
     assert 3.0 * max(float(slope.max()), 0.0) - float(slope @ bounded) <= 1e-9 * size
@@ -106,8 +106,8 @@ def test_what_guesses_do_not_settle_the_interior_point_answers(seed: int) -> Non
 
 def test_nothing_settles_where_rounding_leaves_no_factor_or_no_weights() -> None:
     H = np.full((3, 3), -1.0)
-    assert settled_maximizer(H, np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
-    assert settled_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
+    assert active_set_maximizer(H, np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
+    assert active_set_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
     assert simplex_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool))[2] == pytest.approx(1.0)
 
 
@@ -135,4 +135,4 @@ def test_flat_directions_leave_finite_weights(curvature: list[float], gradient: 
     z = simplex_maximizer(H, g, used)
     slopes = g - H @ z
     assert slopes.max() - slopes @ z <= 1e-8
-    assert np.isfinite(bounded_maximizer(H, g, 1.0, used)).all()
+    assert np.isfinite(capped_sum_maximizer(H, g, 1.0, used)).all()

@@ -88,15 +88,15 @@ def test_idle_hypotheses_leave_the_program_and_nothing_else() -> None:
     run = boost("lpboost", oracle, nu=30, epsilon=0.005, stabilization=Stabilization(idle=0.1))
     active = run.record.state.active
     assert active is not None
-    assert len(active) < run.record.collected.t
+    assert len(active) < run.record.pool.t
     assert len(set(active.tolist())) == len(active)
     assert set(np.flatnonzero(run.record.state.w)) <= set(active.tolist())
-    assert len(run.w) == run.record.collected.t
+    assert len(run.w) == run.record.pool.t
     assert run.class_certificate.gap <= 0.005 + 1e-9
     assert abs(run.class_certificate.lower - plain.class_certificate.lower) <= 0.005
     # Over everything that was collected, not only over what is in the program.
     assert run.certificate.lower <= run.program.solve("highs").certificate.upper
-    assert run.program.margins.t == run.record.collected.t
+    assert run.program.margins.t == run.record.pool.t
 
 
 @pytest.mark.thorough

@@ -124,7 +124,7 @@ def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
     assert along.parameter == "nu"
     assert along.values.tolist() == values
     for (value, run), seconds in zip(along, along.seconds, strict=True):
-        assert run.record.problem.first.parameters.nu == value
+        assert run.record.problem.template.parameters.nu == value
         assert overlap(run, boost(formulation, oracle, nu=value, epsilon=EPSILON))
         assert seconds > 0
     assert (along.upper - along.lower <= EPSILON + 1e-9).all()
@@ -163,7 +163,7 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
     def note(value: float, run: Run) -> None:
         reached.append(value)
 
-    along = path("erlpboost", stumps(60), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, each=note, progress=interrupt)
+    along = path("erlpboost", stumps(60), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, on_run=note, progress=interrupt)
     assert reached == [20.0, 10.0]
     assert along.values.tolist() == [20.0, 10.0]
     assert along.runs[1].reason == StopReason.INTERRUPTED
@@ -203,7 +203,9 @@ def test_a_path_goes_along_any_parameter(formulation: str, parameters: dict[str,
     for value, its in along:
         own: dict[str, Any] = {**parameters, along.parameter: value}
         alone = boost(formulation, oracle, epsilon=EPSILON, update="total", **own)
-        ends = [run.certificate if its.record.problem.goal is None else run.class_certificate for run in (its, alone)]
+        ends = [
+            run.certificate if its.record.problem.objective is None else run.class_certificate for run in (its, alone)
+        ]
         assert max(end.lower for end in ends) <= min(end.upper for end in ends) + 1.1 * EPSILON
     assert list(along.values) == parameters[along.parameter]
 

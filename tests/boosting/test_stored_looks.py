@@ -16,9 +16,9 @@ import pytest
 from boostopt import Run, boost
 from boostopt._utils.files import read_npz, write_plain_npz
 from boostopt.boosting.histogram_newton import solver as looks
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.histogram_newton.histogram_run_file import StoredLooks
-from boostopt.boosting.run.run_file import KIND, LOOKS, META, kind_of
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.histogram_run_file import StoredHistogramRun
+from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
 from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
@@ -42,25 +42,25 @@ def examples(seed: int, N: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -> LookedRun:
+def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -> HistogramRun:
     how = {"nu": 0.2 * len(y), "epsilon": 0.02, **how}
     if page == "totalboost":
         del how["nu"]
     run = boost(page, BinnedStumps(X, y, bins=65_536), **how)
-    assert isinstance(run, LookedRun)
+    assert isinstance(run, HistogramRun)
     return run
 
 
-def differing(one: LookedRun, other: LookedRun) -> list[str]:
+def differing(one: HistogramRun, other: HistogramRun) -> list[str]:
     """What of two runs is not the same, to the last bit; seconds left out."""
-    ends, its = one.stored_looks.reached.ends, other.stored_looks.reached.ends
-    assert ends.proof is not None and its.proof is not None
+    ends, its = one.stored.reached.bounds, other.stored.reached.bounds
+    assert ends.upper_witness is not None and its.upper_witness is not None
     same = {
         "w": np.array_equal(one.w, other.w),
         "hypotheses": list(one.hypotheses) == list(other.hypotheses),
         "reason": one.reason == other.reason,
         "lower": ends.lower == its.lower,
-        "upper": ends.proof.value == its.proof.value,
+        "upper": ends.upper_witness.value == its.upper_witness.value,
         "d": np.array_equal(one.distribution(), other.distribution()),
         "history": all(np.array_equal(one.at(k + 1).w, other.at(k + 1).w) for k in range(one.rounds)),
         **{
@@ -105,7 +105,7 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
         with pytest.raises(Killed):
             boosted(X, y, page, checkpoint=killed, checkpoint_rounds=1, progress=killed_after(number))
     assert differing(boosted(X, y, page, checkpoint=killed), whole) == []
-    assert kind_of(killed) == kind_of(parts) == LOOKS
+    assert run_kind(killed) == run_kind(parts) == HISTOGRAM_KIND
 
 
 @pytest.mark.thorough
@@ -113,15 +113,15 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
 @pytest.mark.parametrize("page", ["erlpboost", "softboost", "totalboost"])
 def test_a_run_goes_on_from_whatever_it_has_stored(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = examples(5, 60)
-    whole, save, files = boosted(X, y, page, epsilon=0.05), StoredLooks.save, list[Path]()
+    whole, save, files = boosted(X, y, page, epsilon=0.05), StoredHistogramRun.save, list[Path]()
 
-    def copied(run: StoredLooks, path: Path) -> None:
+    def copied(run: StoredHistogramRun, path: Path) -> None:
         save(run, path)
         files.append(tmp_path / f"{len(files)}.npz")
         save(run, files[-1])
 
     with monkeypatch.context() as patch:
-        patch.setattr(StoredLooks, "save", copied)
+        patch.setattr(StoredHistogramRun, "save", copied)
         boosted(X, y, page, epsilon=0.05, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9)
     assert len(files) > whole.rounds
     for file in files:
@@ -132,8 +132,8 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     """A class without negations has smaller edges: its upper end is none of the class with them."""
     X, y = examples(4)
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
-    assert isinstance(run, LookedRun)
-    words, stored = str(BinnedStumps(X, y)), run.stored_looks
+    assert isinstance(run, HistogramRun)
+    words, stored = str(BinnedStumps(X, y)), run.stored
     left = DetachedOracle(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
     replace(stored, oracle=left).save(path)
     with pytest.raises(OptionError, match="the ends"):
@@ -147,7 +147,7 @@ def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) ->
     X, y = examples(1)
     boosted(X, y, checkpoint=tmp_path / "run.npz")
     before, start = (tmp_path / "run.npz").read_bytes(), boosted(*examples(2), page="lpboost")
-    with pytest.raises(DataError, match=f"'{LOOKS}'"):
+    with pytest.raises(DataError, match=f"'{HISTOGRAM_KIND}'"):
         boosted(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
     assert (tmp_path / "run.npz").read_bytes() == before
 
@@ -193,7 +193,7 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
         ({"y": -1}, "other examples"),
         ({"nu": 100.0}, r"'nu': 100\.0\b.*'nu': 80\.0\b"),
         ({"page": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
-        ({"update": "total"}, f"'{LOOKS}'"),
+        ({"update": "total"}, f"'{HISTOGRAM_KIND}'"),
         ({"rows": 399}, r"\b399\b.*\b400\b"),
         ({"columns": 4}, r"\b4 features\b.*\b5 features\b"),
     ],
@@ -215,7 +215,7 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     X, y = examples(2)
     by_steps = boost("erlpboost", DecisionStumps(X, y), nu=80.0, checkpoint=tmp_path / "run.npz", update="total")
     again = boost("erlpboost", DecisionStumps(X, y), nu=80.0, checkpoint=tmp_path / "run.npz")
-    assert kind_of(tmp_path / "run.npz") == KIND and not isinstance(again, LookedRun)
+    assert run_kind(tmp_path / "run.npz") == KIND and not isinstance(again, HistogramRun)
     assert again.rounds == by_steps.rounds and np.array_equal(again.w, by_steps.w)
 
 
@@ -253,16 +253,16 @@ def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
     whole = boost(page, BinnedStumps(X, y), **how)
     with pytest.raises(Killed):
         boost(page, BinnedStumps(X, y), **how, checkpoint=path, progress=killed_in_steps(2))
-    assert kind_of(path) == KIND and whole.class_certificate.gap <= 0.01
+    assert run_kind(path) == KIND and whole.class_certificate.gap <= 0.01
     for _ in range(2):
         again = boost(page, BinnedStumps(X, y), **how, checkpoint=path)
         assert again.rounds == whole.rounds and np.array_equal(again.w, whole.w)
 
 
-def stored(tmp_path: Path) -> tuple[Path, LookedRun, BinnedStumps]:
+def stored(tmp_path: Path) -> tuple[Path, HistogramRun, BinnedStumps]:
     X, y = examples(4)
     run, path = boosted(X, y), tmp_path / "run.npz"
-    run.stored_looks.save(path)
+    run.stored.save(path)
     return path, run, BinnedStumps(X, y, bins=65_536)
 
 
@@ -270,7 +270,7 @@ def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) 
     path, run, oracle = stored(tmp_path)
     loaded = Run.load(path)
     X, _ = examples(9)
-    assert isinstance(loaded, LookedRun) and loaded.loaded and loaded.class_certificate.recorded
+    assert isinstance(loaded, HistogramRun) and loaded.loaded and loaded.class_certificate.recorded
     assert np.array_equal(loaded.decision_function(X), run.decision_function(X))
     assert loaded.reason == run.reason and loaded.trace.to_dict().keys() == run.trace.to_dict().keys()
     anew, its = loaded.verify_class(oracle), run.class_certificate
@@ -358,6 +358,6 @@ def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
     X, y = examples(6)
     with pytest.raises(Killed):
         boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
-    assert StoredLooks.load(tmp_path / "run.npz").reached.ends.W is None
+    assert StoredHistogramRun.load(tmp_path / "run.npz").reached.bounds.integer_weights is None
     with pytest.raises(DataError, match="without a look"):
         Run.load(tmp_path / "run.npz")

@@ -11,7 +11,7 @@ from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, 
 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
-from boostopt.boosting.problem import CORRECTIVE, RAISING
+from boostopt.boosting.problem import CORRECTIVE_UPDATES, UPDATES_WITH_EDGE_BOUND
 from boostopt.boosting.run.run import Run
 from boostopt.formulations.softboost import SoftBoost
 from boostopt.oracles import GivenMargins
@@ -109,12 +109,12 @@ def test_a_bound_below_every_edge_ends_the_run_at_once() -> None:
 def test_a_mixture_of_weights_without_a_sum_is_refused(name: str) -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
     given: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
-    for update in set(CORRECTIVE) - set(RAISING):
+    for update in set(CORRECTIVE_UPDATES) - set(UPDATES_WITH_EDGE_BOUND):
         with pytest.raises(OptionError, match=rf"update='{update}'.*\b{name}\b.*\bstep\b.*\bline_search\b.*\btotal\b"):
             boost(name, oracle, update=update, **given)
 
 
-@pytest.mark.parametrize("update", sorted({*CORRECTIVE} - {"newton"}))
+@pytest.mark.parametrize("update", sorted({*CORRECTIVE_UPDATES} - {"newton"}))
 @pytest.mark.parametrize("G", [FixedEdges(0.1), TiedEdges()])
 def test_edges_without_a_bound_or_a_maximum_have_no_corrective_update(update: str, G: EdgeFunction) -> None:
     class Fixed(SoftBoost):

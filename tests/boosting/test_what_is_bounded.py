@@ -315,7 +315,7 @@ def test_the_words_and_the_numbers_are_those_of_f(what: str, way: str, tmp_path:
     if name != SOFT:
         assert SOFT not in str(certificate) + run.reason + html(run)
     assert run.verify_class(oracle).what == name
-    F0 = run.problem.of_class[0]
+    F0 = run.problem.class_pair[0]
     if defines_own_kind(F0) and F0.statement(C, D0) is not None:
         path = tmp_path / "class.json"
         run.save_certificate(path, oracle)

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import Run, boost, stump_matrix
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.stabilization import COLUMNS, MEASURED
+from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import Plan
@@ -71,7 +71,9 @@ STEPS: dict[str, Any] = {"backend": "interior"}
 @pytest.mark.parametrize("how", [{}, STEPS], ids=["looks", "steps"])
 def test_two_classes_are_boost_by_hand(nu: float, how: dict[str, Any]) -> None:
     model = fitted(X, y, nu=nu, intercept=False, **how)
-    total: dict[str, Any] = {**how, "columns_per_round": COLUMNS, "stabilization": MEASURED} if how else {}
+    total: dict[str, Any] = (
+        {**how, "columns_per_round": RECOMMENDED_COLUMNS, "stabilization": RECOMMENDED_STABILIZATION} if how else {}
+    )
     oracle = DecisionStumps(*in_order(X, y))
     run = boost("erlpboost", oracle, nu=12, epsilon=0.01, **total)
     np.testing.assert_array_equal(model.decision_function(X), run.decision_function(X))

@@ -16,7 +16,7 @@ from commands import run as invoke
 from sklearn.ensemble import RandomForestClassifier
 
 from boostopt import MarginWarning, reweight
-from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.margin_warnings import Judged
 
@@ -132,7 +132,7 @@ def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
     stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)
     with pytest.warns(MarginWarning, match=r"^at nu = 5 no weights .*\bmembers .*\[.*\bnu, to \d+ ") as w:
         found = reweight(stumps, X, noise, "lpboost", nu=5)
-    assert found.soft_margin <= ZERO and len(w) == 1
+    assert found.soft_margin <= ZERO_TOL and len(w) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reweight(stumps, X, CLEAR, "lpboost", nu=30)

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import verify
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.nu_selection import FRACTIONS, NuPath
@@ -32,7 +32,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     from boostopt.estimators.training.training_data import counted
 
     its = counted(X, y, None).merged()
-    assert isinstance(model.run_, LookedRun)  # each run is one by itself
+    assert isinstance(model.run_, HistogramRun)  # each run is one by itself
     for nu, score in zip(model.nus_[::2], model.nu_scores_[::2], strict=True):
         right = 0.0
         for learnt, held in StratifiedKFold(5, shuffle=True, random_state=0).split(its.X, its.codes):

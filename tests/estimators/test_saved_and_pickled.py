@@ -56,7 +56,7 @@ def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation:
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert loaded.formulation == model.run_.record.problem.page.name  # and no path, which a fit would run
+    assert loaded.formulation == model.run_.record.problem.formulation.name  # and no path, which a fit would run
     assert loaded.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -69,7 +69,7 @@ def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
-    assert again.run_.record.problem.page.name == model.run_.record.problem.page.name
+    assert again.run_.record.problem.page.name == model.run_.record.problem.formulation.name
     assert again.set_params(max_iter=2).fit(X, y).n_iter_ >= 1
 
 
@@ -85,11 +85,14 @@ def test_a_page_is_read_again_in_another_process(tmp_path: Path) -> None:
 def test_a_pickled_run_is_the_run() -> None:
     run = boost("erlpboost", DecisionStumps(X, y), nu=10, epsilon=0.3, d0=np.linspace(1, 2, 30) / 45)
     again: Run = pickle.loads(pickle.dumps(run))
-    assert again.record.problem.first.examples.d0.tobytes() == run.record.problem.first.examples.d0.tobytes()
+    assert again.record.problem.template.examples.d0.tobytes() == run.record.problem.template.examples.d0.tobytes()
     assert (again.certificate.lower == run.certificate.lower and again.class_certificate == run.class_certificate) or (
         str(again.class_certificate) == str(run.class_certificate)
     )
-    assert again.record.problem.settings == run.record.problem.settings and again.most_rounds == run.most_rounds
+    assert (
+        again.record.problem.user_parameters == run.record.problem.user_parameters
+        and again.most_rounds == run.most_rounds
+    )
 
 
 def test_a_prototype_has_no_path_for_a_name() -> None:

@@ -330,7 +330,7 @@ def test_rows_of_multiplicity_0_leave_with_their_values(kind: str) -> None:
         boost(COSTS, oracle, z=z[rows], d0=d0[rows], nu=6, max_rounds=3, epsilon=0.1) for rows in (slice(None), alive)
     )
     for run in (whole, part):
-        np.testing.assert_array_equal(run.problem.first.parameters.z, z[alive])
+        np.testing.assert_array_equal(run.problem.template.parameters.z, z[alive])
         np.testing.assert_array_equal(run.problem.examples.d0, d0[alive])
     assert ORACLES[kind](None).n_rows == N
     with pytest.raises(ProblemError, match=r"\bz\b.*\(20,\).*\(3,\)"):
@@ -342,7 +342,7 @@ def test_a_path_leaves_out_the_same_rows() -> None:
     found = path(COSTS, oracle, nu=[6, 8], z=z, epsilon=0.1)
     assert len(found.runs) == 2
     for run in found.runs:
-        np.testing.assert_array_equal(run.problem.first.parameters.z, z[COUNTS > 0])
+        np.testing.assert_array_equal(run.problem.template.parameters.z, z[COUNTS > 0])
 
 
 def test_reweighting_leaves_out_the_same_rows() -> None:

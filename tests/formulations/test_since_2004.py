@@ -187,7 +187,7 @@ def test_boosted_over_stumps_the_optimum_is_that_over_all_of_them(name: str) -> 
     # QRLP-Boost is after the soft margin of LPBoost.
     reference = get_formulation("lpboost").bind(whole.margins, nu=4.0).solve().certificate
     aim = reference if name == "qrlp_boost" else best
-    if run.problem.bounds_class:
+    if run.problem.has_class_bound:
         assert run.class_certificate.what == ("soft margin" if name == "qrlp_boost" else "value of the program")
         assert run.class_certificate.lower <= aim.upper
         assert run.class_certificate.upper >= aim.lower

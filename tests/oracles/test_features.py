@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 from boostopt import ProblemError, boost
-from boostopt.boosting.run.combined_hypothesis import combined
+from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.oracles import (
     DecisionStumps,
     Feature,
@@ -161,7 +161,7 @@ def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch
 
     monkeypatch.setattr(features, "checked_features", counted)
     hypotheses = [Stump(q % 3, 0.1 * q, 1, 3) for q in range(50)]
-    combined(hypotheses, np.ones(50), X)
+    weighted_vote(hypotheses, np.ones(50), X)
     assert len(checks) == 1
     run = boost("lpboost", DecisionStumps(X, y), nu=8, epsilon=0.05, test=(X, y))
     checks.clear()
@@ -189,7 +189,7 @@ def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_second
     hypotheses = [Stump(int(j), 0.5, 1, 123) for j in rng.integers(0, 123, 1000)]
     w = rng.dirichlet(np.ones(1000))
     began = time.process_time()
-    f = combined(hypotheses, w, wide)
+    f = weighted_vote(hypotheses, w, wide)
     assert time.process_time() - began < 2  # measured 0.25 s, of which the run-time checks of types are a part
     rows = wide[[0, 17]]
     expected = sum(w[q] * hypotheses[q](rows) for q in range(1000))
@@ -198,9 +198,9 @@ def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_second
 
 def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> None:
     for stored in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
-        np.testing.assert_array_equal(combined([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
+        np.testing.assert_array_equal(weighted_vote([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
     with pytest.raises(ProblemError, match=r"^X\b.*\brow\b.* 3: "):
-        combined([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
+        weighted_vote([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
 
 
 @pytest.mark.parametrize("values", [np.zeros(39), np.zeros((40, 1)), np.full(40, np.nan), np.full(40, "a"), 0.0])
@@ -214,7 +214,7 @@ def test_own_hypotheses_boost_and_predict() -> None:
     """They see X as it was passed: here a list of words."""
     words = ["aa", "ab", "ba", "bb"]
     hypotheses = [Own(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])), Own(lambda X: np.ones(4))]
-    np.testing.assert_array_equal(combined(hypotheses, np.array([3.0, -1.0]), words), [0.5, 0.5, -1.0, -1.0])
+    np.testing.assert_array_equal(weighted_vote(hypotheses, np.array([3.0, -1.0]), words), [0.5, 0.5, -1.0, -1.0])
 
 
 def test_features_can_be_pickled_after_they_were_checked() -> None:
@@ -296,7 +296,7 @@ def test_values_of_given_hypotheses_are_read_without_looking_at_the_others() -> 
     H = np.array([[0.5, np.nan], [-1.0, 7.0]])
     np.testing.assert_array_equal(next(evaluate([Given(0)], H)), [0.5, -1.0])
     oracle = GivenMargins(np.array([[0.5, -1.0], [-0.25, 1.0]]))
-    assert combined(
+    assert weighted_vote(
         [column.hypothesis for column in oracle.best(Query(np.array([0.5, 0.5]), 2)).columns],
         np.array([0.5, 0.5]),
         H[:, [0, 0]],

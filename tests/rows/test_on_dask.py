@@ -33,11 +33,11 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting.histogram_newton import solver as looks
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
-from boostopt.boosting.histogram_newton.solver import Looking
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.solver import HistogramNewton
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
@@ -78,19 +78,19 @@ def frame() -> pd.DataFrame:
 def told(rows: BinnedRows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
     """SHA-256 of all that a run of looks finds."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
-    problem = Problem.of(page_of(page), copies, None, epsilon, "newton", {"nu": 300.0})
+    problem = Problem.create(resolve_formulation(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
-    kind = Looking if problem.edges.mixes else BoundedLooking
+    kind = HistogramNewton if problem.edge_function.mixes else BoundedEdgeNewton
     its = require_not_none(rows, "rows")
     aim = ExactSoftMargin(Fraction(300), its.n_examples)
     looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)
     looking.run()
-    ends = looking.ends
+    ends = looking.bounds
     found = (
         ends.lower,
-        require_not_none(ends.proof, "a proof").value,
+        require_not_none(ends.upper_witness, "a proof").value,
         looking.splits,
-        require_not_none(ends.W, "weights").tolist(),
+        require_not_none(ends.integer_weights, "weights").tolist(),
     )
     return hashlib.sha256(repr(found).encode()).hexdigest()
 

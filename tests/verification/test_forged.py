@@ -472,7 +472,7 @@ def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
     said = json.loads(path.read_text())
     said["arrays"]["d"], said["claim"]["upper"] = [0.0] * 40, 10.0
     path.write_text(json.dumps(said))
-    U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
+    U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     assert not verify(path, oracle, U=U)
 
 
@@ -673,7 +673,7 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
     with pytest.warns(UserWarning, match=r"\bverify\(path,.*\bU="):
         save_class(run, oracle, path)
-    U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
+    U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
     assert verification and verification.what == "soft margin"
     assert re.search(rf"\blower\b.* soft margin{NO_MORE}{classes.UNCHECKED}$", verification.reason)

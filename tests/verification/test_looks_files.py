@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost, verify
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE
@@ -34,10 +34,10 @@ def oracle() -> BinnedStumps:
 
 
 @cache
-def run(page: str = "erlpboost") -> LookedRun:
+def run(page: str = "erlpboost") -> HistogramRun:
     capped: dict[str, Any] = {} if page == "totalboost" else {"nu": 60.0}
     made = boost(page, oracle(), epsilon=0.02, **capped)
-    assert isinstance(made, LookedRun)
+    assert isinstance(made, HistogramRun)
     return made
 
 
@@ -61,7 +61,7 @@ def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> 
 
 @pytest.mark.thorough
 def test_a_run_that_was_stored_without_its_rows_has_its_certificate_too(tmp_path: Path) -> None:
-    run().stored_looks.save(tmp_path / "run.npz")
+    run().stored.save(tmp_path / "run.npz")
     Run.load(tmp_path / "run.npz").save_certificate(tmp_path / "class.json", oracle())
     assert verify(tmp_path / "class.json", oracle())
 
@@ -199,7 +199,7 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
 
 @pytest.mark.thorough
 def test_an_eta_is_refused_with_what_it_means_and_what_the_file_states(tmp_path: Path) -> None:
-    for update, kind in (("newton", LookedRun), ("total", Run)):
+    for update, kind in (("newton", HistogramRun), ("total", Run)):
         path = tmp_path / "class.json"
         made = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02, update=update)
         assert isinstance(made, kind)

@@ -39,7 +39,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import PAST, State
-from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
 from boostopt.programs.step_sizes import step_to_edge
@@ -50,10 +50,10 @@ ONE_OR_TWO = Domain("{1, 2}", lambda value, examples: value in (1.0, 2.0))
 GRID = 65
 """Points of each of the two grids, an even and a geometric one, on which the slope is looked at for p = 2."""
 
-FINE = 1e-6
+FIRST_GRID_FRACTION = 1e-6
 """The first point of the geometric grid, as a share of the bracket."""
 
-ENTRIES = 2**14
+MAX_BLOCK_ENTRIES = 2**14
 """Entries of a matrix of steps and examples at most, which then stay in the cache of a core."""
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
@@ -82,11 +82,11 @@ class AdaBoostREG(Booster):
     is_symmetric = True
 
     def reweighting(self, problem: Problem) -> Reweighting:
-        return Penalizing(problem)
+        return AdaBoostREGUpdate(problem)
 
 
 @dataclass(frozen=True, eq=False)
-class Functional:
+class RegularizedFunctional:
     """G as a function of the step b of the newest hypothesis, in logarithms.
 
     For a column of k steps, shape (k, 1), what belongs to the examples has a row for each.
@@ -123,16 +123,16 @@ class Functional:
     def rates(self, b: float | Float[Array, "k 1"]) -> Float[Array, " *steps N"]:
         """Return the derivatives of rho~ by b."""
         if self.p == 1.0:
-            return self.far
+            return self.limit_rates
         mu = self.mu(b)
         return self.u + self.C * mu * (2.0 * self.w - mu)
 
     @cached_property
-    def far(self) -> Float[Array, " N"]:
+    def limit_rates(self) -> Float[Array, " N"]:
         """Return the limits of the derivatives for large b, never smaller than they are: rho~ is convex in b."""
         return self.u + self.C * self.w**self.p
 
-    def shares(self, b: Float[Array, "k 1"]) -> tuple[Float[Array, " k"], Float[Array, "k N"]]:
+    def log_value_and_weights(self, b: Float[Array, "k 1"]) -> tuple[Float[Array, " k"], Float[Array, "k N"]]:
         """Return ln G(b) and the share of each example in G(b)."""
         log_terms = self.log_c - 0.5 * self.rho(b)
         largest = log_terms.max(axis=1)
@@ -142,7 +142,7 @@ class Functional:
 
     def log_value(self, b: float) -> float:
         """Return ln G(b)."""
-        return float(self.shares(np.array([[b]]))[0][0])
+        return float(self.log_value_and_weights(np.array([[b]]))[0][0])
 
     def slope(self, b: float) -> float:
         """Return 2 G'(b) / G(b)."""
@@ -150,37 +150,37 @@ class Functional:
 
     def slopes(self, steps: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return 2 G'(b) / G(b) at many steps."""
-        rows = max(1, ENTRIES // len(self.u))
+        rows = max(1, MAX_BLOCK_ENTRIES // len(self.u))
         columns = [steps[at : at + rows, np.newaxis] for at in range(0, len(steps), rows)]
-        return np.concatenate([-(self.rates(b) * self.shares(b)[1]).sum(axis=1) for b in columns])
+        return np.concatenate([-(self.rates(b) * self.log_value_and_weights(b)[1]).sum(axis=1) for b in columns])
 
 
-def line_search(G: Functional, reach: float) -> float:
+def line_search(G: RegularizedFunctional, reach: float) -> float:
     """Return the step b >= 0 that minimizes G, cut where G falls for ever; 0 where no step lowers it."""
     convex = G.p == 1.0 or G.C == 0.0
     if convex and G.slope(0.0) >= 0.0:
         return 0.0
-    fastest = max(float(np.abs(G.far).max()), float(np.abs(G.rates(0.0)).max()))
+    fastest = max(float(np.abs(G.limit_rates).max()), float(np.abs(G.rates(0.0)).max()))
     # A rate of 0 but for rounding would give a step that is long at random.
-    endless = bool((G.far >= -ROUNDING * fastest).all())
+    endless = bool((G.limit_rates >= -ROUNDING * fastest).all())
     if convex:
         if endless:
             return reach / fastest
         # Scaled into [-1, 1], which a projection's column lies in; b counts half the margin.
-        return 2.0 / fastest * step_to_edge(G.far / fastest, G.log_c - 0.5 * G.rho(0.0), 0.0)
-    return _best(G, reach / fastest if endless else _largest(G))
+        return 2.0 / fastest * step_to_edge(G.limit_rates / fastest, G.log_c - 0.5 * G.rho(0.0), 0.0)
+    return _best_local_minimum(G, reach / fastest if endless else _bracket_end(G))
 
 
-def _largest(G: Functional) -> float:
+def _bracket_end(G: RegularizedFunctional) -> float:
     """Return a step beyond which G is larger than at 0, one example alone being so."""
-    wrong = G.far < 0.0
+    wrong = G.limit_rates < 0.0
     room = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[wrong]
-    return float((2.0 * room / -G.far[wrong]).min())
+    return float((2.0 * room / -G.limit_rates[wrong]).min())
 
 
-def _best(G: Functional, end: float) -> float:
+def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:
     """Return the best of the minima in [0, end]: the slope's changes of sign on a grid, each followed by Brent."""
-    grid = np.union1d(np.linspace(0.0, end, GRID), end * np.geomspace(FINE, 1.0, GRID))
+    grid = np.union1d(np.linspace(0.0, end, GRID), end * np.geomspace(FIRST_GRID_FRACTION, 1.0, GRID))
     slopes = dict(zip(grid.tolist(), G.slopes(grid).tolist(), strict=True))
 
     def slope(b: float) -> float:
@@ -192,16 +192,16 @@ def _best(G: Functional, end: float) -> float:
     return min([0.0, end, *roots], key=G.log_value)
 
 
-class Penalizing(Reweighting):
+class AdaBoostREGUpdate(Reweighting):
     """The step that minimizes the functional, and the weights that are its derivatives."""
 
-    def stepped(self, move: Move) -> State:
-        p, state = self.problem.first.parameters, move.state
+    def stepped(self, move: UpdateContext) -> State:
+        p, state = self.problem.template.parameters, move.state
         N = len(self.c)
         w = state.d / self.c
         A = cast(Float[Array, " N"], state.memory.get(PAST, np.zeros(N)))
-        u = np.asarray(move.u, dtype=np.float64)
-        G = Functional(self.log_c, state.m, A, state.total, u, w, p.C, p.p)
+        u = np.asarray(move.newest_margins, dtype=np.float64)
+        G = RegularizedFunctional(self.log_c, state.m, A, state.weight_sum, u, w, p.C, p.p)
         b = line_search(G, p.reach)
         if not 0.0 < b < math.inf:
             return replace(state, stuck="no step of the newest hypothesis lowers the functional")

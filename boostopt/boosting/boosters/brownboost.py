@@ -42,19 +42,19 @@ from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
 
-UP = StopReason.TIME_USED.value
+REASON_TIME_UP = StopReason.TIME_USED.value
 """Beginning of the reason of a run that has the training error that was aimed at."""
 
 TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)
 """The c whose kappa = erfc(sqrt c) is neither 1 nor 0 in double precision."""
 
-FIRST = 0.1
+INITIAL_STEP_FRACTION = 0.1
 """The first step that is tried, as a share of sqrt c, the width of the potential."""
 
 DOUBLINGS = 60
@@ -82,7 +82,7 @@ class BrownBoost(Booster):
     name = "BrownBoost"
     title = "BrownBoost"
     sources: ClassVar[tuple[str, ...]] = ("Freund 2001",)
-    ends: ClassVar[tuple[str, ...]] = (UP,)
+    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_TIME_UP,)
     Parameters = Parameters
     is_symmetric = True
 
@@ -105,10 +105,10 @@ class BrownBoost(Booster):
         return self.bind(np.array([[1.0], [-1.0]]), time=TIME.typical)
 
     def reweighting(self, problem: Problem) -> Reweighting:
-        return Clocked(problem)
+        return BrownBoostUpdate(problem)
 
 
-class Clocked(Reweighting):
+class BrownBoostUpdate(Reweighting):
     """A step and a time that keep the mean potential at kappa."""
 
     endless_without_errors = False
@@ -116,69 +116,69 @@ class Clocked(Reweighting):
     @cached_property
     def time(self) -> float:
         """c, the time that the run has."""
-        return float(self.problem.first.parameters.time)
+        return float(self.problem.template.parameters.time)
 
     @cached_property
     def kappa(self) -> float:
         """The mean potential."""
-        return float(self.problem.first.parameters.kappa)
+        return float(self.problem.template.parameters.kappa)
 
     def excess(self, z: Float[Array, " N"]) -> float:
         """Return the mean potential at r + s = z over kappa, less 1."""
         return self.mean(erfc(z / math.sqrt(self.time))) / self.kappa - 1.0
 
-    def stepped(self, move: Move) -> State:
+    def stepped(self, move: UpdateContext) -> State:
         s = cast(float, move.state.memory.get(LEFT, self.time))
-        solution = Equations(self, move.state.m + s, move.u, s).solved()
+        solution = StepEquations(self, move.state.m + s, move.newest_margins, s).solve()
         if solution is None:
             return replace(move.state, stuck="no step of the newest hypothesis takes any time")
         alpha, tau = solution
         left = s - tau
         state = self.went(move, alpha, lambda r: -((r + left) ** 2) / self.time)
-        stuck = "" if left > 0.0 else f"{UP}: the training error is at most kappa = {self.kappa:.6g}"
+        stuck = "" if left > 0.0 else f"{REASON_TIME_UP}: the training error is at most kappa = {self.kappa:.6g}"
         return replace(state, memory={**state.memory, LEFT: left}, stuck=stuck)
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class StepEquations:
     """The two equations of a round.
 
     Attributes
     ----------
-    clock
+    update
         What knows the potential.
     z
         r + s, shape (N,).
-    u
+    newest_margins
         Margins of the newest hypothesis, shape (N,), of positive edge.
     s
         The time that is left, positive.
     """
 
-    clock: Clocked
+    update: BrownBoostUpdate
     z: Float[Array, " N"]
     u: Float[Array, " N"]
     s: float
 
     @cached_property
-    def ends(self) -> tuple[float, float]:
+    def margin_range(self) -> tuple[float, float]:
         """The smallest and the largest u."""
         return float(self.u.min()), float(self.u.max())
 
     def tau(self, alpha: float) -> float:
         """Return the time after which a step has the mean potential kappa again."""
-        low, high = self.ends
-        return _root(lambda tau: self.clock.excess(self.z + (alpha * self.u - tau)), alpha * low, alpha * high)
+        low, high = self.margin_range
+        return _root(lambda tau: self.update.excess(self.z + (alpha * self.u - tau)), alpha * low, alpha * high)
 
     def edge(self, alpha: float, tau: float) -> float:
         """Return the edge of u under the weights after a step: the left side of (ii), normalized."""
-        log_d = self.clock.log_c - (self.z + (alpha * self.u - tau)) ** 2 / self.clock.time
+        log_d = self.update.log_c - (self.z + (alpha * self.u - tau)) ** 2 / self.update.time
         d = np.exp(log_d - log_d.max())
         return float(self.u @ d) / float(d.sum())
 
-    def solved(self) -> tuple[float, float] | None:
+    def solve(self) -> tuple[float, float] | None:
         """Return alpha and tau, tau = s where the time is up; None where no step is found."""
-        low, high = 0.0, FIRST * math.sqrt(self.clock.time)
+        low, high = 0.0, INITIAL_STEP_FRACTION * math.sqrt(self.update.time)
         for _ in range(DOUBLINGS):
             tau = self.tau(high)
             edge = self.edge(high, tau)
@@ -193,7 +193,7 @@ class Equations:
             if tau < self.s:
                 return high, tau
         # tau rises to s before: the step at which (i) holds for tau = s.
-        return _root(lambda alpha: self.clock.excess(self.z + (alpha * self.u - self.s)), low, high), self.s
+        return _root(lambda alpha: self.update.excess(self.z + (alpha * self.u - self.s)), low, high), self.s
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:

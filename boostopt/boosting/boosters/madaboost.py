@@ -30,26 +30,26 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reweighting import ALONE, Booster, Reweighting, certified_nu, count_or_hard
+from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS, Booster, Reweighting, certified_nu, valid_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 
-BELOW = StopReason.SMALL_MEAN_WEIGHT.value
+REASON_TRAINING_ERROR = StopReason.SMALL_MEAN_WEIGHT.value
 """Beginning of the reason of a run that has the training error that was asked for."""
 
-SHARE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
+KAPPA_DOMAIN = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameters of MadaBoost."""
 
-    kappa: float = parameter("the mean weight, and so the training error, below which a run ends", SHARE, 0.0)
+    kappa: float = parameter("the mean weight, and so the training error, below which a run ends", KAPPA_DOMAIN, 0.0)
     nu: float = certified_nu()
 
 
@@ -59,15 +59,15 @@ class MadaBoost(Booster):
     name = "MadaBoost"
     title = "MadaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
-    ends: ClassVar[tuple[str, ...]] = (ALONE, BELOW)
+    ends: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
     Parameters = Parameters
     is_symmetric = True
 
     def respected(self, p: Any, examples: Examples) -> float:
-        return count_or_hard(p.kappa * examples.total, examples)
+        return valid_nu(p.kappa * examples.total, examples)
 
     def reweighting(self, problem: Problem) -> Reweighting:
-        return Bounding(problem)
+        return MadaBoostUpdate(problem)
 
 
 def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -75,15 +75,15 @@ def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
     return np.minimum(0.0, -m)
 
 
-class Bounding(Reweighting):
+class MadaBoostUpdate(Reweighting):
     """AdaBoost's step, and its weights cut off at 1."""
 
-    def stepped(self, move: Move) -> State:
-        kappa = self.problem.first.parameters.kappa
+    def stepped(self, move: UpdateContext) -> State:
+        kappa = self.problem.template.parameters.kappa
         state = self.went(move, math.atanh(move.state.bounds.edge), log_weights)
         if self.mean(np.exp(log_weights(state.m))) >= kappa:
             return state
-        return replace(state, stuck=f"{BELOW} kappa = {kappa:g}")
+        return replace(state, stuck=f"{REASON_TRAINING_ERROR} kappa = {kappa:g}")
 
 
 def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Any) -> Run:

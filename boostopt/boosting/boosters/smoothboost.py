@@ -28,21 +28,21 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, count_or_hard
+from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, valid_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples
 
-FEWER = StopReason.FEW_SMALL_MARGINS.value
+REASON_MARGIN_REACHED = StopReason.FEW_SMALL_MARGINS.value
 """Beginning of the reason of a run that has the margin theta for all but a few examples."""
 
-BELOW_HALF = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
-MARGIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
+GAMMA_DOMAIN = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
+THETA_DOMAIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +50,8 @@ class Parameters:
     """The parameters of SmoothBoost."""
 
     kappa: float = parameter("the share of the examples that may be given up", FRACTION)
-    gamma: float = parameter("half of the edge that every hypothesis has", BELOW_HALF)
-    theta: float = parameter("the target margin of the other examples, at most gamma", MARGIN, CANONICAL)
+    gamma: float = parameter("half of the edge that every hypothesis has", GAMMA_DOMAIN)
+    theta: float = parameter("the target margin of the other examples, at most gamma", THETA_DOMAIN, CANONICAL)
     nu: float = certified_nu()
 
 
@@ -66,7 +66,7 @@ class SmoothBoost(Booster):
     name = "SmoothBoost"
     title = "SmoothBoost"
     sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
-    ends: ClassVar[tuple[str, ...]] = (FEWER,)
+    ends: ClassVar[tuple[str, ...]] = (REASON_MARGIN_REACHED,)
     Parameters = Parameters
     is_symmetric = True
 
@@ -77,7 +77,7 @@ class SmoothBoost(Booster):
         return replace(p, theta=default_theta(p.gamma)) if math.isnan(p.theta) else p
 
     def respected(self, p: Any, examples: Examples) -> float:
-        return count_or_hard(p.kappa * examples.total, examples)
+        return valid_nu(p.kappa * examples.total, examples)
 
     def guaranteed_edge(self, p: Any) -> float:
         return 2.0 * p.gamma
@@ -89,16 +89,16 @@ class SmoothBoost(Booster):
         return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
 
     def reweighting(self, problem: Problem) -> Reweighting:
-        return Smoothing(problem)
+        return SmoothBoostUpdate(problem)
 
 
-class Smoothing(Reweighting):
+class SmoothBoostUpdate(Reweighting):
     """A step of 1 for every hypothesis."""
 
     endless_without_errors = False
 
-    def stepped(self, move: Move) -> State:
-        p, rounds = self.problem.first.parameters, move.state.round + 1
+    def stepped(self, move: UpdateContext) -> State:
+        p, rounds = self.problem.template.parameters, move.state.round + 1
 
         def log_M(m: Float[Array, " N"]) -> Float[Array, " N"]:
             return np.minimum(0.0, 0.5 * math.log1p(-p.gamma) * (m - p.theta * rounds))
@@ -107,7 +107,9 @@ class Smoothing(Reweighting):
         if self.mean(np.exp(log_M(state.m))) >= p.kappa:
             return state
         most = p.kappa * self.c.sum()
-        return replace(state, stuck=f"{FEWER} kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}")
+        return replace(
+            state, stuck=f"{REASON_MARGIN_REACHED} kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}"
+        )
 
 
 def smoothboost(

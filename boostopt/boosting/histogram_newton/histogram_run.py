@@ -18,21 +18,21 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_parameters
 from boostopt._utils.user_files import text_digest
 from boostopt.backends.base import Deadline
-from boostopt.boosting.column_pool import Collected, Entered
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedLooking
-from boostopt.boosting.histogram_newton.histogram_run_file import Checkpoint, StoredLooks, left_of
-from boostopt.boosting.histogram_newton.program_bounds import program_ends
-from boostopt.boosting.histogram_newton.solver import Looking
-from boostopt.boosting.histogram_newton.solver_state import Glance, Reached, below
+from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
+from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.histogram_run_file import CheckpointWriter, StoredHistogramRun, detached
+from boostopt.boosting.histogram_newton.program_bounds import program_bounds
+from boostopt.boosting.histogram_newton.solver import HistogramNewton
+from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot, float_below
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem, aim_of
-from boostopt.boosting.run.history import History, Kept, Sparse
-from boostopt.boosting.run.initial import check_same, initial_record
+from boostopt.boosting.problem import Problem, exact_objective_of_problem
+from boostopt.boosting.run.history import History, Sparse, StoredRound
+from boostopt.boosting.run.initial import check_checkpoint_matches, initial_record
 from boostopt.boosting.run.progress_line import progress_line
-from boostopt.boosting.run.run import READERS, Run
-from boostopt.boosting.run.run_data import Record
-from boostopt.boosting.run.run_file import LOOKS, sweep, warn_of_change
-from boostopt.boosting.run.state import Bounds, State
+from boostopt.boosting.run.run import FILE_READERS, Run
+from boostopt.boosting.run.run_data import RunData
+from boostopt.boosting.run.run_file import HISTOGRAM_KIND, remove_partial_files, warn_of_change
+from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Row, Trace
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
@@ -44,18 +44,18 @@ from boostopt.oracles.distributed.detached import rows_missing_error
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
-LARGEST = 100_000_000
+MAX_MARGIN_ENTRIES = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""
 
 
-class Distribution:
+class LazyWitness:
     """What makes the distribution that proves the upper end of a run; stored, it is that distribution."""
 
-    def __init__(self, run: LookedRun) -> None:
+    def __init__(self, run: HistogramRun) -> None:
         self._run = run
 
     @property
-    def elsewhere(self) -> bool:
+    def unavailable(self) -> bool:
         """Whether the rows are on a cluster, or gone: then it is as long as what is elsewhere."""
         return self._run.only_looks
 
@@ -63,44 +63,46 @@ class Distribution:
         return self._run.distribution()
 
     def __reduce__(self) -> Any:
-        return (Distribution, (self._run,)) if self._run.only_looks else (partial, (same, self()))
+        return (LazyWitness, (self._run,)) if self._run.only_looks else (partial, (_constant, self()))
 
 
-def same(d: Float[Array, " N"]) -> Float[Array, " N"]:
+def _constant(d: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return a distribution."""
     return d
 
 
-class LookedRun(Run):
+class HistogramRun(Run):
     """A run of looks: what is as long as the rows is made when it is asked for.
 
     Attributes
     ----------
     looks
         A line about each look, those at samples included.
-    stored_looks
+    from_file
         What of it is not as long as the rows.
     """
 
     final_weights: str
     loaded: bool
-    stored_looks: StoredLooks
+    stored: StoredHistogramRun
 
-    def __init__(self, stored: StoredLooks, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True) -> None:
+    def __init__(
+        self, stored: StoredHistogramRun, oracle: BinnedOracle, rows: BinnedRows | None, keeps: bool = True
+    ) -> None:
         reached = stored.reached
-        W = require_not_none(reached.ends.W, "weights")
-        self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / MARGIN_SCALE
-        self.final_weights, self.loaded = stored.problem.page.final_weights, rows is None
-        self.looks: Sequence[Glance] = tuple(reached.glances)
-        self._trace = trace_of(reached.glances, stored.oracle.N)
-        rounds = zip(reached.kept, self._trace["smallest_edge"].tolist(), strict=True)
-        self._history = [Kept(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
-        self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
+        W = require_not_none(reached.bounds.integer_weights, "weights")
+        self.w: Any = np.concatenate([W, np.zeros(len(reached.pool) - len(W), W.dtype)]) / MARGIN_SCALE
+        self.final_weights, self.loaded = stored.problem.formulation.final_weights, rows is None
+        self.looks: Sequence[EvaluationRecord] = tuple(reached.log)
+        self._trace = trace_from_log(reached.log, stored.oracle.N)
+        rounds = zip(reached.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
+        self._history = [StoredRound(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
+        self.stored, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
-    def of(
+    def solve(
         cls, problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
-    ) -> LookedRun:
+    ) -> HistogramRun:
         """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
 
         Raises
@@ -108,34 +110,34 @@ class LookedRun(Run):
         DataError
             The checkpoint is of other data, of other parameters, or unreadable.
         """
-        begun, deadline = _begun(problem, aim, oracle, rows, options), Deadline.after(options.time_limit)
-        trace = Trace([]) if begun is None else trace_of(begun.glances, oracle.N)
-        digest = text_digest(problem.page.stated_in)
+        begun, deadline = _load_checkpoint(problem, aim, oracle, rows, options), Deadline.after(options.time_limit)
+        trace = Trace([]) if begun is None else trace_from_log(begun.log, oracle.N)
+        digest = text_digest(problem.formulation.stated_in)
 
-        def stored(reached: Reached, reason: str = "") -> StoredLooks:
-            hypotheses = [oracle.hypothesis_of(split) for split in reached.splits]
-            return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
+        def stored(reached: Snapshot, reason: str = "") -> StoredHistogramRun:
+            hypotheses = [oracle.hypothesis_of(split) for split in reached.pool]
+            return StoredHistogramRun(problem, detached(oracle), hypotheses, reached, reason, digest)
 
         with (
             limit_blas_threads(),
-            progress_line(options.progress, problem.page.name, measure=problem.measure) as show,
+            progress_line(options.progress, problem.formulation.name, measure=problem.measure) as show,
         ):
 
-            def seen(glance: Glance) -> None:
-                row = _row(glance, trace)
+            def seen(glance: EvaluationRecord) -> None:
+                row = _trace_row(glance, trace)
                 trace.add(row)
                 if show is not None:
                     show(row)
 
-            checkpoint = Checkpoint(options, stored)
-            kind = Looking if problem.edges.edge_bound is None else BoundedLooking
-            looking = kind(problem, rows, aim, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
+            checkpoint = CheckpointWriter(options, stored)
+            kind = HistogramNewton if problem.edge_function.edge_bound is None else BoundedEdgeNewton
+            looking = kind(problem, rows, aim, oracle.reflexive, options, deadline, seen, checkpoint.on_snapshot, begun)
             looking.run()
-        checkpoint.ended()
-        return cls(stored(looking.reached, looking.reason), oracle, rows, options.history is not False)
+        checkpoint.write()
+        return cls(stored(looking.snapshot, looking.stop_reason), oracle, rows, options.history is not False)
 
     @classmethod
-    def stored(cls, path: str | PathLike[str], formulation: Any = None) -> LookedRun:
+    def from_file(cls, path: str | PathLike[str], formulation: Any = None) -> HistogramRun:
         """Return a run that was saved without its rows.
 
         Raises
@@ -144,9 +146,9 @@ class LookedRun(Run):
             The file is not there, is no saved run of looks, was made by another version, or is damaged; or no look at
             all rows had been made.
         """
-        found = StoredLooks.load(path, formulation)
-        warn_of_change(found.problem.page, found.page_digest)
-        if found.reached.ends.W is None:
+        found = StoredHistogramRun.load(path, formulation)
+        warn_of_change(found.problem.formulation, found.page_digest)
+        if found.reached.bounds.integer_weights is None:
             raise DataError(
                 f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
                 "Make the same call again, with the file as its checkpoint."
@@ -157,7 +159,7 @@ class LookedRun(Run):
         """Return the run as any other one; of rows on a cluster all but these."""
         if not self.only_looks:
             return Run, (self.record, self.w, self.final_weights, self.loaded)
-        return LookedRun, (self.stored_looks, self.stored_looks.oracle, None, self._keeps)
+        return HistogramRun, (self.stored, self.stored.oracle, None, self._keeps)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run; with the margins of its hypotheses, unless these are many or on a cluster.
@@ -165,8 +167,8 @@ class LookedRun(Run):
         Without them the file takes some kB; what is as long as the rows is not in it, and `verify_class` tells both
         ends anew from the oracle.
         """
-        if self.only_looks or not self._small:
-            self.stored_looks.save(path)
+        if self.only_looks or not self._margins_fit:
+            self.stored.save(path)
         else:
             super().save(path)
 
@@ -175,34 +177,36 @@ class LookedRun(Run):
         rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
         if rows is None or not isinstance(oracle, BinnedOracle):
             return super().verify_class(oracle)
-        stored = self.stored_looks
-        then, now = stored.oracle, left_of(oracle)
+        stored = self.stored
+        then, now = stored.oracle, detached(oracle)
         try:
             if (str(then), then.N, then.total) != (str(now), now.N, now.total):
                 raise ValueError(f"{now} of {now.N} examples")
-            ends, lower = stored.told_anew(oracle, rows, self._aim)
+            ends, lower = stored.recompute_bounds(oracle, rows, self._objective)
         except ValueError as failure:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
                 f"{reason_of(failure)}. Make the oracle from the same data, with the same labels and weights."
             ) from failure
         again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
-        return LookedRun(again, oracle, rows).class_certificate
+        return HistogramRun(again, oracle, rows).class_certificate
 
     @property
-    def _aim(self) -> ExactObjective:
+    def _objective(self) -> ExactObjective:
         """What the looks are after."""
-        return require_not_none(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
+        return require_not_none(
+            exact_objective_of_problem(self._reduced_problem, self.stored.oracle.total), "an aim of looks"
+        )
 
     @property
-    def _counted(self) -> Problem:
+    def _reduced_problem(self) -> Problem:
         """What was boosted, with examples that stand for all."""
-        return self.stored_looks.problem
+        return self.stored.problem
 
     @property
-    def _small(self) -> bool:
+    def _margins_fit(self) -> bool:
         """Whether the margins of all hypotheses are few."""
-        return self._oracle.N * len(self.hypotheses) <= LARGEST
+        return self._oracle.N * len(self.hypotheses) <= MAX_MARGIN_ENTRIES
 
     @property
     def only_looks(self) -> bool:
@@ -210,26 +214,26 @@ class LookedRun(Run):
         return self._oracle.aggregates_only
 
     @property
-    def unfinished(self) -> bool:
+    def needs_float_steps(self) -> bool:
         """Whether steps in floating point are to go on from here."""
         without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
-        return without_details and self._small and not self.only_looks
+        return without_details and self._margins_fit and not self.only_looks
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
-        its = self._counted
+        its = self._reduced_problem
         if self.only_looks:
             return its
-        return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
+        return Problem.create(its.formulation, self._oracle.c, None, its.epsilon, its.update, its.user_parameters)
 
     @property
     def most_rounds(self) -> float:
-        return self._counted.most_rounds
+        return self._reduced_problem.iteration_bound
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        return self.stored_looks.hypotheses
+        return self.stored.hypotheses
 
     @property
     def rounds(self) -> int:
@@ -237,7 +241,7 @@ class LookedRun(Run):
 
     @property
     def reason(self) -> str:
-        return self.stored_looks.reason
+        return self.stored.reason
 
     @property
     def trace(self) -> Trace:
@@ -258,10 +262,12 @@ class LookedRun(Run):
     @cached_property
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
-        ends, scale = self.stored_looks.reached.ends, self._aim.unit
-        lower, upper = scale * ends.lower, scale * require_not_none(ends.proof, "an upper end").value
+        ends, scale = self.stored.reached.bounds, self._objective.unit
+        lower, upper = scale * ends.lower, scale * require_not_none(ends.upper_witness, "an upper end").value
         what = self.problem.measure
-        return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
+        return ClassCertificate(
+            float_below(lower), -float_below(-upper), LazyWitness(self), str(self._oracle), self.loaded, what
+        )
 
     @cached_property
     def program_interval(self) -> tuple[float, float]:
@@ -276,57 +282,63 @@ class LookedRun(Run):
             The run was stored without its rows; or the formulation bounds the edges, by a number that moves from round
             to round.
         """
-        problem, reached, rows = self._counted, self.stored_looks.reached, self._rows
-        if problem.edges.edge_bound is not None:
+        problem, reached, rows = self._reduced_problem, self.stored.reached, self._rows
+        if problem.edge_function.edge_bound is not None:
             raise ProblemError(
-                f"program needs fixed parameters; {problem.page.name} changes its bound on the edges in every round. "
+                f"program needs fixed parameters; {problem.formulation.name} changes its bound on the edges in every round. "
                 "Use class_certificate."
             )
         if rows is None:
             raise rows_missing_error()
-        aim = self._aim
+        aim = self._objective
         if not isinstance(aim, ExactSoftMargin):  # nothing else smooths it
             return self.class_certificate.lower, self.class_certificate.upper
-        W, proof = require_not_none(reached.ends.W, "weights"), require_not_none(reached.ends.proof, "an upper end")
-        return program_ends(problem, rows, aim, reached.splits[: len(W)], W, proof)
+        W, proof = (
+            require_not_none(reached.bounds.integer_weights, "weights"),
+            require_not_none(reached.bounds.upper_witness, "an upper end"),
+        )
+        return program_bounds(problem, rows, aim, reached.pool[: len(W)], W, proof)
 
     def distribution(self) -> Float[Array, " N"]:
         """The weights of the examples that prove the upper end, rounded to float64."""
-        proof, rows = require_not_none(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
+        proof, rows = require_not_none(self.stored.reached.bounds.upper_witness, "an upper end"), self._rows
         if rows is None:
             raise rows_missing_error()
         q = rows.weights(rows.margins(proof.columns, proof.hypothesis_weights), proof.grid, proof.integer_weights)
-        return q / (proof.normalizer // self._aim.unit)
+        return q / (proof.normalizer // self._objective.unit)
 
     @property
     def _headline(self) -> str:
-        page, parameters = self._counted.page.name, format_parameters(self._counted.first.parameters)
+        page, parameters = (
+            self._reduced_problem.formulation.name,
+            format_parameters(self._reduced_problem.template.parameters),
+        )
         return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
-    def _over_collected(self) -> list[tuple[str, Any]]:
+    def _pool_interval_rows(self) -> list[tuple[str, Any]]:
         """Nothing: it would take the margins of all hypotheses."""
         return []
 
     @property
-    def record(self) -> Record:
+    def record(self) -> RunData:
         """All that the run is made of, as of any other one: with the margins of all hypotheses."""
-        return self._whole
+        return self._full_record
 
     @cached_property
-    def _whole(self) -> Record:
+    def _full_record(self) -> RunData:
         problem, oracle = self.problem, self._oracle
-        collected = Collected(oracle.N)
+        collected = ColumnPool(oracle.N)
         for hypothesis in self.hypotheses:
             margins = require_not_none(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
-            collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
-        w = self.stored_looks.reached.ends.total * self.w
+            collected.add(CheckedColumn.check(Column(hypothesis, margins, math.nan), oracle.N))
+        w = self.stored.reached.bounds.weight_sum * self.w
         m = collected.margins.margins(w)
-        at, certificate = problem.at(m), self.class_certificate
+        at, certificate = problem.conjugate_at_margins(m), self.class_certificate
         upper, last = certificate.upper, self._trace[-1]
-        bounds = Bounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
-        state = State(self.rounds, w, m, at.d, math.nan, -1.0, bounds).judged(problem.goal, collected)
-        G = problem.edges_in(state.progress(problem, collected.margins.column(collected.t - 1)))
-        state = replace(state, value=problem.value(at, w, G))
+        bounds = OracleBounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
+        state = State(self.rounds, w, m, at.d, math.nan, -1.0, bounds).with_soft_margin(problem.objective, collected)
+        G = problem.edge_function_in(state.progress(problem, collected.margins.column(collected.t - 1)))
+        state = replace(state, value=problem.dual_objective(at, w, G))
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
             history=History(self._keeps, self._history if self._keeps else []),
@@ -337,46 +349,49 @@ class LookedRun(Run):
         )
 
 
-def _begun(
+def _load_checkpoint(
     problem: Problem, aim: ExactObjective, oracle: BinnedOracle, rows: BinnedRows, options: BoostOptions
-) -> Reached | None:
+) -> Snapshot | None:
     """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
     checkpoint = options.checkpoint
     if checkpoint is None:
         return None
-    sweep(checkpoint)
+    remove_partial_files(checkpoint)
     if not Path(checkpoint).exists():
         return None
-    stored, stated = StoredLooks.load(checkpoint, problem.page), text_digest(problem.page.stated_in)
-    check_same(
+    stored, stated = (
+        StoredHistogramRun.load(checkpoint, problem.formulation),
+        text_digest(problem.formulation.stated_in),
+    )
+    check_checkpoint_matches(
         checkpoint,
         ("text of the formulation", (stored.page_digest or stated)[:12], stated[:12]),
         ("class", str(stored.oracle), str(oracle)),
         ("number of examples", stored.oracle.N, oracle.N),
-        ("parameters", vars(stored.problem.first.parameters), vars(problem.first.parameters)),
+        ("parameters", vars(stored.problem.template.parameters), vars(problem.template.parameters)),
     )
     try:
-        ends, _ = stored.told_anew(oracle, rows, aim)
+        ends, _ = stored.recompute_bounds(oracle, rows, aim)
     except ValueError as failure:
         raise DataError(
             f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {reason_of(failure)}. "
             "Move it away, or pass the path of a new file."
         ) from failure
     reached = stored.reached
-    level = min(reached.stand.level, problem.levels)
-    return replace(reached, ends=ends, stand=replace(reached.stand, level=level))
+    level = min(reached.state.level, problem.max_level)
+    return replace(reached, ends=ends, stand=replace(reached.state, level=level))
 
 
-def trace_of(glances: Sequence[Glance], N: int) -> Trace:
+def trace_from_log(glances: Sequence[EvaluationRecord], N: int) -> Trace:
     """Return the looks at all N rows as a trace."""
     trace = Trace([])
     for glance in glances:
         if glance.rows == N and glance.active:
-            trace.add(_row(glance, trace))
+            trace.add(_trace_row(glance, trace))
     return trace
 
 
-def _row(glance: Glance, trace: Trace) -> Row:
+def _trace_row(glance: EvaluationRecord, trace: Trace) -> Row:
     """Return a look at all rows as a line of the trace."""
     smallest = min(glance.edge, trace[-1].smallest_edge) if len(trace) else glance.edge
     return Row(
@@ -397,4 +412,4 @@ def _row(glance: Glance, trace: Trace) -> Row:
     )
 
 
-READERS[LOOKS] = LookedRun.stored
+FILE_READERS[HISTOGRAM_KIND] = HistogramRun.from_file

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.boosting.histogram_newton.evaluator import Looks
+from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.bound_checks import as_bound
 from boostopt.functions.regularizers.base import Regularizer
@@ -25,7 +25,7 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-def program_ends(
+def program_bounds(
     problem: Problem,
     rows: BinnedRows,
     aim: ExactObjective,
@@ -46,26 +46,28 @@ def program_ends(
     proof
         The distribution, with the largest edge of the class under it.
     """
-    looks = Looks(problem, rows, aim)
-    seen = looks.at(splits, W)
-    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).histogram))
+    looks = DualEvaluator(problem, rows, aim)
+    seen = looks.iterate(splits, W)
+    lower = max(
+        _lower_bound(problem, buckets) for buckets in (seen.histogram, looks.weight_function(seen, 0).histogram)
+    )
     buckets = margin_histogram(rows, rows.margins(proof.columns, proof.hypothesis_weights), proof.grid)
     F, d = (
-        _of(problem, buckets.occupied_counts),
+        _regularizer_of(problem, buckets.occupied_counts),
         buckets.occupied_counts * (proof.integer_weights[buckets.occupied] / proof.normalizer),
     )
     unit, mass = summation(F)
     return lower, as_bound(F.value(d) + float(proof.value) + mass + F.value_slack(d, unit), math.inf)
 
 
-def _lower(problem: Problem, buckets: MarginHistogram) -> float:
+def _lower_bound(problem: Problem, buckets: MarginHistogram) -> float:
     """Return a number not above D of some margins."""
     c, m = buckets.spread_to_bin_edges
-    F = _of(problem, c)
+    F = _regularizer_of(problem, c)
     at, (unit, mass) = F.conjugate_at(-m), summation(F)
     return as_bound(-at.value - mass - F.conjugate_slack(at, unit), -math.inf)
 
 
-def _of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
+def _regularizer_of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
     """Return F of the program for examples of given multiplicities."""
-    return problem.page.regularizer(problem.first.parameters, Examples(c, c / c.sum()))
+    return problem.formulation.regularizer(problem.template.parameters, Examples(c, c / c.sum()))

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.column_count import at_least, at_most
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.histogram_newton.solver import COLUMNS
+from boostopt.boosting.column_count import columns_or_minimum, max_columns
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.solver import MIN_COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
-from boostopt.boosting.problem import Problem, aim_of
-from boostopt.boosting.run.run_file import LOOKS, kind_of, load
+from boostopt.boosting.problem import Problem, exact_objective_of_problem
+from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
 from boostopt.errors import BoostoptError, ProblemError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
@@ -25,19 +25,19 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation
 from boostopt.rows.binned_rows import BinnedRows
 
-FINEST = 1e-5
+MIN_EPSILON = 1e-5
 """The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
 
-FINE, SMALL = 0.005, 1000
+FINE_EPSILON, FEW_EXAMPLES = 0.005, 1000
 """Below this epsilon and this number of examples steps are faster, and looks must be asked for."""
 
-CHEAP = 0.1
+MIN_PRICE_FRACTION = 0.1
 """Share of epsilon that the entropy costs at least: a larger eta, named, is for steps, whose numbers are finer."""
 
-NONE = 1e-6
+NEGLIGIBLE_FRACTION = 1e-6
 """Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
 
-SERVED = (
+SUPPORTED_OPTIONS = (
     "max_rounds",
     "time_limit",
     "columns_per_round",
@@ -51,23 +51,23 @@ SERVED = (
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
-def preferred(page: Formulation[Any], oracle: Oracle, epsilon: object, backend: object) -> bool:
+def is_default(page: Formulation[Any], oracle: Oracle, epsilon: object, backend: object) -> bool:
     """Return whether looks, where they serve, are the default: no backend is named, and steps are not faster.
 
     Steps are faster for few examples and a fine accuracy.
     """
-    fine = isinstance(epsilon, float | int) and epsilon < FINE
-    slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < SMALL
+    fine = isinstance(epsilon, float | int) and epsilon < FINE_EPSILON
+    slower = fine and isinstance(oracle, BinnedOracle) and not oracle.aggregates_only and oracle.N < FEW_EXAMPLES
     return page.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
 
 
-def by_looks(
+def run_histogram_newton(
     page: Formulation[Any],
     oracle: Oracle,
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[LookedRun | None, BoostOptions | None]:
+) -> tuple[HistogramRun | None, BoostOptions | None]:
     """Return the run of a formulation by looks at the rows; None where steps are to be made, or to go on.
 
     With it come the options of steps that go on where looks have ended, now or before a checkpoint; None for others.
@@ -77,16 +77,16 @@ def by_looks(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong; or the checkpoint is of another run.
     """
-    found, file = looked_at(page, oracle, epsilon, settings, options), options.checkpoint
+    found, file = histogram_inputs(page, oracle, epsilon, settings, options), options.checkpoint
     if found is None:
         return None, None
-    if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
-        return None, _columns(options) if _left_by_looks(file, page, options) else options
-    run = LookedRun.of(*found, options)
-    return (None, going_on(run, options)) if run.unfinished else (run, None)
+    if file is not None and Path(file).exists() and run_kind(file) != HISTOGRAM_KIND:
+        return None, _with_histogram_columns(options) if _was_continued_from_histogram(file, page, options) else options
+    run = HistogramRun.solve(*found, options)
+    return (None, continuation_options(run, options)) if run.needs_float_steps else (run, None)
 
 
-def looked_at(
+def histogram_inputs(
     page: Formulation[Any],
     oracle: Oracle,
     epsilon: float | None,
@@ -104,10 +104,10 @@ def looked_at(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong.
     """
-    if not isinstance(oracle, BinnedOracle) or not _serve(settings, options):
+    if not isinstance(oracle, BinnedOracle) or not _options_supported(settings, options):
         return None
     try:
-        found = counted(page, oracle, epsilon, settings)
+        found = reduced_problem(page, oracle, epsilon, settings)
     except BoostoptError:
         if oracle.aggregates_only:
             raise
@@ -116,7 +116,7 @@ def looked_at(
     return None if found is None or rows is None else (*found, oracle, rows)
 
 
-def counted(
+def reduced_problem(
     page: Formulation[Any], oracle: BinnedOracle, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, ExactObjective] | None:
     """Return the problem, of two examples that stand for all if the page allows it, and the aim; None for no looks.
@@ -128,31 +128,31 @@ def counted(
     total = oracle.total
 
     def made(c: Float[Array, " n"]) -> Problem:
-        problem = Problem.of(page, c, None, epsilon, "newton", settings)
-        _ = problem.at(np.zeros(len(c))), problem.affordable
-        problem.softened(0, Examples(np.array([total]), np.ones(1))).conjugate_at(np.zeros(1))
+        problem = Problem.create(page, c, None, epsilon, "newton", settings)
+        _ = problem.conjugate_at_margins(np.zeros(len(c))), problem.affordable
+        problem.regularizer_at_level(0, Examples(np.array([total]), np.ones(1))).conjugate_at(np.zeros(1))
         return problem
 
     def of(c: Float[Array, " n"]) -> Problem:
         # A page may tell examples apart by numbers of its own, which do not fit to others.
         return call_formulation(page.name, "regularizer", lambda: made(c), Problem)
 
-    problem = of(standing_for(page, oracle, total))
-    aim = aim_of(problem, total)
+    problem = of(representative_multiplicities(page, oracle, total))
+    aim = exact_objective_of_problem(problem, total)
     if aim is None:
         return None
-    c = standing_for(page, oracle, float(aim.nu) if isinstance(aim, ExactSoftMargin) else total)
+    c = representative_multiplicities(page, oracle, float(aim.nu) if isinstance(aim, ExactSoftMargin) else total)
     problem = problem if np.array_equal(c, problem.examples.c) else of(c)
-    if problem.epsilon < FINEST * aim.unit:
+    if problem.epsilon < MIN_EPSILON * aim.unit:
         return None
-    if problem.edges.edge_bound is not None:
+    if problem.edge_function.edge_bound is not None:
         return (problem, aim) if page.final_weights == "scaled" else None
     fit = page.final_weights == "program" and problem.affordable
     smoothed = isinstance(aim, ExactSoftMargin) and settings.get("eta")
-    return (problem, aim) if fit and not (smoothed and problem.F.price < CHEAP * problem.epsilon) else None
+    return (problem, aim) if fit and not (smoothed and problem.F.price < MIN_PRICE_FRACTION * problem.epsilon) else None
 
 
-def standing_for(page: Formulation[Any], oracle: BinnedOracle, nu: float) -> Float[Array, " n"]:
+def representative_multiplicities(page: Formulation[Any], oracle: BinnedOracle, nu: float) -> Float[Array, " n"]:
     """Return the multiplicities of examples that stand for all: two, or these themselves if the page needs all.
 
     Raises
@@ -169,21 +169,21 @@ def standing_for(page: Formulation[Any], oracle: BinnedOracle, nu: float) -> Flo
                 "otherwise load the rows into memory."
             )
         return oracle.c
-    return np.array([nu, total - nu]) if total - nu > NONE * total else np.array([total, total]) / 2
+    return np.array([nu, total - nu]) if total - nu > NEGLIGIBLE_FRACTION * total else np.array([total, total]) / 2
 
 
-def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
+def continuation_options(run: HistogramRun, options: BoostOptions) -> BoostOptions:
     """Return the options of a run that goes on where looks have ended."""
     most, limit = options.max_rounds, options.time_limit
     return replace(
-        _columns(options),
+        _with_histogram_columns(options),
         start=run,
         max_rounds=None if most is None else max(most - run.rounds, 1),
         time_limit=None if limit is None else max(limit - run.looks[-1].seconds, 1e-3),
     )
 
 
-def _left_by_looks(file: str | PathLike[str], page: Formulation[Any], options: BoostOptions) -> bool:
+def _was_continued_from_histogram(file: str | PathLike[str], page: Formulation[Any], options: BoostOptions) -> bool:
     """Return whether steps began where looks had ended: they have not asked for so many hypotheses.
 
     Raises
@@ -192,16 +192,16 @@ def _left_by_looks(file: str | PathLike[str], page: Formulation[Any], options: B
         The checkpoint is damaged, or of another version.
     """
     record, _ = load(file, page)
-    return record.collected.t > at_most(options.columns_per_round) * record.state.round
+    return record.pool.t > max_columns(options.columns_per_round) * record.state.round
 
 
-def _columns(options: BoostOptions) -> BoostOptions:
+def _with_histogram_columns(options: BoostOptions) -> BoostOptions:
     """Return options with as many columns a round as looks take."""
-    return replace(options, columns_per_round=at_least(options.columns_per_round, COLUMNS))
+    return replace(options, columns_per_round=columns_or_minimum(options.columns_per_round, MIN_COLUMNS))
 
 
-def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
+def _options_supported(settings: Mapping[str, Any], options: BoostOptions) -> bool:
     """Return whether looks know the options, and no parameter tells examples apart."""
     default = BoostOptions()
-    known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
+    known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SUPPORTED_OPTIONS)
     return known and all(np.ndim(value) == 0 for value in settings.values())

@@ -25,15 +25,21 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.backends.base import Deadline
-from boostopt.boosting.column_count import at_least
-from boostopt.boosting.histogram_newton.evaluator import Look, Looks, Seen
-from boostopt.boosting.histogram_newton.solver_state import Ends, Glance, Reached, Stand, below
+from boostopt.boosting.column_count import columns_or_minimum
+from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation, Iterate
+from boostopt.boosting.histogram_newton.solver_state import (
+    EvaluationRecord,
+    ExactBounds,
+    Snapshot,
+    SolverState,
+    float_below,
+)
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.updates.base import alone
-from boostopt.boosting.updates.newton_update import OVERSHOT, SOLVED, USEFUL, newton_target
+from boostopt.boosting.updates.base import unit_weight
+from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, SOLVED_GAP_FRACTION, newton_target
 from boostopt.errors import reason_of, require_not_none
 from boostopt.objectives.exact import ExactObjective
 from boostopt.objectives.margin_histogram import WeightFunction
@@ -43,34 +49,34 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
-SAMPLES, TIMES = (5_000, 20_000, 200_000), 4
+SAMPLE_SIZES, MIN_ROWS_PER_SAMPLED_ROW = (5_000, 20_000, 200_000), 4
 """About so many rows are looked at first, where there are at least so many times as many."""
 
-TOLD = 1.5
+SAMPLING_ERROR = 1.5
 """Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
 
-COLUMNS, GROWTH = 16, 0.1
+MIN_COLUMNS, POOL_GROWTH = 16, 0.1
 """Hypotheses that join after a look at most: so many at least, or as a share of those collected."""
 
-RISES, SHORTER = 0.1, 6
+SUFFICIENT_INCREASE, MAX_BACKTRACKS = 0.1, 6
 """The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
 
-DOUBT = 0.02
+RESOLUTION = 0.02
 """Width of a bucket, times this, of which values of D do not tell: the slope at the end of the step does, by a look."""
 
-POOR, WIDER, FINE, NARROWER = 0.1, 4.0, 0.35, 1.4
+POOR_GAIN, SPREAD_INCREASE, GOOD_GAIN, SPREAD_DECREASE = 0.1, 4.0, 0.35, 1.4
 """A full step that gains less than the first share of what the slope promises, half of which is what a model that fits
 gains, makes the curvature that of margins so many times further away; one that gains more than the third share, nearer.
 """
 
-PATIENCE = 5
+MAX_STALLED_ITERATIONS = 5
 """Looks in a row in which D has not risen as far as values tell, after which the level ends."""
 
-STALLED = 100
+MAX_ITERATIONS_PER_GAP_DECREASE = 100
 """Looks in which the gap over the class has fallen by less than a tenth, after which whole numbers tell no more."""
 
 
-class Looking:
+class HistogramNewton:
     """A run of looks.
 
     Parameters
@@ -79,30 +85,30 @@ class Looking:
         What is boosted.
     rows
         The examples.
-    aim
+    objective
         What is told of them.
-    reflexive
+    symmetric
         Whether negations belong to the class.
     options
         Hypotheses that join after a look, and looks at all rows after which the run ends all the same.
     deadline
         When time is up.
-    show
+    on_iteration
         What is called with the line of each look at all rows.
-    store
+    on_snapshot
         What is called with what has been reached before each look at all rows; None for nothing.
-    reached
+    snapshot
         From where the looks go on; None for the beginning.
 
     Attributes
     ----------
-    splits
+    pool
         The hypotheses collected.
-    ends
+    bounds
         The certificate.
-    reason
+    stop_reason
         Why the run ended.
-    glances
+    log
         The looks.
     level
         That of the program that is next.
@@ -112,12 +118,12 @@ class Looking:
 
     problem: Problem
     rows: BinnedRows
-    aim: ExactObjective
-    reflexive: bool
-    show: Callable[[Glance], None]
-    store: Callable[[Reached], None] | None
-    most: int | None
-    columns: int
+    objective: ExactObjective
+    symmetric: bool
+    on_iteration: Callable[[EvaluationRecord], None]
+    on_snapshot: Callable[[Snapshot], None] | None
+    max_iterations: int | None
+    columns_per_iteration: int
     level: int
 
     def __init__(
@@ -128,241 +134,277 @@ class Looking:
         reflexive: bool,
         options: BoostOptions,
         deadline: Deadline,
-        show: Callable[[Glance], None],
-        store: Callable[[Reached], None] | None = None,
-        reached: Reached | None = None,
+        show: Callable[[EvaluationRecord], None],
+        store: Callable[[Snapshot], None] | None = None,
+        reached: Snapshot | None = None,
     ) -> None:
-        self.problem, self.rows, self.aim, self.reflexive = problem, rows, aim, reflexive
+        self.problem, self.rows, self.objective, self.symmetric = problem, rows, aim, reflexive
         self.epsilon: float = problem.epsilon / aim.unit
-        self.show, self.store = show, store
-        self.most, self.columns = options.max_rounds, at_least(options.columns_per_round, COLUMNS)
+        self.on_iteration, self.on_snapshot = show, store
+        self.max_iterations, self.columns_per_iteration = (
+            options.max_rounds,
+            columns_or_minimum(options.columns_per_round, MIN_COLUMNS),
+        )
         self.deadline = deadline
-        self.splits: list[Split] = list[Split]() if reached is None else list(reached.splits)
-        self.glances: list[Glance] = list[Glance]() if reached is None else list(reached.glances)
-        self.kept: list[Float[Array, " _"]] = list[Float[Array, " _"]]() if reached is None else list(reached.kept)
-        self.ends: Ends = Ends() if reached is None else reached.ends
-        self.reason: str = ""
-        self.level, self._begun = problem.levels, reached
-        self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
-        self._gamma, self._stage, self._spread = self._stand.gamma, self._stand.stage, self._stand.spread
-        self._known, self._places = set(self.splits), [rows.threshold_of(split) for split in self.splits]
-        self._began = time.perf_counter() - (self.glances[-1].seconds if self.glances else 0.0)
+        self.splits: list[Split] = list[Split]() if reached is None else list(reached.pool)
+        self.log: list[EvaluationRecord] = list[EvaluationRecord]() if reached is None else list(reached.log)
+        self.weights_by_iteration: list[Float[Array, " _"]] = (
+            list[Float[Array, " _"]]() if reached is None else list(reached.weights_by_iteration)
+        )
+        self.bounds: ExactBounds = ExactBounds() if reached is None else reached.bounds
+        self.stop_reason: str = ""
+        self.level, self._snapshot_at_start = problem.max_level, reached
+        self._state = SolverState(self.best_weights, self.level) if reached is None else reached.state
+        self._edge_bound, self._gap_at_last_increase, self._spread = (
+            self._state.gamma,
+            self._state.stage,
+            self._state.spread,
+        )
+        self._known, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
+        self._began = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
 
     def run(self) -> None:
         """Look until both ends are near enough, or a limit is reached, or the user stops."""
         with Interrupts() as interrupts:
             try:
-                self._over_all(interrupts)
+                self._solve_samples_then_all(interrupts)
             except Exception as failure:
-                if not self.rounds:
+                if not self.n_iterations:
                     raise
                 # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
                 told = f"{type(failure).__name__}: {reason_of(failure)}"
-                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.rounds} looks at all rows: {told}"
-                self.reason = f"{self.reason}; {failed}" if self.reason else failed
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {self.n_iterations} looks at all rows: {told}"
+                self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
                 warnings.warn(f"the run {failed}. The run ends with the looks before.", RuntimeWarning, stacklevel=3)
 
-    def _over_all(self, interrupts: Interrupts) -> None:
+    def _solve_samples_then_all(self, interrupts: Interrupts) -> None:
         """Look at samples, at all rows, and for the soft margin itself."""
-        for size in SAMPLES if self._begun is None else ():
-            if self.rows.n_rows >= TIMES * size:
-                self._over(Looks(self.problem, self.rows.stride(self.rows.n_rows // size), self.aim), interrupts)
-        looks = Looks(self.problem, self.rows, self.aim)
-        last, W = self._over(looks, interrupts, self._begun), require_not_none(self.ends.W, "weights")
+        for size in SAMPLE_SIZES if self._snapshot_at_start is None else ():
+            if self.rows.n_rows >= MIN_ROWS_PER_SAMPLED_ROW * size:
+                self._solve_on(
+                    DualEvaluator(self.problem, self.rows.stride(self.rows.n_rows // size), self.objective), interrupts
+                )
+        looks = DualEvaluator(self.problem, self.rows, self.objective)
+        last, W = (
+            self._solve_on(looks, interrupts, self._snapshot_at_start),
+            require_not_none(self.bounds.integer_weights, "weights"),
+        )
         # Margins of the best weights are as long as the rows: they are made again unless these were the last.
-        kept = last.kept if last.W is W else self.rows.margins(self.splits[: len(W)], W)
+        kept = last.margins if last.integer_weights is W else self.rows.margins(self.splits[: len(W)], W)
         best = looks.aim.best_lower_bound(self.rows, kept)
-        self.ends = replace(self.ends, lower=max(self.ends.lower, best))
+        self.bounds = replace(self.bounds, lower=max(self.bounds.lower, best))
 
     @property
-    def reached(self) -> Reached:
+    def snapshot(self) -> Snapshot:
         """What looks at all rows have reached."""
-        return Reached(tuple(self.splits), self._stand, self.ends, tuple(self.glances), tuple(self.kept))
+        return Snapshot(tuple(self.splits), self._state, self.bounds, tuple(self.log), tuple(self.weights_by_iteration))
 
     @property
-    def rounds(self) -> int:
+    def n_iterations(self) -> int:
         """Looks at all rows."""
-        return len(self.kept)
+        return len(self.weights_by_iteration)
 
     @property
-    def weights(self) -> Int[Array, " t"]:
+    def best_weights(self) -> Int[Array, " t"]:
         """The weights of all hypotheses, whole numbers: those of the best soft margin; none before the first."""
-        return self._grown(np.zeros(0, np.int64) if self.ends.W is None else self.ends.W)
+        return self.padded(
+            np.zeros(0, np.int64) if self.bounds.integer_weights is None else self.bounds.integer_weights
+        )
 
-    def _over(self, looks: Looks, interrupts: Interrupts, reached: Reached | None = None) -> Seen:
+    def _solve_on(self, looks: DualEvaluator, interrupts: Interrupts, reached: Snapshot | None = None) -> Iterate:
         """Look at some rows, from where others have come, with the weights that they gave, and return the last look."""
-        stand = Stand(self.weights, self.level, self.ends.total) if reached is None else reached.stand
+        stand = SolverState(self.best_weights, self.level, self.bounds.weight_sum) if reached is None else reached.state
         if reached is None:
-            self.ends = Ends()
-        self._gamma, self._stage, self._spread = stand.gamma, stand.stage, stand.spread
-        seen = looks.at(self.splits[: len(stand.W)], stand.W, stand.total)
+            self.bounds = ExactBounds()
+        self._edge_bound, self._gap_at_last_increase, self._spread = stand.gamma, stand.stage, stand.spread
+        seen = looks.iterate(self.splits[: len(stand.W)], stand.W, stand.total)
         at_all = looks.rows is self.rows
         while True:
             if at_all:
-                self._stand = stand = replace(stand, gamma=self._gamma, stage=self._stage, spread=self._spread)
-                if self.store is not None:
-                    self.store(self.reached)
+                self._state = stand = replace(
+                    stand, gamma=self._edge_bound, stage=self._gap_at_last_increase, spread=self._spread
+                )
+                if self.on_snapshot is not None:
+                    self.on_snapshot(self.snapshot)
             level = stand.level
-            look = self._looked(looks, seen, level)
+            look = self._evaluate(looks, seen, level)
             stand = replace(stand, count=stand.count + 1)
-            if reason := self._end(look, at_all, interrupts):
-                self.reason = reason
+            if reason := self._reason_to_stop(look, at_all, interrupts):
+                self.stop_reason = reason
                 return seen
-            if stand.count == 1 and self._level(seen) > level:
+            if stand.count == 1 and self._level_for(seen) > level:
                 stand = replace(stand, level=level + 1)  # a sample was more content than more rows are
                 continue
-            solved = self._gap(look) <= SOLVED * self.epsilon * 2.0**level
-            new = self._joined(look)
-            moved, value = self._moved(looks, look) if stand.waited < PATIENCE or new else (None, -math.inf)
-            if self.ends.gap < 0.9 * stand.least:
-                stand = replace(stand, least=self.ends.gap, nearer=stand.count)
-            if (moved is None and level == 0 and not new) or stand.count - stand.nearer > STALLED:
-                self.reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
-                return look.seen
+            solved = self._program_gap(look) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
+            new = self._add_columns(look)
+            moved, value = (
+                self._step(looks, look) if stand.waited < MAX_STALLED_ITERATIONS or new else (None, -math.inf)
+            )
+            if self.bounds.gap < 0.9 * stand.least:
+                stand = replace(stand, least=self.bounds.gap, nearer=stand.count)
+            if (
+                moved is None and level == 0 and not new
+            ) or stand.count - stand.nearer > MAX_ITERATIONS_PER_GAP_DECREASE:
+                self.stop_reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
+                return look.iterate
             if moved is not None:
                 seen = moved
             else:
-                seen.W = self._grown(seen.W)
-            self.level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))
-            risen = value > self._value(look.seen, look.law) + RISES * _doubt(look)
+                seen.integer_weights = self.padded(seen.integer_weights)
+            self.level = min(max(level - 1, 0) if solved or moved is None else level, self._level_for(seen))
+            risen = value > self._dual_objective(
+                look.iterate, look.weight_function
+            ) + SUFFICIENT_INCREASE * _resolution(look)
             waited = 0 if risen or self.level < level else stand.waited + 1
-            stand = replace(stand, W=seen.W, level=self.level, total=seen.total, waited=waited)
+            stand = replace(stand, W=seen.integer_weights, level=self.level, total=seen.weight_sum, waited=waited)
 
-    def _looked(self, looks: Looks, seen: Seen, level: int) -> Look:
+    def _evaluate(self, looks: DualEvaluator, seen: Iterate, level: int) -> Evaluation:
         """Ask for the edges of the class, and note both ends."""
-        law, before = looks.law(seen, level), time.perf_counter()
-        edges = looks.edges(seen, law)
+        law, before = looks.weight_function(seen, level), time.perf_counter()
+        edges = looks.class_edges(seen, law)
         seconds = time.perf_counter() - before
-        look = Look(seen, level, law, edges, best_direction(edges, self.reflexive))
-        if seen.W.any():
-            self.ends = self.ends.risen(seen)
-        splits = tuple(self.splits[: len(seen.W)])
+        look = Evaluation(seen, level, law, edges, best_direction(edges, self.symmetric))
+        if seen.integer_weights.any():
+            self.bounds = self.bounds.with_lower(seen)
+        splits = tuple(self.splits[: len(seen.integer_weights)])
         proof = UpperBound(
-            look.largest, law.regularizer_bound, splits, seen.W, law.grid, law.integer_weights, law.normalizer
+            look.largest_edge,
+            law.regularizer_bound,
+            splits,
+            seen.integer_weights,
+            law.grid,
+            law.integer_weights,
+            law.normalizer,
         )
-        self.ends, scale = self.ends.lowered(proof), self.aim.unit
-        glance = Glance(
+        self.bounds, scale = self.bounds.with_upper(proof), self.objective.unit
+        glance = EvaluationRecord(
             looks.rows.n_rows,
-            len(seen.W),
-            int(np.count_nonzero(seen.W)),
+            len(seen.integer_weights),
+            int(np.count_nonzero(seen.integer_weights)),
             level,
             scale * float(proof.edge),
-            scale * self._value(seen, law),
-            below(scale * self.ends.lower),
-            -below(-scale * require_not_none(self.ends.proof, "a proof").value),
+            scale * self._dual_objective(seen, law),
+            float_below(scale * self.bounds.lower),
+            -float_below(-scale * require_not_none(self.bounds.upper_witness, "a proof").value),
             seconds,
             time.perf_counter() - self._began,
         )
-        self.glances.append(glance)
-        if looks.rows is self.rows and seen.W.any():
-            self.kept.append(seen.total * look.w)
-            self.show(glance)
+        self.log.append(glance)
+        if looks.rows is self.rows and seen.integer_weights.any():
+            self.weights_by_iteration.append(seen.weight_sum * look.w)
+            self.on_iteration(glance)
         return look
 
-    def _end(self, look: Look, at_all: bool, interrupts: Interrupts) -> str:
+    def _reason_to_stop(self, look: Evaluation, at_all: bool, interrupts: Interrupts) -> str:
         """Return why a run of looks ends, "" if it goes on."""
-        if not look.seen.W.any():
+        if not look.iterate.integer_weights.any():
             return ""
-        if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.counts.sum()):
+        if not at_all and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(look.iterate.histogram.counts.sum()):
             return StopReason.SAMPLE_EXHAUSTED.value
-        if self.ends.gap <= self.epsilon:
+        if self.bounds.gap <= self.epsilon:
             measure = self.problem.measure
             within = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
             return f"{StopReason.CERTIFIED}: the {measure} is {within}"
-        if interrupts.wanted:
+        if interrupts.requested:
             return StopReason.INTERRUPTED.value
         if self.deadline.passed:
             return StopReason.TIME_LIMIT.value
-        limited = at_all and self.most is not None and self.rounds >= self.most
+        limited = at_all and self.max_iterations is not None and self.n_iterations >= self.max_iterations
         return StopReason.ROUND_LIMIT.value if limited else ""
 
-    def _level(self, seen: Seen) -> int:
+    def _level_for(self, seen: Iterate) -> int:
         """Return the level that the gap of some weights over the class asks for, as in `newton`."""
-        gap = self.ends.upper - float(seen.lower)
-        return self.problem.level_of(gap) if gap > 0.0 else 0
+        gap = self.bounds.upper - float(seen.lower_bound)
+        return self.problem.level_for_gap(gap) if gap > 0.0 else 0
 
-    def _gap(self, look: Look) -> float:
+    def _program_gap(self, look: Evaluation) -> float:
         """Return the gap of the program of a look over the class."""
-        return float(look.largest) + look.law.regularizer_value - look.law.dual_objective
+        return float(look.largest_edge) + look.weight_function.regularizer_value - look.weight_function.dual_objective
 
-    def _joined(self, look: Look) -> bool:
+    def _add_columns(self, look: Evaluation) -> bool:
         """Take the best hypotheses of some features in that may be of use, and return whether there are any.
 
         At first a constant one is taken alone where it is as good as any, so far as epsilon tells.
         """
-        mine, before, reach = self._edges(look), len(self.splits), look.reach
-        least = float(mine.max(initial=-2.0)) - USEFUL * self.epsilon * 2.0**look.level
-        enough = self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.law.normalizer
-        first = [len(reach) - 1] if enough and not before else self._leading(reach)
+        mine, before, reach = self.edges(look), len(self.splits), look.best_edges
+        least = float(mine.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**look.level
+        enough = (
+            self.rows.has_constant_feature and reach[-1] >= reach.max() - self.epsilon * look.weight_function.normalizer
+        )
+        first = [len(reach) - 1] if enough and not before else self.best_thresholds(reach)
         for i in first:
-            if before and reach[i] / look.law.normalizer < least:
+            if before and reach[i] / look.weight_function.normalizer < least:
                 break
-            split = self.rows.split(i, -1 if look.edges[i] < 0 and self.reflexive else 1)
+            split = self.rows.split(i, -1 if look.edges[i] < 0 and self.symmetric else 1)
             if split not in self._known:
                 self._known.add(split)
                 self.splits.append(split)
-                self._places.append(i)
+                self._thresholds.append(i)
         return len(self.splits) > before
 
-    def _leading(self, reach: Int[Array, " thresholds"]) -> list[int]:
+    def best_thresholds(self, reach: Int[Array, " thresholds"]) -> list[int]:
         """Return the thresholds of the largest edges, each of another feature or range between thresholds collected."""
-        groups = np.unique(np.concatenate([self.rows.starts, np.array(self._places, self.rows.starts.dtype)]))
-        return top_k_groups(reach, groups, max(self.columns, int(GROWTH * len(self.splits))))
+        groups = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
+        return top_k_groups(reach, groups, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits))))
 
-    def _edges(self, look: Look) -> Float[Array, " t"]:
+    def edges(self, look: Evaluation) -> Float[Array, " t"]:
         """Return the edges of the hypotheses collected."""
         signs = np.array([split.sign for split in self.splits], np.int64)
-        return signs * look.edges[self._places] / look.law.normalizer
+        return signs * look.edges[self._thresholds] / look.weight_function.normalizer
 
-    def _moved(self, looks: Looks, look: Look) -> tuple[Seen | None, float]:
+    def _step(self, looks: DualEvaluator, look: Evaluation) -> tuple[Iterate | None, float]:
         """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
-        w, edges = self._grown(look.seen.W) / MARGIN_SCALE, self._edges(look)
+        w, edges = self.padded(look.iterate.integer_weights) / MARGIN_SCALE, self.edges(look)
         q = int(edges.argmax())
         if not w.any():
-            return looks.at(self.splits, whole(alone(len(w), q))), math.inf
+            return looks.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
 
         def curved(part: Int[Array, " p"]) -> Float[Array, "p p"]:
-            return looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()], self._spread)
+            return looks.negative_hessian(
+                look.iterate, look.weight_function, [self.splits[k] for k in part.tolist()], self._spread
+            )
 
-        target = newton_target(w, edges, USEFUL * self.epsilon, curved)
+        target = newton_target(w, edges, EDGE_TOL_FRACTION * self.epsilon, curved)
         slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
         # The step of theorem A: the margins of two hypotheses differ by 2 at most.
-        share = min(looks.softness(look.level) * steepest / 4.0, 1.0)
-        best, value = self._searched(looks, look, w, target - w, slope)
-        if value < look.law.dual_objective + 0.5 * share * steepest and share > 0.0:
-            step = looks.at(self.splits, whole(w + share * (alone(len(w), q) - w)))
-            if (its := looks.law(step, look.level).dual_objective) > value:
+        share = min(looks.strong_convexity(look.level) * steepest / 4.0, 1.0)
+        best, value = self._line_search(looks, look, w, target - w, slope)
+        if value < look.weight_function.dual_objective + 0.5 * share * steepest and share > 0.0:
+            step = looks.iterate(self.splits, integer_weights(w + share * (unit_weight(len(w), q) - w)))
+            if (its := looks.weight_function(step, look.level).dual_objective) > value:
                 best, value = step, its
         return best, value
 
-    def _at(self, looks: Looks, w: Float[Array, " t"]) -> Seen:
+    def _iterate_at(self, looks: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
         """Return the margins of weights of the program."""
-        return looks.at(self.splits, whole(w))
+        return looks.iterate(self.splits, integer_weights(w))
 
-    def _value(self, seen: Seen, law: WeightFunction) -> float:
+    def _dual_objective(self, seen: Iterate, law: WeightFunction) -> float:
         """Return D of the program."""
         return law.dual_objective
 
-    def _slopes(self, look: Look) -> Float[Array, " t"]:
+    def _gradient(self, look: Evaluation) -> Float[Array, " t"]:
         """Return the gradient of D of the program."""
-        return self._edges(look)
+        return self.edges(look)
 
-    def _searched(
-        self, looks: Looks, look: Look, w: Float[Array, " t"], way: Float[Array, " t"], slope: float
-    ) -> tuple[Seen | None, float]:
+    def _line_search(
+        self, looks: DualEvaluator, look: Evaluation, w: Float[Array, " t"], way: Float[Array, " t"], slope: float
+    ) -> tuple[Iterate | None, float]:
         """Return the margins after as much of a way as D rises on, and D there."""
-        before, length = self._value(look.seen, look.law), 1.0
-        doubt = _doubt(look)
-        for _ in range(SHORTER if slope > 0.0 else 0):
-            seen = self._at(looks, w + length * way)
-            value = self._value(seen, looks.law(seen, look.level))
+        before, length = self._dual_objective(look.iterate, look.weight_function), 1.0
+        doubt = _resolution(look)
+        for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
+            seen = self._iterate_at(looks, w + length * way)
+            value = self._dual_objective(seen, looks.weight_function(seen, look.level))
             if length == 1.0:
-                self._adapt((value - before) / slope, looks.softness(look.level) / look.seen.total)
-            if value >= before + RISES * length * slope:
+                self._adapt_spread(
+                    (value - before) / slope, looks.strong_convexity(look.level) / look.iterate.weight_sum
+                )
+            if value >= before + SUFFICIENT_INCREASE * length * slope:
                 return seen, value
             if length * slope < doubt:
-                at_end = float(self._slopes(self._looked(looks, seen, look.level)) @ way)
-                if at_end >= -OVERSHOT * slope:
+                at_end = float(self._gradient(self._evaluate(looks, seen, look.level)) @ way)
+                if at_end >= -MAX_END_SLOPE * slope:
                     return seen, max(value, before)
                 length *= float(np.clip(slope / (slope - at_end), 0.1, 0.9))
                 continue
@@ -371,27 +413,27 @@ class Looking:
             length *= float(np.clip(0.5 * length * slope / below, 0.1, 0.5))
         return None, before
 
-    def _adapt(self, gain: float, least: float) -> None:
+    def _adapt_spread(self, gain: float, least: float) -> None:
         """Set the spread of the next curvature, by the share of its promise that a full step has gained.
 
         The least one but 0 is the difference of margins that makes the weights of examples e times as large.
         """
-        if gain < POOR:
-            self._spread = min(max(WIDER * self._spread, least), 1.0)
-        elif gain > FINE:
-            self._spread = self._spread / NARROWER if self._spread > 0.5 * least else 0.0
+        if gain < POOR_GAIN:
+            self._spread = min(max(SPREAD_INCREASE * self._spread, least), 1.0)
+        elif gain > GOOD_GAIN:
+            self._spread = self._spread / SPREAD_DECREASE if self._spread > 0.5 * least else 0.0
 
-    def _grown(self, W: Int[Array, " t"]) -> Int[Array, " u"]:
+    def padded(self, W: Int[Array, " t"]) -> Int[Array, " u"]:
         """Return weights of all hypotheses, 0 for what has joined since."""
         return np.concatenate([W, np.zeros(len(self.splits) - len(W), W.dtype)])
 
 
-def _doubt(look: Look) -> float:
+def _resolution(look: Evaluation) -> float:
     """Return the difference of values of D below which they tell nothing."""
-    return DOUBT * look.law.grid.bin_width * look.seen.total
+    return RESOLUTION * look.weight_function.grid.bin_width * look.iterate.weight_sum
 
 
-def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:
+def integer_weights(w: Float[Array, " t"]) -> Int[Array, " t"]:
     """Return weights of sum 1 as whole numbers of sum 2^30: the largest remainders are rounded up."""
     x = np.maximum(w, 0.0)
     x *= MARGIN_SCALE / x.sum()

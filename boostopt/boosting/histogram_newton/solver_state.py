@@ -9,14 +9,14 @@ from fractions import Fraction
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.boosting.histogram_newton.evaluator import Seen
+from boostopt.boosting.histogram_newton.evaluator import Iterate
 from boostopt.objectives.upper_bound import UpperBound
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
 
 @dataclass(frozen=True)
-class Glance:
+class EvaluationRecord:
     """A line about a look.
 
     Attributes
@@ -50,45 +50,47 @@ class Glance:
 
 
 @dataclass(frozen=True, eq=False)
-class Ends(ImmutableArrays):
+class ExactBounds(ImmutableArrays):
     """Both ends of the certificate so far, with what proves them.
 
     Attributes
     ----------
     lower, W, total
         The best soft margin from below, its weights, and the sum of the program's.
-    proof
+    upper_witness
         The best upper end; None before the first.
     """
 
     lower: Fraction = Fraction(-2)
-    W: Int[Array, " t"] | None = None
-    total: float = 1.0
-    proof: UpperBound | None = None
+    integer_weights: Int[Array, " t"] | None = None
+    weight_sum: float = 1.0
+    upper_witness: UpperBound | None = None
 
     @property
     def upper(self) -> float:
         """The upper end rounded upwards, inf without any."""
-        return math.inf if self.proof is None else -below(-self.proof.value)
+        return math.inf if self.upper_witness is None else -float_below(-self.upper_witness.value)
 
     @property
     def gap(self) -> float:
         """The difference of the rounded ends; inf without any."""
-        return self.upper - below(self.lower)
+        return self.upper - float_below(self.lower)
 
-    def risen(self, seen: Seen) -> Ends:
+    def with_lower(self, seen: Iterate) -> ExactBounds:
         """Return the ends with the soft margin of weights, if it is a better one."""
-        if seen.lower <= self.lower or seen.W.sum() != MARGIN_SCALE:
+        if seen.lower_bound <= self.lower or seen.integer_weights.sum() != MARGIN_SCALE:
             return self
-        return replace(self, lower=seen.lower, W=seen.W, total=seen.total)
+        return replace(self, lower=seen.lower_bound, W=seen.integer_weights, total=seen.weight_sum)
 
-    def lowered(self, proof: UpperBound) -> Ends:
+    def with_upper(self, proof: UpperBound) -> ExactBounds:
         """Return the ends with another proof, if it is a better one."""
-        return replace(self, proof=proof) if self.proof is None or proof.value < self.proof.value else self
+        return (
+            replace(self, proof=proof) if self.upper_witness is None or proof.value < self.upper_witness.value else self
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Stand(ImmutableArrays):
+class SolverState(ImmutableArrays):
     """Where looks at some rows stand: what is looked at next, and how it has gone.
 
     Attributes
@@ -120,31 +122,31 @@ class Stand(ImmutableArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class Snapshot:
     """What looks at all rows have reached: from here they go on, and nothing is as long as the rows.
 
     Attributes
     ----------
-    splits
+    pool
         The hypotheses collected.
-    stand
+    state
         What is looked at next.
-    ends
+    bounds
         The certificate so far.
-    glances
+    log
         The looks so far, those at samples included.
-    kept
+    weights_by_iteration
         The weights of the program at each look at all rows so far.
     """
 
-    splits: Sequence[Split]
-    stand: Stand
-    ends: Ends
-    glances: Sequence[Glance]
-    kept: Sequence[Float[Array, " _"]]
+    pool: Sequence[Split]
+    state: SolverState
+    bounds: ExactBounds
+    log: Sequence[EvaluationRecord]
+    weights_by_iteration: Sequence[Float[Array, " _"]]
 
 
-def below(x: Fraction) -> float:
+def float_below(x: Fraction) -> float:
     """Return the largest float64 that is not above a rational number."""
     nearest = float(x)
     return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)

@@ -18,7 +18,7 @@ AtZero = Literal["majority", "positive", "negative"]
 AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
 
 
-def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+def weighted_vote(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
     """Return sum_q w_q h_q(x) / sum |w| for each row of X."""
     features, active = FeatureMatrix(X), np.flatnonzero(w).tolist()
     f, shares = np.zeros(features.n), w[active] / np.abs(w).sum()
@@ -27,11 +27,11 @@ def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) ->
     return np.clip(f, -1.0, 1.0)
 
 
-ZERO = 1e-10
+ZERO_TOL = 1e-10
 """Distance from 0 below which a value is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
 
 
-def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
+def predicted_classes(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
     """Return the classes of values f, zeros as named."""
     zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
-    return np.where(np.abs(f) <= ZERO, zero[check_choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)
+    return np.where(np.abs(f) <= ZERO_TOL, zero[check_choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)

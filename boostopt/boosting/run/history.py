@@ -13,10 +13,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_integer
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.combined_hypothesis import combined
-from boostopt.boosting.run.state import Bounds, State
+from boostopt.boosting.run.combined_hypothesis import weighted_vote
+from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis
@@ -54,7 +54,7 @@ class Sparse(ImmutableArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class StoredRound:
     """The weights of one round.
 
     Attributes
@@ -106,7 +106,7 @@ class Round(ImmutableArrays):
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
-        return combined(self.hypotheses, self.w, X)
+        return weighted_vote(self.hypotheses, self.w, X)
 
 
 @dataclass(eq=False)
@@ -122,16 +122,16 @@ class History:
     """
 
     wanted: bool
-    rounds: list[Kept] = field(default_factory=list[Kept])
+    rounds: list[StoredRound] = field(default_factory=list[StoredRound])
 
-    def keep(self, state: State, t: int, smooth: bool) -> None:
+    def append(self, state: State, t: int, smooth: bool) -> None:
         """Store a round, if `wanted`."""
         if self.wanted:
             d = None if smooth else Sparse.of(state.d)
-            self.rounds.append(Kept(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
+            self.rounds.append(StoredRound(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
 
     def arrays(self) -> dict[str, Any]:
-        """Return the rounds as a few long arrays, for files; `of_arrays` restores them."""
+        """Return the rounds as a few long arrays, for files; `from_arrays` restores them."""
         d = [kept.d for kept in self.rounds if kept.d is not None]
         return {
             "t": np.array([kept.t for kept in self.rounds], dtype=np.int64),
@@ -141,7 +141,7 @@ class History:
         }
 
     @classmethod
-    def of_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
+    def from_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
         """Return the rounds with these `arrays`, of a run with N examples and t hypotheses.
 
         Raises
@@ -149,10 +149,10 @@ class History:
         ValueError
             The arrays do not belong to such a run.
         """
-        w = _parted(arrays["w"])
-        d = [None] * len(w) if arrays["d"] is None else _parted(arrays["d"])
+        w = _check_csr(arrays["w"])
+        d = [None] * len(w) if arrays["d"] is None else _check_csr(arrays["d"])
         columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
-        rounds = [Kept(*kept) for kept in zip(*columns, strict=True)]
+        rounds = [StoredRound(*kept) for kept in zip(*columns, strict=True)]
         for kept in rounds:
             numbers = type(kept.t) is int and isinstance(kept.smallest_edge, float)
             if not (numbers and 1 <= kept.t <= t and kept.w.size == kept.t and (kept.d is None or kept.d.size == N)):
@@ -161,7 +161,7 @@ class History:
             raise ValueError("it has rounds although none were stored")
         return cls(wanted, rounds)
 
-    def at(self, problem: Problem, collected: Collected, k: int) -> Round:
+    def at(self, problem: Problem, collected: ColumnPool, k: int) -> Round:
         """Return the state of the run after k rounds."""
         if not self.wanted:
             raise OptionError(
@@ -176,10 +176,10 @@ class History:
         w = kept.w.full
         U = collected.margins.take_columns(np.arange(kept.t))
         m = U.margins(w)
-        d = problem.at(m).d if kept.d is None else kept.d.full
-        state = State(k, w, m, d, math.nan, math.nan, Bounds(smallest_edge=kept.smallest_edge))
-        if problem.adds and problem.goal is not None:
-            program = problem.goal.program(U)
+        d = problem.conjugate_at_margins(m).d if kept.d is None else kept.d.full
+        state = State(k, w, m, d, math.nan, math.nan, OracleBounds(smallest_edge=kept.smallest_edge))
+        if problem.is_additive and problem.objective is not None:
+            program = problem.objective.program(U)
         else:
             program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))
         return Round(k, w, d, program, collected.hypotheses[: kept.t])
@@ -195,7 +195,7 @@ def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
     }
 
 
-def _parted(joined: Mapping[str, Array]) -> list[Sparse]:
+def _check_csr(joined: Mapping[str, Array]) -> list[Sparse]:
     """Return the sparse vectors that were joined; ValueError for arrays that are none."""
     sizes, counts, at, values = (joined[name] for name in ("sizes", "counts", "at", "values"))
     whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, at))

@@ -15,27 +15,27 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.wanted: bool = False
+        self.requested: bool = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
         # Who ignores interrupts, as shells make processes in the background do, goes on to ignore them.
         ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
         if threading.current_thread() is threading.main_thread() and not ignored:
-            self._before = signal.signal(signal.SIGINT, self._noted)
+            self._before = signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *exception: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _noted(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         """Note the first interrupt, hand the second one on."""
-        if self.wanted:
+        if self.requested:
             if callable(self._before):
                 self._before(number, frame)
             raise KeyboardInterrupt
-        self.wanted = True
+        self.requested = True
         outer = getattr(self._before, "__self__", None)
         if isinstance(outer, Interrupts):
-            outer.wanted = True
+            outer.requested = True

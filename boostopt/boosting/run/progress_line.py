@@ -14,11 +14,11 @@ from boostopt.boosting.run.trace import Row
 
 @contextmanager
 def progress_line(
-    progress: bool | Callable[[Row], None], title: str, of_program: bool = False, measure: str = "soft margin"
+    progress: bool | Callable[[Row], None], title: str, shows_program_value: bool = False, measure: str = "soft margin"
 ) -> Generator[Callable[[Row], None] | None]:
     """Yield what is called with every row: the user's own function, or one that shows it on stderr.
 
-    `of_program` says that the program bounds no class by its largest edge: its value is shown. `measure` is what the
+    `shows_program_value` says that the program bounds no class by its largest edge: its value is shown. `measure` is what the
     number shown is called.
     """
     if progress is False:
@@ -29,13 +29,13 @@ def progress_line(
         return
     with status_line(title) as show:
         if show is None:
-            yield Lines(title, of_program, measure)
+            yield PlainProgress(title, shows_program_value, measure)
         else:
-            yield lambda row: show(lambda width: words(title, row, width, of_program, measure))
+            yield lambda row: show(lambda width: progress_text(title, row, width, shows_program_value, measure))
 
 
 @dataclass
-class Lines:
+class PlainProgress:
     """Rounds as lines on the standard error, where it is no terminal: the first of a run, and one a second."""
 
     title: str
@@ -44,10 +44,12 @@ class Lines:
     paced: ThrottledLines = field(default_factory=ThrottledLines)
 
     def __call__(self, row: Row) -> None:
-        self.paced.write(lambda: words(self.title, row, None, self.of_program, self.measure), force=row.round == 1)
+        self.paced.write(
+            lambda: progress_text(self.title, row, None, self.of_program, self.measure), force=row.round == 1
+        )
 
 
-def words(
+def progress_text(
     title: str, row: Row, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
 ) -> str:
     """Return a round in a line: bounds, gap, rate; without those needed least where so many columns do not hold it."""

@@ -15,8 +15,8 @@ from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.validation import invalid_value_error
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.combined_hypothesis import ZERO, AtZero, decided
-from boostopt.boosting.run.run_data import Record
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, AtZero, predicted_classes
+from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError, short_repr
@@ -29,7 +29,7 @@ from boostopt.oracles.labelled_examples import as_signs
 
 
 @dataclass(eq=False)
-class TestExamples:
+class TestSet:
     """Examples on which a run is tested: their values under each hypothesis are computed once.
 
     Attributes
@@ -49,9 +49,9 @@ class TestExamples:
         self.features: FeatureMatrix = FeatureMatrix(self.X)
         self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
 
-    def decision(self, record: Record) -> Float[Array, " n"]:
+    def decision_function(self, record: RunData) -> Float[Array, " n"]:
         """Return f(x) of the test examples: the last one moved by what few weights changed, or summed anew."""
-        self._values.extend(evaluate(record.collected.hypotheses[len(self._values) :], self.features))
+        self._values.extend(evaluate(record.pool.hypotheses[len(self._values) :], self.features))
         w, before = record.state.w, np.zeros(len(record.state.w))
         before[: len(self._w)] = self._w
         changed, used = np.flatnonzero(w != before), np.flatnonzero(w)
@@ -60,44 +60,44 @@ class TestExamples:
         for q in changed:
             self._sum += (w[q] - before[q]) * self._values[q]
         self._w = w.copy()
-        return self._sum / max(record.state.total, np.finfo(float).tiny)
+        return self._sum / max(record.state.weight_sum, np.finfo(float).tiny)
 
 
 @dataclass(eq=False)
-class Watch:
+class RunRecorder:
     """The bookkeeping of a run.
 
     Attributes
     ----------
     options
         Where the run is stored while it goes on, and how often.
-    goals
+    extra_objectives
         The soft margins at other values of nu that the trace shows.
     test
         Examples to test on, None for none.
-    earlier
+    seconds_before
         Seconds that the run took before it was stored.
     show
         What is called with every row of the trace.
     """
 
     options: BoostOptions
-    goals: Sequence[SoftMarginObjective]
-    test: TestExamples | None
-    earlier: float
+    extra_objectives: Sequence[SoftMarginObjective]
+    test: TestSet | None
+    seconds_before: float
     show: Callable[[Row], None] | None
-    began: float = field(default_factory=time.perf_counter)
-    stored: float = field(default_factory=time.perf_counter)
+    start_time: float = field(default_factory=time.perf_counter)
+    checkpoint_time: float = field(default_factory=time.perf_counter)
 
     @classmethod
-    def of(
+    def create(
         cls,
         options: BoostOptions,
         problem: Problem,
         oracle: Oracle,
-        record: Record,
+        record: RunData,
         show: Callable[[Row], None] | None = None,
-    ) -> Watch:
+    ) -> RunRecorder:
         """Return what looks at the rounds of a run that begins with a record.
 
         Raises
@@ -109,22 +109,22 @@ class Watch:
         test = _test(options.test, options.at_zero, oracle)
         return cls(options, _goals(problem, options.nus), test, earlier, show)
 
-    def saw(self, record: Record, oracle_seconds: float, update_seconds: float) -> None:
+    def record_round(self, record: RunData, oracle_seconds: float, update_seconds: float) -> None:
         """Write a round down, and store the run where that is due; the run itself is as it was."""
         row = self._row(record, oracle_seconds, update_seconds)
         record.trace.add(row)
         state, problem = record.state, record.problem
-        record.history.keep(state, record.collected.t, problem.smooth)
+        record.history.append(state, record.pool.t, problem.smooth)
         if self.show is not None:
             self.show(row)
-        if self._due(state.round):
-            self._store(record)
+        if self._checkpoint_is_due(state.round):
+            self._write_checkpoint(record)
 
-    def ended(self, record: Record) -> None:
+    def finish(self, record: RunData) -> None:
         """Store a run as it stood after its last round: what the oracle has said since will be asked again."""
-        self._store(record)
+        self._write_checkpoint(record)
 
-    def _store(self, record: Record) -> None:
+    def _write_checkpoint(self, record: RunData) -> None:
         """Make a checkpoint where one is wanted; a run is not lost for a full disk."""
         if self.options.checkpoint is None:
             return
@@ -134,25 +134,25 @@ class Watch:
             warnings.warn(
                 f"the checkpoint of round {record.state.round} was not written: {failure}", RuntimeWarning, stacklevel=5
             )
-        self.stored = time.perf_counter()
+        self.checkpoint_time = time.perf_counter()
 
-    def _due(self, number: int) -> bool:
+    def _checkpoint_is_due(self, number: int) -> bool:
         """Whether a checkpoint is to be made after this round."""
         seconds = self.options.checkpoint_seconds
-        late = seconds is not None and time.perf_counter() - self.stored >= seconds
+        late = seconds is not None and time.perf_counter() - self.checkpoint_time >= seconds
         return number % self.options.checkpoint_rounds == 0 or late
 
-    def _row(self, record: Record, oracle_seconds: float, update_seconds: float) -> Row:
+    def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> Row:
         """Return the row of the trace."""
-        state, c, total = record.state, record.problem.examples.c, record.state.total
-        test = self.test.decision(record) if self.test is not None else None
-        error, zeros = np.nan, float(c[np.abs(state.m) <= ZERO * total].sum() / c.sum())
+        state, c, total = record.state, record.problem.examples.c, record.state.weight_sum
+        test = self.test.decision_function(record) if self.test is not None else None
+        error, zeros = np.nan, float(c[np.abs(state.m) <= ZERO_TOL * total].sum() / c.sum())
         if self.test is not None and test is not None:
-            error = float(np.mean(decided(test, self.test.at_zero, record.majority) != self.test.y))
-            zeros = float(np.mean(np.abs(test) <= ZERO))
+            error = float(np.mean(predicted_classes(test, self.test.at_zero, record.majority) != self.test.y))
+            zeros = float(np.mean(np.abs(test) <= ZERO_TOL))
         return Row(
             round=state.round,
-            hypotheses=record.collected.t,
+            hypotheses=record.pool.t,
             edge=state.bounds.edge,
             smallest_edge=state.bounds.smallest_edge,
             upper=state.bounds.upper,
@@ -163,10 +163,10 @@ class Watch:
             test_error=error,
             oracle_seconds=oracle_seconds,
             update_seconds=update_seconds,
-            seconds=self.earlier + time.perf_counter() - self.began,
+            seconds=self.seconds_before + time.perf_counter() - self.start_time,
             backend=state.backend,
             smallest_primal=state.bounds.shown_primal,
-            soft_margins=tuple(goal.soft_margin(state.m, total) for goal in self.goals),
+            soft_margins=tuple(goal.soft_margin(state.m, total) for goal in self.extra_objectives),
         )
 
 
@@ -174,14 +174,16 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective,
     """Return the soft margins at values of nu: those of the cap c / nu, whatever the formulation is after."""
     if not nus:
         return ()
-    if problem.goal is None:
-        raise OptionError(f"nus need a formulation with a soft margin; {problem.page.name} has none. Leave out nus.")
+    if problem.objective is None:
+        raise OptionError(
+            f"nus need a formulation with a soft margin; {problem.formulation.name} has none. Leave out nus."
+        )
     examples = problem.examples
     c = np.where(examples.d0 > 0, examples.c, 0.0)
-    return tuple(SoftMarginObjective(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
+    return tuple(SoftMarginObjective(Cap(CappedSimplex(c, nu)), problem.objective.G, examples) for nu in nus)
 
 
-def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestExamples | None:
+def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
     """Return the examples to test on, checked."""
     if test is None:
         return None
@@ -195,7 +197,7 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracl
             f"test must hold features and one class for each of their rows; got {short_repr(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
-    examples = TestExamples(X, labels, at_zero)
+    examples = TestSet(X, labels, at_zero)
     try:
         oracle.check_features(examples.features)
     except ProblemError as failure:

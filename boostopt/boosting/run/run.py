@@ -17,11 +17,11 @@ from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
-from boostopt.boosting.run.combined_hypothesis import AtZero, combined, decided
+from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
 from boostopt.boosting.run.history import Round
-from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
-from boostopt.boosting.run.run_file import kind_of, load, save, warn_of_change
-from boostopt.boosting.run.state import PAST, Bounds
+from boostopt.boosting.run.run_data import FINAL_WEIGHTS, RunData
+from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
+from boostopt.boosting.run.state import PAST, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace
 from boostopt.certificates.certificate import Certificate
@@ -33,7 +33,7 @@ from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
 
-READERS: dict[str, Callable[[str | PathLike[str], Any], Run]] = {}
+FILE_READERS: dict[str, Callable[[str | PathLike[str], Any], Run]] = {}
 """What reads files of runs of other kinds than this class writes: whoever writes these puts it here."""
 
 LP_TOL = 1e-9
@@ -57,7 +57,7 @@ class Run:
     final_weights: str
     loaded: bool
 
-    def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
+    def __init__(self, record: RunData, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
         self._record, self.w, self.final_weights, self.loaded = record, as_immutable(w), final_weights, loaded
 
     def __reduce__(self) -> Any:
@@ -65,15 +65,15 @@ class Run:
         return Run, (self.record, self.w, self.final_weights, self.loaded)
 
     @property
-    def record(self) -> Record:
+    def record(self) -> RunData:
         """All data of the run."""
         return self._record
 
     @classmethod
-    def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
+    def from_data(cls, record: RunData, final_weights: str | None, loaded: bool = False) -> Run:
         """Return a run with its final weights."""
         how = final_weights_of(record.problem, final_weights)
-        return cls(record, _final(record, how), how, loaded)
+        return cls(record, _final_weights(record, how), how, loaded)
 
     @property
     def problem(self) -> Problem:
@@ -83,7 +83,7 @@ class Run:
     @property
     def N(self) -> int:
         """The number of examples."""
-        return self.record.collected.N
+        return self.record.pool.N
 
     @property
     def oracle(self) -> str:
@@ -98,7 +98,7 @@ class Run:
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
         """The collected hypotheses, in the order in which the oracle returned them."""
-        return self.record.collected.hypotheses
+        return self.record.pool.hypotheses
 
     @property
     def d(self) -> Float[Array, " N"]:
@@ -113,7 +113,7 @@ class Run:
     @property
     def most_rounds(self) -> float:
         """The theoretical number of hypotheses after which the soft margin is within epsilon; inf if there is none."""
-        return self.problem.most_rounds
+        return self.problem.iteration_bound
 
     @property
     def influence(self) -> Float[Array, " N"]:
@@ -170,10 +170,10 @@ class Run:
     def program(self) -> Program:
         """The program over the collected hypotheses; if the algorithm has none, the program of the soft margin."""
         record, problem = self.record, self.record.problem
-        if self.final_weights != "program" and problem.goal is not None:
-            return problem.goal.program(record.collected.margins)
-        U = record.collected.margins
-        return problem.program(U, record.state.as_solved.progress(problem, U.column(U.t - 1)))
+        if self.final_weights != "program" and problem.objective is not None:
+            return problem.objective.program(record.pool.margins)
+        U = record.pool.margins
+        return problem.program(U, record.state.before_last_answer.progress(problem, U.column(U.t - 1)))
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -199,7 +199,7 @@ class Run:
         OptionError
             The program has no soft margin: its value is a sum over the hypotheses.
         """
-        return self._over_class(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
+        return self._class_certificate(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
 
     def verify_class(self, oracle: Oracle) -> ClassCertificate:
         """Return the certificate over the class with a new upper end, by one query to the oracle.
@@ -225,21 +225,21 @@ class Run:
                 f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
                 f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same data."
             )
-        return self._over_class(verified(record.state.bounds, record.problem, oracle), False)
+        return self._class_certificate(recomputed_bounds(record.state.bounds, record.problem, oracle), False)
 
-    def _over_class(self, bounds: Bounds, recorded: bool) -> ClassCertificate:
+    def _class_certificate(self, bounds: OracleBounds, recorded: bool) -> ClassCertificate:
         """Return the certificate over the class that bounds give."""
-        record, goal = self.record, self.record.problem.goal
-        if not record.problem.bounds_class:
+        record, goal = self.record, self.record.problem.objective
+        if not record.problem.has_class_bound:
             raise OptionError(
-                f"a certificate over the class needs a soft margin; {record.problem.page.name} has none, and its value "
+                f"a certificate over the class needs a soft margin; {record.problem.formulation.name} has none, and its value "
                 "over a class does not follow from the largest edge. Use run.certificate."
             )
         what = record.problem.measure
         if goal is None:
             lower = self.certificate.lower
             return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
-        program, w = goal.program(record.collected.margins), _scaled(self.w, goal)
+        program, w = goal.program(record.pool.margins), _normalized(self.w, goal)
         # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
         tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
         lower = max(program.certify(d, w).lower for d in tangents)
@@ -247,7 +247,7 @@ class Run:
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
-        return combined(self.hypotheses, self.w, X)
+        return weighted_vote(self.hypotheses, self.w, X)
 
     def predict(self, X: Any, at_zero: AtZero = "majority") -> Int8[Array, " n"]:
         """Return the class -1 or 1 of each row of X.
@@ -261,7 +261,7 @@ class Run:
             that is closed under negation, LPBoost may return half of h minus half of h, which is 0 on most of a test
             set.
         """
-        return decided(self.decision_function(X), at_zero, self.majority)
+        return predicted_classes(self.decision_function(X), at_zero, self.majority)
 
     def at(self, k: int) -> Round:
         """Return the state of the run after k rounds.
@@ -271,7 +271,7 @@ class Run:
         OptionError
             There is no such round, or the run did not store the weights of its rounds.
         """
-        return self.record.history.at(self.record.problem, self.record.collected, k)
+        return self.record.history.at(self.record.problem, self.record.pool, k)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run without pickle; for estimators of other libraries, the file holds their columns only."""
@@ -315,28 +315,28 @@ class Run:
         DataError
             The file does not exist, is not a saved run, was written by another version, or is damaged.
         """
-        if (kind := kind_of(path)) in READERS:
-            return READERS[kind](path, formulation)
+        if (kind := run_kind(path)) in FILE_READERS:
+            return FILE_READERS[kind](path, formulation)
         record, final = load(path, formulation)
-        warn_of_change(record.problem.page, record.page_digest)
-        return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
+        warn_of_change(record.problem.formulation, record.page_digest)
+        return Run.from_data(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.problem.page.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
+            f"Run({self.problem.formulation.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
             f"{np.count_nonzero(self.w)} with weight; {self.reason})"
         )
 
     def _repr_html_(self) -> str:
-        over_class = str(self.class_certificate) if self.problem.bounds_class else "no bound"
+        over_class = str(self.class_certificate) if self.problem.has_class_bound else "no bound"
         last = self.trace[-1].soft_margin if len(self.trace) else math.nan
         rows = [
             ("stopped", self.reason),
             ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
             ("hypotheses", f"{len(self.w)}, {np.count_nonzero(self.w)} with weight"),
-            *([] if self.problem.goal is None else [(self.problem.measure, last)]),
+            *([] if self.problem.objective is None else [(self.problem.measure, last)]),
             ("over the class", over_class),
-            *self._over_collected(),
+            *self._pool_interval_rows(),
         ]
         return html_table(self._headline, rows)
 
@@ -345,7 +345,7 @@ class Run:
         """The program in a line."""
         return self.program.headline
 
-    def _over_collected(self) -> list[tuple[str, Any]]:
+    def _pool_interval_rows(self) -> list[tuple[str, Any]]:
         """Return what is proved over the hypotheses collected, for a table."""
         its = self.certificate
         return [
@@ -353,19 +353,19 @@ class Run:
         ]
 
 
-def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
+def recomputed_bounds(bounds: OracleBounds, problem: Problem, oracle: Oracle) -> OracleBounds:
     """Return bounds whose bound of the class is what the oracle says now; the oracle is left as it was."""
     nothing = replace(bounds, upper=math.inf, d=None)
-    if bounds.d is None or not problem.bounds_class:
+    if bounds.d is None or not problem.has_class_bound:
         return nothing
-    d, before = problem.of_class[0].project(bounds.d), oracle.state()
+    d, before = problem.class_pair[0].project(bounds.d), oracle.state()
     if float(np.abs(d - bounds.d).sum()) <= FEASIBILITY_TOL:
         d = bounds.d
     try:
         largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
     finally:
         oracle.restore(before)
-    return nothing if largest is None else nothing.lowered(*problem.class_upper(d, largest))
+    return nothing if largest is None else nothing.with_upper(*problem.class_upper_bound(d, largest))
 
 
 def final_weights_of(problem: Problem, name: str | None) -> str:
@@ -376,25 +376,25 @@ def final_weights_of(problem: Problem, name: str | None) -> str:
     OptionError
         There is no such way, or the formulation has no soft margin whose weights were to be taken.
     """
-    how = problem.page.final_weights if name is None else name
+    how = problem.formulation.final_weights if name is None else name
     how = check_choice("final_weights", how, FINAL_WEIGHTS)
-    if how == "lp" and problem.goal is None:
+    if how == "lp" and problem.objective is None:
         raise OptionError(
-            f"final_weights need a formulation with a soft margin; {problem.page.name} has none. Leave out "
+            f"final_weights need a formulation with a soft margin; {problem.formulation.name} has none. Leave out "
             "final_weights."
         )
     return how
 
 
-def _scaled(w: Float[Array, " t"], goal: SoftMarginObjective) -> Float[Array, " t"]:
+def _normalized(w: Float[Array, " t"], goal: SoftMarginObjective) -> Float[Array, " t"]:
     """Return weights with sum 1, or as they are where |w| may sum to less: scaled up they would be others."""
     total = float(np.abs(w).sum())
     return w / total if total > 0 and goal.nonnegative_weights else w
 
 
-def _final(record: Record, how: str) -> Float[Array, " t"]:
+def _final_weights(record: RunData, how: str) -> Float[Array, " t"]:
     """Return the final weights."""
-    w, goal = record.state.weights(record.collected.t), record.problem.goal
+    w, goal = record.state.padded_weights(record.pool.t), record.problem.objective
     if goal is None:
         return w
     if goal.nonnegative_weights and float(w.min(initial=0.0)) < 0.0:
@@ -403,5 +403,5 @@ def _final(record: Record, how: str) -> Float[Array, " t"]:
         w = np.zeros(len(w)) if projected is None else projected
     # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
     if how == "lp" or (goal.nonnegative_weights and not w.any()):
-        return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
-    return w if how == "program" else _scaled(w, goal)
+        return solve(goal.program(record.pool.margins), tol=LP_TOL).raise_if_failed().w
+    return w if how == "program" else _normalized(w, goal)

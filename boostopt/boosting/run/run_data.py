@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.history import History
 from boostopt.boosting.run.state import State
@@ -16,14 +16,14 @@ FINAL_WEIGHTS = ("program", "lp", "scaled")
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class RunData:
     """All data of a run, as a checkpoint holds them.
 
     Attributes
     ----------
     problem
         The problem.
-    collected
+    pool
         The hypotheses.
     state
         The state of the run.
@@ -44,7 +44,7 @@ class Record:
     """
 
     problem: Problem
-    collected: Collected
+    pool: ColumnPool
     state: State
     history: History
     trace: Trace

@@ -25,19 +25,19 @@ from boostopt._utils.user_files import text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.history import History
-from boostopt.boosting.run.run_data import FINAL_WEIGHTS, Record
-from boostopt.boosting.run.state import Bounds, State
+from boostopt.boosting.run.run_data import FINAL_WEIGHTS, RunData
+from boostopt.boosting.run.state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import Margins
 
-KIND, LOOKS, FORMAT = "boostopt run", "boostopt run of looks", 1
+KIND, HISTOGRAM_KIND, FORMAT = "boostopt run", "boostopt run of looks", 1
 """The kinds of files of runs, by steps and by looks, and what they are written in."""
 
 STATE = Keys(
@@ -61,7 +61,7 @@ STATE = Keys(
 """Keys of the state of a run; its bounds, its start and its certificate have keys of their own."""
 
 BOUNDS = Keys(
-    Bounds,
+    OracleBounds,
     {
         "edge": "edge",
         "smallest_edge": "smallest_edge",
@@ -76,16 +76,16 @@ BOUNDS = Keys(
 )
 """Keys of the bounds from the answers of the oracle."""
 
-Read = TypeVar("Read")
+T = TypeVar("Read")
 
 META = "meta"
 """Name of the array that holds the description."""
 
-CLAIM = 1e-9
+CONSISTENCY_TOL = 1e-9
 """By how much the hypotheses may contradict, by rounding, what a file says of them."""
 
 
-def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
+def save(record: RunData, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
     """Write a record; that of a finished run with its final weights and how they were taken.
 
     Raises
@@ -93,15 +93,15 @@ def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " 
     DataError
         The file cannot be written.
     """
-    writer = Writer()
-    about = writer.plain(_described(record))
-    end = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
+    writer = ArrayExtractor()
+    about = writer.extract(_run_to_json(record))
+    end = None if final is None else {"weights": final[1], "w": writer.extract(final[0])}
     about |= {"kind": KIND, "format": FORMAT, "final": end}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     write_atomically(check_path("path", path), lambda file: write_plain_npz(file, writer.arrays))
 
 
-def sweep(path: str | PathLike[str]) -> None:
+def remove_partial_files(path: str | PathLike[str]) -> None:
     """Remove what was left half written where a process was killed while it saved to this path.
 
     Raises
@@ -119,7 +119,7 @@ def sweep(path: str | PathLike[str]) -> None:
         left.unlink(missing_ok=True)
 
 
-MALFORMED = (
+DECODING_ERRORS = (
     KeyError,
     IndexError,
     TypeError,
@@ -132,7 +132,7 @@ MALFORMED = (
 """Errors of Python at a description that says something else than it should, or more than memory has room for."""
 
 
-def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
+def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
     """Return the record of a file, and the final weights with how they were taken if it was a finished run.
 
     Raises
@@ -140,26 +140,26 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
     DataError
         The file is not there, is no saved run, was made by another version, or is damaged.
     """
-    source, about, arrays = opened(path, (KIND, FORMAT))
+    source, about, arrays = read_run_file(path, (KIND, FORMAT))
 
-    def read() -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
-        whole = with_arrays(about, arrays)
-        record, final = _record(whole, formulation), whole["final"]
+    def read() -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
+        whole = insert_arrays(about, arrays)
+        record, final = _run_from_json(whole, formulation), whole["final"]
         return record, None if final is None else _final(final, record)
 
-    return whole_run(source, read)
+    return decode_run(source, read)
 
 
-def kind_of(path: str | PathLike[str]) -> str:
+def run_kind(path: str | PathLike[str]) -> str:
     """Return what kind of run a file holds; "" where that cannot be told."""
     try:
         arrays = read_npz(check_path("path", path, DataError), (META,))
         return str(json.loads(arrays[META].tobytes().decode())["kind"])
-    except (OSError, DataError, *MALFORMED):
+    except (OSError, DataError, *DECODING_ERRORS):
         return ""
 
 
-def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
+def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
     """Return the file of a run, its description and its arrays.
 
     Raises
@@ -174,7 +174,7 @@ def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, 
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
         found = about["kind"], about["format"]
-    except (DataError, *MALFORMED) as failure:
+    except (DataError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a run of boostopt in {source}; it has no description of a run, or it is damaged "
             f"({_in_words(failure)}). Check the path, or make the run again: {source} was not changed."
@@ -188,7 +188,7 @@ def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, 
     return source, about, arrays
 
 
-def whole_run(source: Path, read: Callable[[], Read]) -> Read:
+def decode_run(source: Path, read: Callable[[], T]) -> T:
     """Return what is read of a description.
 
     Raises
@@ -198,17 +198,17 @@ def whole_run(source: Path, read: Callable[[], Read]) -> Read:
     """
     try:
         return read()
-    except (BoostoptError, *MALFORMED) as failure:
+    except (BoostoptError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
             f"Make the run again: {source} was not changed."
         ) from failure
 
 
-def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
+def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"], str]:
     """Return the final weights of a run and how they were taken."""
     w = np.asarray(final["w"], dtype=np.float64)
-    require(w.shape == (record.collected.t,), "the number of final weights is wrong")
+    require(w.shape == (record.pool.t,), "the number of final weights is wrong")
     require(np.isfinite(w).all(), "the final weights are not finite")
     require(final["weights"] in FINAL_WEIGHTS, "the kind of the final weights is unknown")
     return w, final["weights"]
@@ -230,18 +230,18 @@ def _in_words(failure: Exception) -> str:
     return reason_of(failure if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}")
 
 
-def _described(record: Record) -> dict[str, Any]:
+def _run_to_json(record: RunData) -> dict[str, Any]:
     """Return a record as names, numbers and arrays."""
-    problem, state, collected = record.problem, record.state, record.collected
+    problem, state, collected = record.problem, record.state, record.pool
     start = state.start
     return {
-        "formulation": problem.page.name,
-        "page": page_in_file(problem.page, record.page_digest),
-        "given": dict(problem.settings),
+        "formulation": problem.formulation.name,
+        "page": formulation_to_json(problem.formulation, record.page_digest),
+        "given": dict(problem.user_parameters),
         "update": problem.update,
         "epsilon": problem.epsilon,
         "c": problem.examples.c,
-        "d0": problem.examples.d0 if problem.page.takes_reference else None,
+        "d0": problem.examples.d0 if problem.formulation.takes_reference else None,
         "U": collected.margins.arrays() if collected.t else None,
         "hypotheses": [to_state(hypothesis) for hypothesis in collected.hypotheses],
         "state": {
@@ -251,7 +251,7 @@ def _described(record: Record) -> dict[str, Any]:
         "bounds": BOUNDS.to_file(state.bounds),
         "start": None
         if start is None
-        else {"d": start.d, "w": start.w, "backend": start.backend, "state": _packed(start)},
+        else {"d": start.d, "w": start.w, "backend": start.backend, "state": _pack_start(start)},
         "history": {"wanted": record.history.wanted, "rounds": record.history.arrays()},
         "nus": list(record.trace.nus),
         "trace": record.trace.arrays(),
@@ -264,12 +264,12 @@ def _described(record: Record) -> dict[str, Any]:
     }
 
 
-def page_in_file(page: Formulation[Any], digest: str) -> dict[str, str] | None:
+def formulation_to_json(page: Formulation[Any], digest: str) -> dict[str, str] | None:
     """Return the file of the user's that stated a formulation, by its name and its text; None for none."""
     return None if page.stated_in is None else {"file": Path(page.stated_in).name, "digest": digest}
 
 
-def page_of_file(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
+def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
     """Return the page of a run, and the digest of the file that stated it when the run was made; "" for no file."""
     stated = about.get("page") or {"file": "", "digest": ""}
     file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
@@ -277,7 +277,7 @@ def page_of_file(about: Mapping[str, Any], formulation: Any) -> tuple[Formulatio
         raise DataError(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
-    page = page_of(name if formulation is None else formulation)
+    page = resolve_formulation(name if formulation is None else formulation)
     if page.name != name:
         raise DataError(f"it is a run of {name}, not of {page.name}: pass the formulation of the run")
     return page, digest
@@ -293,25 +293,25 @@ def warn_of_change(page: Formulation[Any], digest: str) -> None:
         )
 
 
-def _record(about: Mapping[str, Any], formulation: Any) -> Record:
+def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     """Return the record that was described."""
-    page, page_digest = page_of_file(about, formulation)
+    page, page_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
     update = page.update if page.update == "reweighting" else about["update"]
-    problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
-    collected = Collected(len(about["c"]))
+    problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
+    collected = ColumnPool(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
         hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
         require(U.shape == (collected.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
         collected.restore(hypotheses, U)
-    _check_said(about)
-    return Record(
+    _check_metadata(about)
+    return RunData(
         problem=problem,
-        collected=collected,
+        pool=collected,
         state=_state(about, problem, collected),
-        history=History.of_arrays(about["history"]["wanted"], about["history"]["rounds"], collected.N, collected.t),
-        trace=Trace.of_arrays(about["trace"], about["nus"]),
+        history=History.from_arrays(about["history"]["wanted"], about["history"]["rounds"], collected.N, collected.t),
+        trace=Trace.from_arrays(about["trace"], about["nus"]),
         oracle=about["oracle"],
         digest=about["digest"],
         oracle_state=about["oracle_state"],
@@ -322,7 +322,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     )
 
 
-def _check_said(about: Mapping[str, Any]) -> None:
+def _check_metadata(about: Mapping[str, Any]) -> None:
     """Raise ValueError for texts and numbers of a record that are none, or none that it can have."""
     if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
         raise ValueError("some values must be texts and are not")
@@ -333,7 +333,7 @@ def _check_said(about: Mapping[str, Any]) -> None:
         raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
 
 
-def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:
+def _state(about: Mapping[str, Any], problem: Problem, collected: ColumnPool) -> State:
     """Return the state that was described, its certificate computed anew."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
@@ -354,10 +354,13 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     )
     if t:
         m = collected.margins.take_columns(np.arange(t)).margins(state.w)
-        require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "the margins belong to other weights")
+        require(
+            np.abs(m - state.m).max() <= CONSISTENCY_TOL * (1.0 + state.weight_sum),
+            "the margins belong to other weights",
+        )
     if answer is not None:
         U = collected.margins.take_columns(np.arange(len(answer["w"])))
-        program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
+        program = problem.program(U, state.before_last_answer.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
     if start is None:
         return state
@@ -366,26 +369,29 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
             continue
         if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
             raise ValueError("the start has a wrong size, or is not finite")
-    unpacked = _unpacked(start["backend"], start["state"])
+    unpacked = _unpack_start(start["backend"], start["state"])
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
 
-def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
+def _bounds(saved: Mapping[str, Any], problem: Problem, collected: ColumnPool) -> OracleBounds:
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
     require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
-    bounds = Bounds(**BOUNDS.from_file(saved))
-    if bounds.d is None or not problem.bounds_class:
+    bounds = OracleBounds(**BOUNDS.from_file(saved))
+    if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)
     require(bounds.d.shape == (collected.N,), "the distribution has a wrong size")
-    F, G = problem.of_class
+    F, G = problem.class_pair
     d = F.project(bounds.d)
     least = F.value(d) + G.value(collected.margins.edges(d))
-    require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "its hypotheses contradict the bound of the class")
+    require(
+        bounds.upper >= least - CONSISTENCY_TOL * max(1.0, abs(least)),
+        "its hypotheses contradict the bound of the class",
+    )
     return bounds
 
 
-def _packed(start: WarmStart) -> dict[str, Array] | None:
+def _pack_start(start: WarmStart) -> dict[str, Array] | None:
     """Return what a solver goes on from as arrays, None if it has nothing to store."""
     if start.state is None:
         return None
@@ -396,7 +402,7 @@ def _packed(start: WarmStart) -> dict[str, Array] | None:
     return None if packed is None else dict(packed)
 
 
-def _unpacked(backend: str, arrays: Mapping[str, Array] | None) -> Any:
+def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
     """Return what a solver goes on from; None where it is not installed any more."""
     if arrays is None:
         return None
@@ -406,29 +412,29 @@ def _unpacked(backend: str, arrays: Mapping[str, Array] | None) -> Any:
         return None
 
 
-class Writer:
+class ArrayExtractor:
     """Separates the arrays from a description."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
 
-    def plain(self, value: Any) -> Any:
+    def extract(self, value: Any) -> Any:
         """Return a value with its arrays replaced by their names."""
         if isinstance(value, np.ndarray):
             name = f"a{len(self.arrays)}"
             self.arrays[name] = value
             return {"array": name}
         if isinstance(value, Mapping):
-            return {str(key): self.plain(inner) for key, inner in value.items()}
+            return {str(key): self.extract(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [self.plain(inner) for inner in value]
+            return [self.extract(inner) for inner in value]
         return value.item() if isinstance(value, np.generic) else value
 
 
-def with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
+def insert_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
     """Return a description with its arrays put back."""
     if isinstance(value, dict):
         if set(value) == {"array"}:
             return arrays[value["array"]]
-        return {key: with_arrays(inner, arrays) for key, inner in value.items()}
-    return [with_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value
+        return {key: insert_arrays(inner, arrays) for key, inner in value.items()}
+    return [insert_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.backends.base import WarmStart
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.certificates.certificate import Certificate
 from boostopt.objectives.soft_margin import SoftMarginObjective
@@ -20,7 +20,7 @@ from boostopt.programs.step_rule_state import Progress
 
 
 @dataclass(frozen=True, eq=False)
-class Bounds(ImmutableArrays):
+class OracleBounds(ImmutableArrays):
     """The bounds that follow from the answers of the oracle so far.
 
     Attributes
@@ -58,7 +58,7 @@ class Bounds(ImmutableArrays):
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 
-    def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
+    def after_answer(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> OracleBounds:
         """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
         return replace(
             self,
@@ -73,7 +73,7 @@ class Bounds(ImmutableArrays):
         """The smallest P^t(d) for the trace; nan if there is none."""
         return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
 
-    def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:
+    def with_upper(self, upper: float, d: Float[Array, " N"]) -> OracleBounds:
         """Return the bounds with the bound of the class that a distribution proves, if it is better."""
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
@@ -129,7 +129,7 @@ class State(ImmutableArrays):
     d: Float[Array, " N"]
     value: float
     soft_margin: float
-    bounds: Bounds
+    bounds: OracleBounds
     certificate: Certificate | None = None
     start: WarmStart | None = None
     backend: str = ""
@@ -141,28 +141,30 @@ class State(ImmutableArrays):
     memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
 
     @property
-    def total(self) -> float:
+    def weight_sum(self) -> float:
         """The sum of |w|."""
         return float(abs(self.w).sum())
 
-    def weights(self, t: int) -> Float[Array, " t"]:
+    def padded_weights(self, t: int) -> Float[Array, " t"]:
         """Return the weights of t hypotheses, 0 for hypotheses that came since."""
         return np.concatenate([self.w, np.zeros(t - len(self.w))])
 
     @property
-    def as_solved(self) -> State:
+    def before_last_answer(self) -> State:
         """The state when the weights were computed, before the oracle answered again."""
         return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
 
     def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
         """Return the progress from which a formulation sets its parameters; u are the newest hypothesis's margins."""
-        return Progress(self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.total, self.m, u)
+        return Progress(
+            self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.weight_sum, self.m, u
+        )
 
-    def judged(self, goal: SoftMarginObjective | None, collected: Collected) -> State:
+    def with_soft_margin(self, goal: SoftMarginObjective | None, collected: ColumnPool) -> State:
         """Return the state with its soft margin."""
         if goal is None:
             return self
-        m, total = self.m, self.total
+        m, total = self.m, self.weight_sum
         if total > 0.0 and goal.nonnegative_weights and float(self.w.min()) < 0.0:
             # A program as printed may leave the simplex; what counts are weights that lie in it.
             w = goal.G.project(self.w)

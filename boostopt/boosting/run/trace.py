@@ -14,7 +14,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.data_frames import data_frame
 from boostopt._utils.files import Keys
 from boostopt._utils.formatting import html_table
-from boostopt.boosting.run.state import Bounds
+from boostopt.boosting.run.state import OracleBounds
 from boostopt.errors import OptionError
 
 
@@ -138,7 +138,7 @@ class Trace(Sequence[Row]):
         """Add a round."""
         self._rows.append(row)
 
-    def amend(self, bounds: Bounds, soft_margin: float, value: float) -> None:
+    def update_last(self, bounds: OracleBounds, soft_margin: float, value: float) -> None:
         """Update the last round after a further answer of the oracle."""
         if self._rows:
             self._rows[-1] = dataclasses.replace(
@@ -151,14 +151,14 @@ class Trace(Sequence[Row]):
             )
 
     def arrays(self) -> dict[str, Array]:
-        """Return one array for each field, for files; `of_arrays` restores the trace."""
+        """Return one array for each field, for files; `from_arrays` restores the trace."""
         rows = [KEYS.to_file(row) for row in self._rows]
         fields = {name: np.array([row[name] for row in rows]) for name in COLUMNS}
         margins = np.array([row.soft_margins for row in self._rows], dtype=np.float64)
         return {**fields, "soft_margins": margins.reshape(len(self), len(self.nus))}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[Any]) -> Trace:
+    def from_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[Any]) -> Trace:
         """Return the trace with these `arrays`.
 
         Raises

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.backends.base import Deadline
-from boostopt.boosting.column_pool import Collected
+from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
 from boostopt.functions.edge_functions.base import EdgeFunction
@@ -21,7 +21,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
 """Why no further update is possible where edges are bounded: that is what such a run is after."""
 
-LINE_SEARCH, SHARE = 1e-9, 1e-3
+LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL = 1e-9, 1e-3
 """Accuracy of the weight that a line search finds: absolute, and as a share of the closed step, which it must not lose.
 
 Where eta is large steps are tiny; the share of the step loses its square of the gain that theory promises.
@@ -29,18 +29,18 @@ Where eta is large steps are tiny; the share of the step loses its square of the
 
 
 @dataclass(frozen=True, eq=False)
-class Move(ImmutableArrays):
+class UpdateContext(ImmutableArrays):
     """The input of an update.
 
     Attributes
     ----------
     state
         Where the run stands, the bounds of the newest answer included.
-    collected
+    pool
         The hypotheses, the newest ones included.
-    q
+    newest
         The newest hypothesis: the number of the one that the oracle put first.
-    u
+    newest_margins
         Its margins, shape (N,).
     tol
         Scaled gap wanted of a solver.
@@ -49,22 +49,22 @@ class Move(ImmutableArrays):
     """
 
     state: State
-    collected: Collected
-    q: int
-    u: Float[Array, " N"]
+    pool: ColumnPool
+    newest: int
+    newest_margins: Float[Array, " N"]
     tol: float
     deadline: Deadline
 
     @property
-    def w(self) -> Float[Array, " t"]:
+    def weights(self) -> Float[Array, " t"]:
         """The weights so far, 0 for what has joined."""
-        return self.state.weights(self.collected.t)
+        return self.state.padded_weights(self.pool.t)
 
-    def mixed(self, alpha: float) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
+    def combined(self, alpha: float) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
         """Return (w, Uw) with the newest hypothesis mixed in by a weight alpha."""
-        w = (1.0 - alpha) * self.w
-        w[self.q] += alpha
-        return w, self.state.m + alpha * (self.u - self.state.m)
+        w = (1.0 - alpha) * self.weights
+        w[self.newest] += alpha
+        return w, self.state.m + alpha * (self.newest_margins - self.state.m)
 
 
 class Update(ABC):
@@ -73,40 +73,42 @@ class Update(ABC):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def begun(self, state: State, collected: Collected, tol: float, deadline: Deadline) -> State:
+    def warm_start(self, state: State, collected: ColumnPool, tol: float, deadline: Deadline) -> State:
         """Return where a run begins that takes hypotheses and weights over, before any round."""
         return state
 
     @abstractmethod
-    def __call__(self, move: Move) -> State:
+    def __call__(self, move: UpdateContext) -> State:
         """Return where the run stands after the move, its soft margin not yet judged."""
 
     def bounds_class(self, d: Float[Array, " N"]) -> bool:
         """Return whether the largest edge of the class under a distribution bounds what is certified."""
         return True
 
-    def risen(self, before: State, after: State, rise: float) -> bool:
+    def improved(self, before: State, after: State, rise: float) -> bool:
         """Return whether a move has changed anything: D, by more than `rise`."""
         return after.value > before.value + rise
 
-    def note(self, state: State) -> str:
+    def closing_remark(self, state: State) -> str:
         """Return what the reason of a run that ends has to say besides; "" for nothing."""
         return ""
 
-    def moved(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None) -> State:
+    def state_at(
+        self, move: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None
+    ) -> State:
         """Return the state at weights w with the margins m, asked with d(w); G is the round's where it changes."""
-        at = self.problem.at(m)
-        value = self.problem.value(at, w, G)
+        at = self.problem.conjugate_at_margins(m)
+        value = self.problem.dual_objective(at, w, G)
         return replace(move.state, round=move.state.round + 1, w=w, m=m, d=at.d, value=value, certificate=None)
 
 
-def alone(t: int, q: int) -> Float[Array, " t"]:
+def unit_weight(t: int, q: int) -> Float[Array, " t"]:
     """Return the weights of one hypothesis alone."""
     w = np.zeros(t)
     w[q] = 1.0
     return w
 
 
-def root_beyond(slope: Callable[[float], float], low: float, high: float) -> float:
+def line_search_root(slope: Callable[[float], float], low: float, high: float) -> float:
     """Return the root of the slope of D along a weight, between the closed step and a weight too large."""
-    return cast(float, brentq(slope, low, high, xtol=min(LINE_SEARCH, SHARE * low)))
+    return cast(float, brentq(slope, low, high, xtol=min(LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL * low)))

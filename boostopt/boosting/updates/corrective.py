@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
-from boostopt.boosting.updates.base import Move, Update, alone, root_beyond
+from boostopt.boosting.updates.base import Update, UpdateContext, line_search_root, unit_weight
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.solving.solution import Outcome
 from boostopt.solving.solve import solve
@@ -24,42 +24,42 @@ PAIR_TOL = 1e-9
 """Scaled gap to which a program over two columns is solved."""
 
 
-class Mixing(Update):
+class CorrectiveUpdate(Update):
     """w moves towards the newest hypothesis: w <- (1 - alpha) w + alpha e_q."""
 
-    def __call__(self, move: Move) -> State:
+    def __call__(self, move: UpdateContext) -> State:
         # The first mixture is the first hypothesis; only where |w| may be below 1 are weights of 0 a start.
         if len(move.state.w) == 0 and not self.problem.two_sided:
-            return self.moved(move, alone(move.collected.t, move.q), move.u)
-        return self.mixed(move)
+            return self.state_at(move, unit_weight(move.pool.t, move.newest), move.newest_margins)
+        return self.combined(move)
 
     @abstractmethod
-    def mixed(self, move: Move) -> State:
+    def combined(self, move: UpdateContext) -> State:
         """Return the state with the newest hypothesis mixed in."""
 
 
-class Weighing(Mixing):
+class StepSizeUpdate(CorrectiveUpdate):
     """The mixture at a weight alpha of the newest hypothesis that is found first."""
 
-    def mixed(self, move: Move) -> State:
-        alpha = self.weight(move)
+    def combined(self, move: UpdateContext) -> State:
+        alpha = self.step_size(move)
         stuck = "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
-        return replace(self.moved(move, *move.mixed(alpha)), stuck=stuck)
+        return replace(self.state_at(move, *move.combined(alpha)), stuck=stuck)
 
     @abstractmethod
-    def weight(self, move: Move) -> float:
+    def step_size(self, move: UpdateContext) -> float:
         """Return alpha in [0, 1]."""
 
 
-class Step(Weighing):
+class ShortStep(StepSizeUpdate):
     """The step whose gain theory bounds: alpha = clip(x . d / (eta max |x|^2), 0, 1), x = u - Uw."""
 
-    def weight(self, move: Move) -> float:
-        return corrective_weight(self.problem.F, move.u - move.state.m, move.state.d)
+    def step_size(self, move: UpdateContext) -> float:
+        return short_step_size(self.problem.F, move.newest_margins - move.state.m, move.state.d)
 
 
-def corrective_weight(F: Regularizer, x: Float[Array, " N"], d: Float[Array, " N"], most: float = 1.0) -> float:
-    """Return the weight, `most` at the most, that a corrective step moves where it changes margins by x, d being d(w).
+def short_step_size(F: Regularizer, x: Float[Array, " N"], d: Float[Array, " N"], max_step: float = 1.0) -> float:
+    """Return the weight, `max_step` at the most, that a corrective step moves where it changes margins by x, d being d(w).
 
     With x = u - Uw it is the weight of the newest hypothesis.
     """
@@ -67,39 +67,44 @@ def corrective_weight(F: Regularizer, x: Float[Array, " N"], d: Float[Array, " N
     if largest == 0.0:
         return 0.0
     # Divided twice: the square of a tiny number is 0.
-    return float(np.clip(F.strong_convexity * float(x @ d) / largest / largest, 0.0, most))
+    return float(np.clip(F.strong_convexity * float(x @ d) / largest / largest, 0.0, max_step))
 
 
-class LineSearch(Weighing):
+class LineSearch(StepSizeUpdate):
     """The largest D between the mixture and the newest hypothesis: the root of its derivative x . d(w)."""
 
-    def weight(self, move: Move) -> float:
-        return best_weight(self.problem, move, move.u - move.state.m)
+    def step_size(self, move: UpdateContext) -> float:
+        return line_search_size(self.problem, move, move.newest_margins - move.state.m)
 
 
-def best_weight(problem: Problem, move: Move, x: Float[Array, " N"], most: float = 1.0) -> float:
+def line_search_size(problem: Problem, move: UpdateContext, x: Float[Array, " N"], most: float = 1.0) -> float:
     """Return the weight in [0, most] at which D is largest, where margins change by x with each unit of it."""
     m = move.state.m
 
     def slope(alpha: float) -> float:
-        return float(x @ problem.at(m + alpha * x).d)
+        return float(x @ problem.conjugate_at_margins(m + alpha * x).d)
 
     # D is concave along x, and up to the corrective step it rises.
-    low = corrective_weight(problem.F, x, move.state.d, most)
+    low = short_step_size(problem.F, x, move.state.d, most)
     if low == 0.0 or low == most or slope(low) <= 0.0:
         return low
-    return most if slope(most) >= 0.0 else root_beyond(slope, low, most)
+    return most if slope(most) >= 0.0 else line_search_root(slope, low, most)
 
 
-class PairProgram(Mixing):
+class TwoColumnProgram(CorrectiveUpdate):
     """The program over two columns, the mixture and the newest hypothesis, solved by a backend."""
 
     def __init__(self, problem: Problem, backend: str | Backend) -> None:
         super().__init__(problem)
         self.backend = backend
 
-    def mixed(self, move: Move) -> State:
-        solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.time_limit)
+    def combined(self, move: UpdateContext) -> State:
+        solution = solve(
+            self.problem.two_column_program(move.state.m, move.newest_margins),
+            self.backend,
+            PAIR_TOL,
+            move.deadline.time_limit,
+        )
         if solution.outcome is Outcome.INFEASIBLE:
             return replace(
                 move.state,
@@ -107,6 +112,6 @@ class PairProgram(Mixing):
                 "equal edges, but no distribution within the caps has them",
             )
         v, u = solution.w
-        w = v * move.w
-        w[move.q] += u
-        return replace(self.moved(move, w, v * move.state.m + u * move.u), backend=solution.backend)
+        w = v * move.weights
+        w[move.newest] += u
+        return replace(self.state_at(move, w, v * move.state.m + u * move.newest_margins), backend=solution.backend)

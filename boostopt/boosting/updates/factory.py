@@ -10,17 +10,17 @@ from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.updates.base import Update
-from boostopt.boosting.updates.coordinate_ascent import Raising, RaisingFurther
-from boostopt.boosting.updates.corrective import LineSearch, PairProgram, Step
-from boostopt.boosting.updates.entropy_projection import Projection
+from boostopt.boosting.updates.coordinate_ascent import CoordinateLineSearch, CoordinateStep
+from boostopt.boosting.updates.corrective import LineSearch, ShortStep, TwoColumnProgram
+from boostopt.boosting.updates.entropy_projection import EntropyProjection
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton
 from boostopt.boosting.updates.pairwise import BlendedPairwise, Pairwise
-from boostopt.boosting.updates.totally_corrective import Total
+from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import OptionError
 
-CLASSES: Mapping[str, type[Update]] = {
-    "step": Step,
+CORRECTIVE_UPDATES: Mapping[str, type[Update]] = {
+    "step": ShortStep,
     "line_search": LineSearch,
     "pairwise": Pairwise,
     "blended_pairwise": BlendedPairwise,
@@ -28,30 +28,34 @@ CLASSES: Mapping[str, type[Update]] = {
 """The corrective steps by name, those of `STEPS`."""
 
 
-STEP_OF_MLPBOOST = "line_search"
+MLPBOOST_DEFAULT_STEP = "line_search"
 """The corrective step beside the weights of LPBoost, where none is named."""
 
 
-def make(problem: Problem, backend: str | Backend, idle: float = math.inf, corrective: str | None = None) -> Update:
+def make_update(
+    problem: Problem, backend: str | Backend, idle: float = math.inf, corrective: str | None = None
+) -> Update:
     """Return the update that a problem names.
 
     Of a totally corrective one idle hypotheses leave the program; `corrective` is the step of MLPBoost.
     """
     if problem.update == "reweighting":
-        page = check_instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
+        page = check_instance(
+            "a page that reweights", problem.formulation, Booster, "a Booster", "Derive it from Booster."
+        )
         return page.reweighting(problem)
     if problem.update == "total":
-        return Total(problem, backend, idle)
+        return TotallyCorrective(problem, backend, idle)
     if problem.update == "program":
-        return PairProgram(problem, backend)
+        return TwoColumnProgram(problem, backend)
     if problem.update == "mlpboost":
-        return MLPBoost(problem, backend, CLASSES[corrective or STEP_OF_MLPBOOST](problem))
-    simple: dict[str, type[Update]] = {"newton": Newton, **CLASSES, "projection": Projection}
-    if problem.edges.edge_bound is not None:
+        return MLPBoost(problem, backend, CORRECTIVE_UPDATES[corrective or MLPBOOST_DEFAULT_STEP](problem))
+    simple: dict[str, type[Update]] = {"newton": Newton, **CORRECTIVE_UPDATES, "projection": EntropyProjection}
+    if problem.edge_function.edge_bound is not None:
         if problem.update == "newton":
             raise OptionError(
-                f'update="newton" of {problem.page.name}, which bounds the edges, needs looks; looks do not support '
+                f'update="newton" of {problem.formulation.name}, which bounds the edges, needs looks; looks do not support '
                 'this oracle or these options. Use update="total".'
             )
-        simple |= {"step": Raising, "line_search": RaisingFurther}
+        simple |= {"step": CoordinateStep, "line_search": CoordinateLineSearch}
     return simple[problem.update](problem)

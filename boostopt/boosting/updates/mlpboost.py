@@ -14,7 +14,7 @@ from dataclasses import replace
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.state import State
-from boostopt.boosting.updates.base import Move, Update
+from boostopt.boosting.updates.base import Update, UpdateContext
 from boostopt.errors import require_not_none
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.solving.solve import solve
@@ -38,19 +38,19 @@ class MLPBoost(Update):
     def __init__(self, problem: Problem, backend: str | Backend, step: Update) -> None:
         super().__init__(problem)
         self.backend, self.step = backend, step
-        self._goal: SoftMarginObjective = require_not_none(problem.goal, "a soft margin")
+        self._goal: SoftMarginObjective = require_not_none(problem.objective, "a soft margin")
 
-    def __call__(self, move: Move) -> State:
-        stepped, t = replace(self.step(move), backend=""), float(move.collected.t)
+    def __call__(self, move: UpdateContext) -> State:
+        stepped, t = replace(self.step(move), backend=""), float(move.pool.t)
         if move.state.memory.get(WEIGHED) == t:
             return stepped
-        weighed = self.weighed(move)
+        weighed = self.lpboost_state(move)
         kept = weighed if weighed.value > stepped.value else stepped
         return replace(kept, start=weighed.start, memory={**kept.memory, WEIGHED: t})
 
-    def weighed(self, move: Move) -> State:
+    def lpboost_state(self, move: UpdateContext) -> State:
         """Return the state at the weights with the largest soft margin over the hypotheses collected."""
-        U, left = move.collected.margins, move.deadline.time_limit
+        U, left = move.pool.margins, move.deadline.time_limit
         solution = solve(self._goal.program(U), self.backend, move.tol, left, start=move.state.start)
         w = solution.w
-        return replace(self.moved(move, w, U.margins(w)), start=solution.start, backend=solution.backend)
+        return replace(self.state_at(move, w, U.margins(w)), start=solution.start, backend=solution.backend)

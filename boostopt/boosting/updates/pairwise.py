@@ -18,92 +18,92 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.run.state import State
-from boostopt.boosting.updates.base import Move
-from boostopt.boosting.updates.corrective import LineSearch, Mixing, best_weight
+from boostopt.boosting.updates.base import UpdateContext
+from boostopt.boosting.updates.corrective import CorrectiveUpdate, LineSearch, line_search_size
 from boostopt.objectives.soft_margin import SUM_TOL
 
 
 @dataclass(frozen=True, eq=False)
-class Corner:
+class Vertex:
     """A corner of the weights: a hypothesis alone with its sign, or where |w| may be below 1 none.
 
     Attributes
     ----------
-    e
+    weights
         The weights there, shape (t,).
     u
         Their margins, shape (N,).
     edge
         u . d(w).
-    weight
+    fraction
         The share that it has of w, in [0, 1].
     """
 
-    e: Float[Array, " t"]
-    u: Float[Array, " N"]
+    weights: Float[Array, " t"]
+    margins: Float[Array, " N"]
     edge: float
-    weight: float
+    fraction: float
 
 
-def held(move: Move, two_sided: bool) -> list[Corner]:
+def extreme_vertices(move: UpdateContext, two_sided: bool) -> list[Vertex]:
     """Return the corners with the smallest and the largest edge among those that have weight; [] for no weights.
 
     Two-sided, what is left of 1 is weight of no hypothesis, with margins of 0.
     """
-    w, d, U = move.w, move.state.d, move.collected.margins
+    w, d, U = move.weights, move.state.d, move.pool.margins
     use = np.flatnonzero(w)
     signs = np.sign(w[use])
     edges = signs * U.edges(d)[use]
 
-    def corner(k: int) -> Corner:
+    def corner(k: int) -> Vertex:
         q, e = int(use[k]), np.zeros(len(w))
         e[q] = signs[k]
-        return Corner(e, signs[k] * U.column(q), float(edges[k]), abs(float(w[q])))
+        return Vertex(e, signs[k] * U.column(q), float(edges[k]), abs(float(w[q])))
 
     found = [corner(int(edges.argmin())), corner(int(edges.argmax()))] if len(use) else []
     left = 1.0 - float(np.abs(w).sum())
     if two_sided and left > SUM_TOL:
-        none = Corner(np.zeros(len(w)), np.zeros(len(d)), 0.0, left)
+        none = Vertex(np.zeros(len(w)), np.zeros(len(d)), 0.0, left)
         found = [min([none, *found], key=_edge), max([none, *found], key=_edge)]
     return found
 
 
-def _edge(corner: Corner) -> float:
+def _edge(corner: Vertex) -> float:
     return corner.edge
 
 
-class Carrying(Mixing):
+class WeightTransfer(CorrectiveUpdate):
     """Weight is carried from one corner to another."""
 
-    def carried(self, move: Move, source: Corner, target: Corner) -> State:
+    def transfer(self, move: UpdateContext, source: Vertex, target: Vertex) -> State:
         """Return the state with the largest D along the way, or after a line search if that is better."""
-        x = target.u - source.u
-        alpha = best_weight(self.problem, move, x, source.weight)
+        x = target.margins - source.margins
+        alpha = line_search_size(self.problem, move, x, source.fraction)
         # Signs and weights are of one corner each, so that nothing is rounded where all of a weight is carried away.
-        w = move.w - alpha * source.e + alpha * target.e
-        state, mixed = self.moved(move, w, move.state.m + alpha * x), LineSearch(self.problem).mixed(move)
+        w = move.weights - alpha * source.weights + alpha * target.weights
+        state, mixed = self.state_at(move, w, move.state.m + alpha * x), LineSearch(self.problem).combined(move)
         return state if state.value > mixed.value else mixed
 
 
-class Pairwise(Carrying):
+class Pairwise(WeightTransfer):
     """Weight moves to the newest hypothesis from the one that has the smallest edge under d(w)."""
 
-    def mixed(self, move: Move) -> State:
-        e = np.zeros(move.collected.t)
-        e[move.q] = 1.0
-        newest = Corner(e, move.u, float(move.u @ move.state.d), 0.0)
-        return self.carried(move, held(move, self.problem.two_sided)[0], newest)
+    def mixed(self, move: UpdateContext) -> State:
+        e = np.zeros(move.pool.t)
+        e[move.newest] = 1.0
+        newest = Vertex(e, move.newest_margins, float(move.newest_margins @ move.state.d), 0.0)
+        return self.transfer(move, extreme_vertices(move, self.problem.two_sided)[0], newest)
 
 
-class BlendedPairwise(Carrying):
+class BlendedPairwise(WeightTransfer):
     """Weight moves between the best and the worst of the hypotheses that have some, where that promises as much.
 
     That is where their edges are as far apart as those of the newest hypothesis and of the mixture; else the newest one
     is mixed in by the best weight.
     """
 
-    def mixed(self, move: Move) -> State:
-        worst, best = held(move, self.problem.two_sided)
-        if best.edge - worst.edge >= float((move.u - move.state.m) @ move.state.d):
-            return self.carried(move, worst, best)
-        return LineSearch(self.problem).mixed(move)
+    def mixed(self, move: UpdateContext) -> State:
+        worst, best = extreme_vertices(move, self.problem.two_sided)
+        if best.edge - worst.edge >= float((move.newest_margins - move.state.m) @ move.state.d):
+            return self.transfer(move, worst, best)
+        return LineSearch(self.problem).combined(move)

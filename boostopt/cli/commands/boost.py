@@ -17,7 +17,7 @@ from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.api import boost
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_writers import feature_fields
 from boostopt.cli.application import command, output
@@ -82,7 +82,7 @@ def boost_command(
         check_ending("--out", out, ARRAYS)
         check_ending("--certificate", certificate, CERTIFICATE)
         check_picture(picture, "bounds")
-        page = page_of(formulation)
+        page = resolve_formulation(formulation)
         if cluster is not None:
             check_binned(hypotheses.oracle, hypotheses.options, "--oracle")
             check_memory_alone(picture=picture, zero_based=files.zero_based)
@@ -92,7 +92,7 @@ def boost_command(
             examples = open_until_saved.enter_context(its)
             oracle, d0 = examples.oracle, examples.d0
             values = parameters.read(page, examples.total, oracle.N)
-            goal = how.problem(page, oracle, d0, values).goal
+            goal = how.problem(page, oracle, d0, values).objective
             check_results(page.name, goal, certificate, picture)
             options = how.record(checkpoint)
             try:
@@ -177,7 +177,7 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     record = run_record(run)
     table.add_row("hypotheses", Text(record["oracle"]))
     table.add_row("stopped", Text(record["reason"]))
-    if run.problem.bounds_class:
+    if run.problem.has_class_bound:
         own = run.class_certificate
         table.add_row(f"best {own.what} of the class", Text(format_interval(own.lower, own.upper)))
     table.add_row("gap", gap_in_words(run))

@@ -19,9 +19,9 @@ from boostopt._utils.formatting import escape_unprintable, format_count, format_
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_files import is_python_file_path
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.boosting.problem import EPSILON, set_anew
-from boostopt.boosting.registry import page_of
-from boostopt.boosting.run.progress_line import Lines
+from boostopt.boosting.problem import DEFAULT_EPSILON, round_parameters
+from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import Row
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.cluster_data import BINNED, ClusterTable, check_binned, check_memory_alone, connected
@@ -164,14 +164,14 @@ def fit_command(
         check_ending("--out", out, ARRAYS)
         check_ending("--certificate", certificate, CERTIFICATE)
         page = default_formulation_name() if formulation is None else formulation
-        stated = page_of(page)
+        stated = resolve_formulation(page)
         settings = ParameterOptions(set=set).read(stated, 1.0, 1)
         further = {name: value for name, value in settings.items() if value is not None}
         if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
             raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
-        accuracy = EPSILON if epsilon is None else epsilon
+        accuracy = DEFAULT_EPSILON if epsilon is None else epsilon
         own = {"nu": nu, "eta": eta, "epsilon": accuracy}
-        check_required(stated, {**further, **own}, set_anew(stated, accuracy))
+        check_required(stated, {**further, **own}, round_parameters(stated, accuracy))
         check_options(base, hypotheses, "--base")
         _check_provable(stated, certificate)
         model = _model(
@@ -322,11 +322,13 @@ class _Told:
     def __init__(self, page: Formulation[Any]) -> None:
         goal, self._measure = _of_class(page)
         self._of_program = goal is None
-        self._lines: dict[Any, Lines] = {}
+        self._lines: dict[Any, PlainProgress] = {}
 
     def __call__(self, label: Any, row: Row) -> None:
         if label not in self._lines:
-            self._lines[label] = Lines(f"class {escape_unprintable(str(label))}", self._of_program, self._measure)
+            self._lines[label] = PlainProgress(
+                f"class {escape_unprintable(str(label))}", self._of_program, self._measure
+            )
         self._lines[label](row)
 
 

@@ -17,9 +17,9 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.progress_display import LineRenderer, status_line
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import page_of
+from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.regularization_path import RegularizationPath, path
-from boostopt.boosting.run.progress_line import words
+from boostopt.boosting.run.progress_line import progress_text
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import Row
 from boostopt.cli.application import command, output
@@ -77,7 +77,7 @@ def path_command(
     with stdout_to_stderr():
         check_outputs(data, picture)
         check_picture(picture, "path_of_runs")
-        page, dataset = page_of(formulation), files.load(data)
+        page, dataset = resolve_formulation(formulation), files.load(data)
         oracle, d0 = hypotheses.over(dataset, random_state)
         total = total_count(dataset, oracle.N)
         counts = None if nu is None else read_counts(nu, total, oracle.N, page)
@@ -95,7 +95,7 @@ def path_command(
                 page,
                 oracle,
                 **values,
-                each=partial(_said, along) if line is None else line.ends,
+                on_run=partial(_said, along) if line is None else line.ends,
                 d0=d0,
                 backend=how.backend,
                 update=how.update,
@@ -151,8 +151,8 @@ class _Line:
 
     def __call__(self, row: Row) -> None:
         title = f"{self.parameter} {self.done + 1} of {self.total}"
-        of_program, measure = self.problem.goal is None, self.problem.measure
-        self.show(lambda width: words(title, row, width, of_program, measure))
+        of_program, measure = self.problem.objective is None, self.problem.measure
+        self.show(lambda width: progress_text(title, row, width, of_program, measure))
 
     def ends(self, value: float, run: Run) -> None:
         """Go on to the next value; the table holds the result of this one."""
@@ -199,7 +199,7 @@ def _csv(result: RegularizationPath) -> str:
 
 def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
     """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
-    goal, nu = result.runs[0].record.problem.goal is not None, result.parameter == "nu"
+    goal, nu = result.runs[0].record.problem.objective is not None, result.parameter == "nu"
     measures = sorted({run.record.problem.measure for run in result.runs})
     over = (f"best {' or '.join(measures)}", "of the class") if goal else ("optimum over the", "hypotheses found")
     title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"

@@ -17,13 +17,13 @@ from boostopt._utils.validation import MAX_INT, is_real_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.api import boost
 from boostopt.boosting.column_count import AUTO
-from boostopt.boosting.histogram_newton.selection import looked_at, preferred
+from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_default
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem, set_anew
-from boostopt.boosting.registry import run_by_name
+from boostopt.boosting.problem import Problem, round_parameters
+from boostopt.boosting.registry import booster_hint
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.stabilization import COLUMNS, MEASURED
+from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.estimators.training.constant_hypotheses import WithConstants
 from boostopt.estimators.training.hypothesis_classes import check_stored, oracle_of
@@ -144,7 +144,7 @@ class Plan:
                 raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
             if name not in self.page.parameters:
                 raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
-        if self.page.columns is not None and (advice := run_by_name(self.page)):
+        if self.page.columns is not None and (advice := booster_hint(self.page)):
             raise OptionError(
                 f"{self.page.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
             )
@@ -158,7 +158,7 @@ class Plan:
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
         names = {name for name, value in (self.parameters or {}).items() if value is not None}
-        names |= {*OWN, *set_anew(self.page, float(self.epsilon))}
+        names |= {*OWN, *round_parameters(self.page, float(self.epsilon))}
         for name, parameter in self.page.parameters.items():
             if parameter.required and name not in names:
                 raise ProblemError(
@@ -276,9 +276,11 @@ class Plan:
             patience=None if held is None else int(self.n_iter_no_change),
         )
         epsilon = float(self.epsilon)
-        looks = preferred(self.page, oracle, epsilon, self.backend)
-        if self.page.update == "total" and not (looks and looked_at(self.page, oracle, epsilon, parameters, options)):
-            options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
+        looks = is_default(self.page, oracle, epsilon, self.backend)
+        if self.page.update == "total" and not (
+            looks and histogram_inputs(self.page, oracle, epsilon, parameters, options)
+        ):
+            options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
         if self.page.update == "reweighting":
             self._check_booster(oracle, parameters, before)
         run = boost(
@@ -300,7 +302,7 @@ class Plan:
                 f"{self.page.name} sets its distribution from all of its own rounds, so it cannot continue another "
                 "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
-        endless = Problem.of(self.page, oracle.c, None, float(self.epsilon), None, parameters).endless
+        endless = Problem.create(self.page, oracle.c, None, float(self.epsilon), None, parameters).needs_limit
         if endless and self.max_iter is None and self.time_limit is None:
             raise OptionError(
                 f"{self.page.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
@@ -363,7 +365,9 @@ class Plan:
     def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
         """Return what is known of a run."""
         problem = run.problem
-        goal = None if problem.adds else problem.goal  # what adds steps goes on as these say, whatever the soft margin
+        goal = (
+            None if problem.is_additive else problem.objective
+        )  # what adds steps goes on as these say, whatever the soft margin
         nu = goal.nu if goal is not None and "nu" in self.page.parameters else None
         return Judged(
             label=label if several else "",
@@ -416,7 +420,7 @@ def _same(before: Run, oracle: Oracle) -> Run:
     if before.record.digest != oracle.digest:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {before.record.collected.N} different examples and {before.record.oracle}, and this fit "
+            f"the last fit had {before.record.pool.N} different examples and {before.record.oracle}, and this fit "
             f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
             "warm_start=False."
         )

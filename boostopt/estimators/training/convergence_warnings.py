@@ -23,7 +23,7 @@ ROUNDED = 1e-9
 def warn_of_ends(plan: Plan, runs: Sequence[Run], classes: Sequence[Any]) -> None:
     """Say where runs ended before what was asked for was proved, though they could have come to it."""
     for end, option, reached in ENDS:
-        ended = [run.stop_reason is end and not run.problem.endless for run in runs]
+        ended = [run.stop_reason is end and not run.problem.needs_limit for run in runs]
         if any(ended):
             where, proved = _summary(ended, runs, classes)
             warnings.warn(
@@ -49,14 +49,14 @@ def warn_of_ends(plan: Plan, runs: Sequence[Run], classes: Sequence[Any]) -> Non
 def _is_wide(run: Run, epsilon: float) -> bool:
     """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
     problem = run.problem
-    if problem.goal is None or problem.adds or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
+    if problem.objective is None or problem.is_additive or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
         return False
     return bool(epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
 
 def _proved(run: Run) -> tuple[float, str]:
     """Return the gap of a run, and in words what it proves."""
-    if run.problem.goal is None:
+    if run.problem.objective is None:
         lower, upper = run.certificate.lower, run.certificate.upper
         return 0.0, f"the optimum over the collected hypotheses lies in {format_interval(lower, upper)}"
     certificate = run.class_certificate

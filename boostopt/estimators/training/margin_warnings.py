@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.formatting import format_interval
-from boostopt.boosting.run.combined_hypothesis import ZERO
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import MarginWarning
 from boostopt.objectives.soft_margin import SOFT_MARGIN
 
@@ -77,7 +77,7 @@ class Judged:
     @property
     def unproved(self) -> bool:
         """Whether the soft margin is not proved to be above chance by more than a little."""
-        return self.bounds is not None and self.bounds[0] <= self.chance + max(self.little, ZERO)
+        return self.bounds is not None and self.bounds[0] <= self.chance + max(self.little, ZERO_TOL)
 
     @property
     def silent(self) -> bool:
@@ -97,7 +97,7 @@ class Judged:
     @property
     def too_large(self) -> bool:
         """Whether nu is above that, by more than rounding, and the soft margin does not rule it out."""
-        if self.nu is None or self.nu <= self.most * (1.0 + ZERO):
+        if self.nu is None or self.nu <= self.most * (1.0 + ZERO_TOL):
             return False
         return self.bounds is None or self.bounds[0] <= 1.0 - self.share / self.nu
 
@@ -181,7 +181,7 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
     if not found:
         return []
     worst, (lower, upper) = min(found, key=lambda each: each[1][1])
-    none, above = upper <= worst.chance + ZERO, lower > worst.chance + ZERO
+    none, above = upper <= worst.chance + ZERO_TOL, lower > worst.chance + ZERO_TOL
     at = "" if worst.nu is None else f"at {advice.said(worst.nu)} "
     what = "no weights have" if none else "the weights are not proved to have"
     over_it = f", by more than {worst.little:g}" if above else ""

@@ -10,8 +10,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.parallel import Parallel, delayed
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.boosting.histogram_newton.histogram_run import LookedRun
-from boostopt.boosting.run.combined_hypothesis import decided
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import side_by_side
@@ -95,7 +95,7 @@ def _right(plan: Plan, learnt: Counted, held: Counted, nus: Float[Array, " k"]) 
     right = np.zeros(len(nus))
     for j in range(len(nus)):
         f = side_by_side(runs[j].decision_function(held.X) for runs in paths)
-        predicted = f.argmax(axis=1) if several else decided(f, "majority", paths[0][j].majority) > 0
+        predicted = f.argmax(axis=1) if several else predicted_classes(f, "majority", paths[0][j].majority) > 0
         right[j] = held.c[predicted == held.codes].sum()
     return right
 
@@ -113,5 +113,5 @@ def _along(plan: Plan, examples: Counted, k: int, nus: Float[Array, " k"]) -> li
         # Where a share of the weights is less than one example they are scaled: then the examples are others.
         run = here.run(examples, k, before if total == earlier else None, None)
         runs.append(run)
-        before = None if isinstance(run, LookedRun) or run.problem.update == "reweighting" else run
+        before = None if isinstance(run, HistogramRun) or run.problem.update == "reweighting" else run
     return runs[::-1]

@@ -8,7 +8,7 @@ from boosting.random_classes import drawn
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.boosters import adaboost_reg
-from boostopt.boosting.boosters.adaboost_reg import ENTRIES, Functional, line_search
+from boostopt.boosting.boosters.adaboost_reg import MAX_BLOCK_ENTRIES, RegularizedFunctional, line_search
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import DecisionStumps, GivenMargins
@@ -102,17 +102,17 @@ def test_an_example_of_multiplicity_2_counts_as_two(p: int) -> None:
     np.testing.assert_allclose(np.repeat(run.d / c, c.astype(int)), copies.d, rtol=1e-9, atol=ROUNDING)
 
 
-def functional(rng: np.random.Generator, C: float, p: float, B: float) -> Functional:
+def functional(rng: np.random.Generator, C: float, p: float, B: float) -> RegularizedFunctional:
     """A random state: sums of past rounds, a hypothesis of positive edge, and the weights that belong to the sums."""
     N = 12
     S = rng.normal(size=N) if B else np.zeros(N)
     u = np.where(rng.random(N) < 0.65, 1.0, -1.0)
     A = B * rng.dirichlet(np.ones(N)) if B else np.zeros(N)
     w = np.exp(-0.5 * (S + C * (A**p / B ** (p - 1) if B else 0.0)))
-    return Functional(np.zeros(N), S, A, B, u, w / w.sum(), C, p)
+    return RegularizedFunctional(np.zeros(N), S, A, B, u, w / w.sum(), C, p)
 
 
-def dense(G: Functional, end: float) -> float:
+def dense(G: RegularizedFunctional, end: float) -> float:
     """The smallest ln G on a dense grid, every term written out."""
     smallest = np.inf
     for b in np.linspace(0.0, end, 20001).tolist():
@@ -129,7 +129,7 @@ def test_the_line_search_finds_what_a_dense_grid_finds(p: float, B: float) -> No
     for C in (0.0, 3.0, 10.0, 100.0, 1000.0) * 3:
         G = functional(rng, C, p, B)
         b = line_search(G, reach=1.0)
-        if (G.far >= 0).all():
+        if (G.limit_rates >= 0).all():
             # G falls for ever: no rho~ moves by more than 1.
             assert np.abs(G.rho(b) - G.rho(0.0)).max() <= 1.0 + ROUNDING
             cut += 1
@@ -145,7 +145,7 @@ def test_the_line_search_finds_what_a_dense_grid_finds(p: float, B: float) -> No
 @pytest.mark.parametrize("B", [0.0, 4.0])
 def test_slopes_at_many_steps_are_those_at_each(p: float, B: float) -> None:
     G, grid = functional(np.random.default_rng(3), 30.0, p, B), np.linspace(0.0, 20.0, 3000)
-    assert grid.size * G.u.size > ENTRIES  # not all at once
+    assert grid.size * G.u.size > MAX_BLOCK_ENTRIES  # not all at once
     slopes = G.slopes(grid)
     np.testing.assert_allclose(slopes, [G.slope(b) for b in grid.tolist()], rtol=1e-12)
     differences = [G.log_value(b + 1e-6) - G.log_value(b - 1e-6) for b in grid[1::50].tolist()]
@@ -158,7 +158,7 @@ def test_of_several_minima_for_p_2_the_line_search_takes_the_best() -> None:
     rng, several = np.random.default_rng(0), 0
     for _ in range(120):
         G = functional(rng, float(10 ** rng.uniform(0.5, 3.0)), 2.0, float(10 ** rng.uniform(-1.0, 1.5)))
-        if (G.far >= 0).all():
+        if (G.limit_rates >= 0).all():
             continue
         b = line_search(G, reach=1.0)
         grid = np.linspace(0.0, max(3.0 * b, 30.0), 150)

@@ -20,7 +20,7 @@ from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.state import State
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.boosting.updates.base import Move
+from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import save_class
 
@@ -81,7 +81,7 @@ def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[
     run = boosted(oracle, **given, max_rounds=12, nus=[3.0])
     run.save(tmp_path / "run.npz")
     loaded = Run.load(tmp_path / "run.npz")
-    assert loaded.record.problem.page.name == name
+    assert loaded.record.problem.formulation.name == name
     assert loaded.reason == run.reason
     np.testing.assert_array_equal(loaded.w, run.w)
     np.testing.assert_array_equal(loaded.d, run.d)
@@ -186,7 +186,7 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
 
 def test_a_booster_of_the_users_own_is_one_page() -> None:
     class Halving(Reweighting):
-        def stepped(self, move: Move) -> State:
+        def stepped(self, move: UpdateContext) -> State:
             return self.went(move, 0.5, lambda m: -m)
 
     @dataclass(frozen=True, kw_only=True)

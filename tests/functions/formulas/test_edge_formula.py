@@ -129,4 +129,4 @@ def test_progress_beside_a_cap_shows_the_value_of_the_program(capsys: pytest.Cap
     X = np.random.default_rng(0).normal(size=(20, 2))
     run = boost(page, DecisionStumps(X, np.where(X[:, 0] > 0, 1, -1)), max_rounds=1, progress=True)
     assert "value of the program" in capsys.readouterr().err
-    assert run.problem.goal is None and run.problem.measure == "value of the program"
+    assert run.problem.objective is None and run.problem.measure == "value of the program"
