@@ -11,7 +11,7 @@ import numpy as np
 
 from boostopt import Program, get_formulation
 from boostopt.verification import Verification, save, verify
-from boostopt.verification.trusted_kernel.certificate_schema import read
+from boostopt.verification.trusted_kernel.certificate_schema import read_document
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
 
 CASES = (
@@ -72,7 +72,7 @@ def document(case: str) -> Any:
 def taken(path: Path) -> dict[str, Any]:
     """C and d0 as a file states them, so that its bounds are checked whatever they are; nothing if it is no file."""
     try:
-        stated = read(path)
+        stated = read_document(path)
         return {"c": stated.c, "d0": stated.d0}
     except (Rejected, MemoryError):
         return {}

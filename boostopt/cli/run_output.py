@@ -23,7 +23,7 @@ from boostopt.errors import OptionError
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.programs.identity import certificate_fields
-from boostopt.verification.certificate_files import described, described_edge
+from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
 
 ROUNDED = 1e-9
 """The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""
@@ -41,8 +41,8 @@ def check_results(
             )
     elif certificate:
         # The writer of the file refuses what it cannot state.
-        described(goal.F0, goal.examples)
-        described_edge(goal.G)
+        regularizer_to_json(goal.F0, goal.examples)
+        edge_to_json(goal.G)
 
 
 def within_epsilon(run: Run) -> bool:

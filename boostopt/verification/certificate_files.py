@@ -26,30 +26,36 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.statements import Statement, defines_own_kind
 from boostopt.programs.program import Examples, Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
-from boostopt.verification.trusted_kernel.certificate_schema import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
-from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute, vector_digest
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, parse
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.certificate_schema import (
+    ARRAYS_SUFFIX,
+    FILE_KIND,
+    FORMAT,
+    MAX_TEXT_BYTES,
+    CertificateDocument,
+)
+from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute_bounds, vector_digest
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, parse_json
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
-LONGEST_LIST = 50_000
+MAX_INLINE_NUMBERS = 50_000
 """Numbers that stand in the text itself; more of them stand in a file of arrays beside it."""
 
-WIDENED = 4.0
+ROUNDING_SAFETY = 4.0
 """By how many times what is lost to rounding an end is moved outward, so that any machine proves it again."""
 
-WIDE = 1e-5
+MAX_RELATIVE_WEAKENING = 1e-5
 """By how much of its size an end may be weaker than the certificate's, before that counts as a fault."""
 
-ROUNDED = 16.0
+MAX_SLACK_MULTIPLE = 16.0
 """And by how many times the certificate's own bound of its rounding: the checker, which knows less, allows for more."""
 
-CONSTANT = 1e7
+TANGENT_SCALE = 1e7
 """Size of s where only an infinite one is best: a ball that touches the simplex in one point."""
 
 
 def save(
-    what: Solution | tuple[Program, Certificate],
+    certified: Solution | tuple[Program, Certificate],
     path: str | PathLike[str],
     made: Mapping[str, Any] | None = None,
 ) -> None:
@@ -61,12 +67,12 @@ def save(
 
     Parameters
     ----------
-    what
+    certified
         A solution, or a pair of a program and its certificate.
     path
         The file. Long vectors go into a second file with ".npz" added to the name. Both files are written under another
         name first and then renamed.
-    made
+    metadata
         Information about the origin of the answer, for readers of the file: names with texts and numbers. By default,
         the information of the solution.
 
@@ -77,23 +83,23 @@ def save(
     DataError
         The file cannot be written.
     """
-    pair = (what.program, what.certificate) if isinstance(what, Solution) else what
+    pair = (certified.program, certified.certificate) if isinstance(certified, Solution) else certified
     expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
     if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise invalid_value_error("what", expected, what, advice)
+        raise invalid_value_error("what", expected, certified, advice)
     program = check_instance("what", pair[0], Program, expected, advice)
     certificate = check_certificate_sizes(program, check_instance("what", pair[1], Certificate, expected, advice))
-    statement, arrays = stated(program, certificate.w)
-    write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
+    statement, arrays = statement_and_arrays(program, certificate.w)
+    write_certificate_file(path, *add_claim(statement, arrays, program, certificate, _metadata(certified, made)))
 
 
-def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
+def statement_and_arrays(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return what a file says of a program, and the arrays: those of the statement, w, and the proof of its end."""
     F, examples = program.regularizer, program.examples
     record = program.parameters
     parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     nus = (*(v for v in parameters.values() if isinstance(v, float) and v > 0), 1.0)
-    about_F = described(F, examples, nus)
+    about_F = regularizer_to_json(F, examples, nus)
     arrays = dict(about_F.arrays)
     if not np.array_equal(examples.c, np.ones(examples.N)):
         arrays["c"] = examples.c
@@ -101,7 +107,7 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
         arrays["d0"] = examples.d0
     arrays |= {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
     statement = {
-        "kind": KIND,
+        "kind": FILE_KIND,
         "format": FORMAT,
         "subject": "program",
         "formulation": {
@@ -109,7 +115,7 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
             "parameters": {k: "array" if isinstance(v, np.ndarray) else v for k, v in parameters.items()},
         },
         "F": about_F.numbers,
-        "G": described_edge(program.edge_function),
+        "G": edge_to_json(program.edge_function),
         "data": {
             "N": program.margins.N,
             "t": program.margins.t,
@@ -121,7 +127,7 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
     return statement, {**arrays, "w": w}
 
 
-def described_edge(G: EdgeFunction) -> dict[str, Any]:
+def edge_to_json(G: EdgeFunction) -> dict[str, Any]:
     """Return G by kind and numbers.
 
     Raises
@@ -130,11 +136,11 @@ def described_edge(G: EdgeFunction) -> dict[str, Any]:
         It is none of boostopt's own, so that a file cannot say what it is.
     """
     if not defines_own_kind(G):
-        raise _foreign("an edge function", G)
+        raise _not_statable_error("an edge function", G)
     return G.statement()
 
 
-def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -> Statement:
+def regularizer_to_json(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -> Statement:
     """Return F by kind and numbers, with the arrays that it needs: see `Regularizer.statement`.
 
     Raises
@@ -144,47 +150,56 @@ def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -
     """
     statement = F.statement(examples.c, examples.d0, nus) if defines_own_kind(F) else None
     if statement is None:
-        raise _foreign("a regularizer", F)
+        raise _not_statable_error("a regularizer", F)
     return statement
 
 
-def class_in_words(oracle: object) -> str:
+def class_description(oracle: object) -> str:
     """Return the class of an oracle as a file states it: a line of at most 1,000 letters."""
     return " ".join(str(oracle).split())[:1000]
 
 
-def with_claim(
+def add_claim(
     statement: dict[str, Any],
     arrays: dict[str, Array],
     program: Program,
     certificate: Certificate,
-    made: Mapping[str, Any],
+    metadata: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the whole file: with the claim of a certificate, as far as the checker proves it, and what proves it."""
     F, z = program.regularizer, -program.margins.margins(certificate.w)
     if certificate.infeasible:
-        proof = {"beta": _level(F, z)}
+        proof = {"beta": _simplex_multiplier(F, z)}
         claim: dict[str, Any] = {"outcome": "infeasible", "excess": 0.0}
     else:
-        proof, of_proof = _proof(program, z)
+        proof, of_proof = _lower_bound_proof(program, z)
         arrays = arrays | of_proof | ({"d": certificate.d} if math.isfinite(certificate.upper) else {})
         # An interval that says nothing, until it is known what is proved.
         claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308 if "d" in arrays else "inf"}
-    document = {**statement, "claim": claim, "proof": proof, "made": dict(made)}
-    bounds = _proved(document, arrays, program)
+    document = {**statement, "claim": claim, "proof": proof, "made": dict(metadata)}
+    bounds = _prove_bounds(document, arrays, program)
     if math.isinf(bounds.upper) and program.edge_function.domain(program.margins.t) is not None:
         # Its d is on the bound of the edges, which exact arithmetic decided: the checker's floats cannot.
         certificate = dataclasses.replace(certificate, upper=math.inf)
     if certificate.infeasible:
-        claim["excess"] = _outward(min(certificate.excess, _outward(bounds.excess, bounds.lost[0], -1)), 0.0, -1)
+        claim["excess"] = _round_outward(
+            min(certificate.excess, _round_outward(bounds.excess, bounds.rounding_errors[0], -1)), 0.0, -1
+        )
         sound = claim["excess"] > 0.0
     else:
         # What is proved is moved outward; a certificate that is weaker has that room for rounding already.
-        lower = _outward(min(certificate.lower, _outward(bounds.lower, bounds.lost[0], -1)), 0.0, -1)
-        upper = _outward(max(certificate.upper, _outward(bounds.upper, bounds.lost[1], 1)), 0.0, 1)
+        lower = _round_outward(
+            min(certificate.lower, _round_outward(bounds.lower, bounds.rounding_errors[0], -1)), 0.0, -1
+        )
+        upper = _round_outward(
+            max(certificate.upper, _round_outward(bounds.upper, bounds.rounding_errors[1], 1)), 0.0, 1
+        )
         claim |= {"lower": lower, "upper": upper}
         arrays = arrays if math.isfinite(upper) else {name: x for name, x in arrays.items() if name != "d"}
-        allowed = WIDE * (certificate.scale if math.isfinite(certificate.scale) else 1.0) + ROUNDED * certificate.slack
+        allowed = (
+            MAX_RELATIVE_WEAKENING * (certificate.scale if math.isfinite(certificate.scale) else 1.0)
+            + MAX_SLACK_MULTIPLE * certificate.slack
+        )
         sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
     if not sound:
         raise ProblemError(
@@ -195,43 +210,43 @@ def with_claim(
     return document, arrays
 
 
-def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
+def write_certificate_file(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file, with the file of arrays beside it where they are long; each whole at any moment."""
     target = check_path("path", path)
-    if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
+    if sum(len(array) for array in arrays.values()) <= MAX_INLINE_NUMBERS:
         lists = {name: array.tolist() for name, array in arrays.items()}
-        _write(target, _readable(document_text({**document, "arrays": lists})))
+        _replace_file(target, _require_readable(document_text({**document, "arrays": lists})))
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
     write_plain_npz(packed, plain)
     content = packed.getvalue()
-    text = _readable(document_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
-    _write(target.with_name(target.name + BESIDE), content)
-    _write(target, text)
+    text = _require_readable(document_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
+    _replace_file(target.with_name(target.name + ARRAYS_SUFFIX), content)
+    _replace_file(target, text)
 
 
-def _readable(text: bytes) -> bytes:
+def _require_readable(text: bytes) -> bytes:
     """Return the text of a file, if it is not too long to be read again."""
-    if len(text) <= LARGEST_TEXT:
+    if len(text) <= MAX_TEXT_BYTES:
         return text
     raise ProblemError(
-        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(text):,}. Pass less in made, or "
+        f"expected a certificate of at most {MAX_TEXT_BYTES:,} bytes of text; got {len(text):,}. Pass less in made, or "
         "save a run with fewer hypotheses."
     )
 
 
-def _write(target: Path, content: bytes) -> None:
+def _replace_file(target: Path, content: bytes) -> None:
     """Write a file, whole or not at all."""
     write_atomically(target, lambda file: file.write(content))
 
 
 def document_text(about: dict[str, Any]) -> bytes:
     """Return a document as JSON text."""
-    return json.dumps(plain(about), allow_nan=False, indent=1).encode()
+    return json.dumps(to_json_value(about), allow_nan=False, indent=1).encode()
 
 
-def _foreign(what: str, part: object) -> ProblemError:
+def _not_statable_error(what: str, part: object) -> ProblemError:
     return ProblemError(
         f"a certificate file can only state {what} of boostopt with a closed form, or a formula; got "
         f"{type(part).__name__}. Write it with boostopt.authoring.formula or edge_formula, or keep the program and "
@@ -239,13 +254,13 @@ def _foreign(what: str, part: object) -> ProblemError:
     )
 
 
-def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
+def _lower_bound_proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
     """Return beta, and s where there is a norm, at which the conjugate of F is bounded."""
     F = program.regularizer
-    about = described(F, program.examples).numbers
+    about = regularizer_to_json(F, program.examples).numbers
     plain = about.get("base", about)["kind"] == "relative entropy"
     if getattr(F, "single", False) and about["kind"] == "norm ball":
-        s = _constant(F, z)
+        s = _tangent_multiplier(F, z)
         at = F.base.conjugate_at(z - s)  # pyright: ignore[reportAttributeAccessIssue]
     else:
         at = F.conjugate_at(z)
@@ -256,14 +271,14 @@ def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Arra
     return {"beta": beta - 1.0 / eta if plain else beta}, {} if s is None else {"s": np.asarray(s)}
 
 
-def _constant(F: Any, z: Array) -> Array:
+def _tangent_multiplier(F: Any, z: Array) -> Array:
     """Return an s so large that the ball is nearly its tangent at the one point that it has in common."""
     tangent = F.base.derivatives(F.center)
     s = z - tangent
-    return np.where(F.center > 0, s - float(s.min()) + CONSTANT * max(1.0, float(np.abs(s).max())), 0.0)
+    return np.where(F.center > 0, s - float(s.min()) + TANGENT_SCALE * max(1.0, float(np.abs(s).max())), 0.0)
 
 
-def _level(F: Any, z: Array) -> float:
+def _simplex_multiplier(F: Any, z: Array) -> float:
     """Return the beta at which beta + sum u [z - beta]_+ is the maximum over the domain of F."""
     box = getattr(F, "base", F)
     if not F.on_simplex:
@@ -275,11 +290,11 @@ def _level(F: Any, z: Array) -> float:
     return float(z[order[min(last, len(z) - 1)]])
 
 
-def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> ProvedBounds:
+def _prove_bounds(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> ProvedBounds:
     """Return what the checker proves of what is to be written."""
     try:
         with np.errstate(all="ignore"):
-            return recompute(read_back(document, arrays), program.margins.for_modelling(), Floats())
+            return recompute_bounds(parse_written(document, arrays), program.margins.for_modelling(), FloatBalls())
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:
@@ -296,44 +311,44 @@ def too_large(limit: SizeLimit) -> ProblemError:
     )
 
 
-def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:
+def parse_written(document: dict[str, Any], arrays: dict[str, Array]) -> CertificateDocument:
     """Return what a reader has of what is to be written."""
-    return as_document(parse(document_text({**document, "arrays": {}})), arrays)
+    return as_document(parse_json(document_text({**document, "arrays": {}})), arrays)
 
 
-def _outward(end: float, lost: float, direction: int) -> float:
+def _round_outward(end: float, lost: float, direction: int) -> float:
     """Return an end moved outward by what rounding may do elsewhere; the infinite one where nothing is known."""
-    moved = math.nextafter(end + direction * WIDENED * lost, direction * math.inf)
+    moved = math.nextafter(end + direction * ROUNDING_SAFETY * lost, direction * math.inf)
     return direction * math.inf if math.isnan(moved) else moved
 
 
-def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
+def _metadata(certified: Any, metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return how an answer came about."""
     about: dict[str, Any] = {
         "boostopt": import_module("boostopt").__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
-    if isinstance(what, Solution):
-        best = what.best
+    if isinstance(certified, Solution):
+        best = certified.best
         about |= {
-            "backend": what.backend,
-            "solver version": what.version,
-            "solver status": what.solver_status,
+            "backend": certified.backend,
+            "solver version": certified.version,
+            "solver status": certified.solver_status,
             "options": {} if best is None else {name: repr(value)[:200] for name, value in best.options.items()},
-            "tol": what.tol,
-            "verdict": what.verdict.key,
-            "seconds": what.times["total"],
+            "tol": certified.tol,
+            "verdict": certified.verdict.key,
+            "seconds": certified.times["total"],
         }
-    return about | dict(made or {})
+    return about | dict(metadata or {})
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """Return a value as JSON knows it, infinities as texts."""
     if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): to_json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
+        return [to_json_value(inner) for inner in value]
     if isinstance(value, np.generic):
-        return plain(value.item())
+        return to_json_value(value.item())
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

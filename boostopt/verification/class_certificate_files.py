@@ -29,44 +29,53 @@ from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 from boostopt.verification.certificate_files import (
-    class_in_words,
-    plain,
-    read_back,
-    stated,
+    add_claim,
+    class_description,
+    parse_written,
+    statement_and_arrays,
+    to_json_value,
     too_large,
-    with_claim,
-    write,
+    write_certificate_file,
 )
-from boostopt.verification.formulation_consistency import agree, check_measure, stated_pair
-from boostopt.verification.histogram_certificate_writer import save_looks
-from boostopt.verification.trusted_kernel.certificate_schema import LARGEST_ARRAYS, Document
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, StatedRegularizer, recompute, regularizer
+from boostopt.verification.formulation_consistency import (
+    check_formulation_consistency,
+    check_measure,
+    functions_as_json,
+)
+from boostopt.verification.histogram_certificate_writer import save_histogram_certificate
+from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES, CertificateDocument
+from boostopt.verification.trusted_kernel.checker import (
+    ProvedBounds,
+    RegularizerTerms,
+    build_regularizer,
+    recompute_bounds,
+)
 from boostopt.verification.trusted_kernel.conjugates import Vector
-from boostopt.verification.trusted_kernel.feasible_points import into_ball, normed_weights
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, fail
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.feasible_points import feasible_weights_with_norm, project_into_ball
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, reject
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 from boostopt.verification.verification_result import (
-    BOTH,
-    NO_MORE,
-    UNSTATED,
+    BOTH_BOUNDS,
+    FUNCTIONS_NOT_STATED,
+    NO_FURTHER_CLAIM,
     Verification,
-    claimed_ends,
-    compare,
-    matrix,
-    verdict,
+    as_margin_matrix,
+    check_claims,
+    claimed_bounds_text,
+    make_verification,
 )
 
-UNTOLD = "the file does not determine the margins of its hypotheses: pass them as U="
+MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
 
-UNWRITTEN = (
+HYPOTHESES_NOT_WRITTEN = (
     "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins in "
     "Python, verify(path, oracle, U=margins)"
 )
 
-UNCHECKED = "; whether the hypotheses with weight belong to the class was not checked"
+MEMBERSHIP_NOT_CHECKED = "; whether the hypotheses with weight belong to the class was not checked"
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
-UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a hypothesis that was stated wrongly."""
 
 
@@ -100,114 +109,116 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     """
     run = check_instance("run", run, Run, "a run of boost", "Pass the run itself.")
     if isinstance(run, HistogramRun) and isinstance(oracle, BinnedOracle) and oracle.binned_rows is not None:
-        save_looks(run, oracle, path, made or {})
+        save_histogram_certificate(run, oracle, path, made or {})
         return
     certificate, goal = run.verify_class(oracle), run.record.problem.objective
     if goal is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
     used = np.flatnonzero(run.w)
-    hypotheses = _plain_states([run.hypotheses[q] for q in used.tolist()])
+    hypotheses = _json_states([run.hypotheses[q] for q in used.tolist()])
     if not hypotheses:
-        warnings.warn(UNWRITTEN, stacklevel=2)
+        warnings.warn(HYPOTHESES_NOT_WRITTEN, stacklevel=2)
     U, w = run.record.pool.margins.take_columns(used), run.w[used]
     soft = goal.program(U)
     w = w / np.abs(w).sum() if goal.nonnegative_weights else w
     over = soft.certify(certificate.d, w)
     page, parameters = run.record.problem.formulation, run.record.problem.template.parameters
     program = Program(page, parameters, goal.examples, U, goal.F0, goal.G)
-    statement, arrays = stated(program, over.w)
+    statement, arrays = statement_and_arrays(program, over.w)
     statement |= {
         "subject": "class",
-        "formulation": {**statement["formulation"], **stated_pair(page, parameters, goal.examples)},
+        "formulation": {**statement["formulation"], **functions_as_json(page, parameters, goal.examples)},
         "data": {
             **statement["data"],
-            "oracle": class_in_words(oracle),
+            "oracle": class_description(oracle),
             "digest": oracle.digest,
             "hypotheses": hypotheses,
         },
     }
     # The lower end is proved as for any program; the upper one by the oracle.
-    document, arrays = with_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
+    document, arrays = add_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
     document["claim"]["what"] = goal.measure
     if certificate.d is not None and math.isfinite(certificate.upper):
         arrays["d"] = certificate.d
         claim = document["claim"]
         claim["upper"] = certificate.upper
         # Where d is moved into its ball the upper end moves as well.
-        again = _upper(document, arrays, certificate.upper - goal.F0.value(certificate.d))
+        again = _recomputed_upper_bound(document, arrays, certificate.upper - goal.F0.value(certificate.d))
         if math.isfinite(again):
             upper = max(certificate.upper, again)
             claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
         else:
             del arrays["d"]
             claim["upper"] = math.inf
-    write(path, document, arrays)
+    write_certificate_file(path, document, arrays)
 
 
-def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verification:
+def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any, formulation: Any) -> Verification:
     """Return the verdict on the certificate of a class."""
     if not isinstance(oracle, Oracle):
-        fail("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
+        reject("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
-        same = document.oracle == class_in_words(oracle)
+        same = document.oracle == class_description(oracle)
         given = "the data have other numbers, labels, weights or another order" if same else f"got {oracle}"
-        fail(
+        reject(
             f"it has another class or other examples: it is about {document.oracle}; {given}. Check the data, the rows "
             "and columns left out, and the options of the oracle"[:500]
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
-        fail("the certificate has other multiplicities than the oracle")
-    goal = require_not_none(agree(document, formulation), "a value over a class")
+        reject("the certificate has other multiplicities than the oracle")
+    goal = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
     check_measure(document.what, goal.measure)
     if not goal.nonnegative_weights and not oracle.reflexive:
-        fail("edges count without their sign, but the class does not contain the negations of its hypotheses")
-    d, A = document.arrays.get("d"), Floats()
-    F = regularizer(document, A)
-    point = None if d is None else _feasible(A, F, d)
-    answer = _asked(oracle, document.c / document.c.sum() if d is None else _weights(F, d))
-    margins = matrix(_columns(document, oracle, answer)) if U is None else matrix(U)
+        reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
+    d, A = document.arrays.get("d"), FloatBalls()
+    F = build_regularizer(document, A)
+    point = None if d is None else _feasible_point(A, F, d)
+    answer = _query_oracle(oracle, document.c / document.c.sum() if d is None else _query_weights(F, d))
+    margins = as_margin_matrix(_hypothesis_margins(document, oracle, answer)) if U is None else as_margin_matrix(U)
     alone = {name: array for name, array in document.arrays.items() if name != "d"}
-    bounds = recompute(dataclasses.replace(document, arrays=alone), margins, A)
+    bounds = recompute_bounds(dataclasses.replace(document, arrays=alone), margins, A)
     if d is not None:
         if answer.largest is None:
-            fail("the oracle gives no bound on the edges of its class; the certificate claims one")
-        bounds = ProvedBounds(bounds.lower, _end_above(A, F, point, d, answer.largest))
-    compare(document, bounds)
-    ends = claimed_ends(document)
+            reject("the oracle gives no bound on the edges of its class; the certificate claims one")
+        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.largest))
+    check_claims(document, bounds)
+    ends = claimed_bounds_text(document)
     checked = answer.largest is not None and U is None
-    reason = f"recomputed over {oracle}: {ends} of the best {goal.measure}{'' if ends == BOTH else NO_MORE}"
-    reason += "" if checked else UNCHECKED
-    reason += "" if document.pair else UNSTATED
-    return dataclasses.replace(verdict(document, True, reason, bounds, False), what=goal.measure)
+    reason = (
+        f"recomputed over {oracle}: {ends} of the best {goal.measure}{'' if ends == BOTH_BOUNDS else NO_FURTHER_CLAIM}"
+    )
+    reason += "" if checked else MEMBERSHIP_NOT_CHECKED
+    reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
+    return dataclasses.replace(make_verification(document, True, reason, bounds, False), what=goal.measure)
 
 
-def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:
+def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: Float[Array, " N"]) -> Vector:
     """Return a point of the domain of F near d; Rejected where there is none."""
-    point = normed_weights(A, F.box, F.norm, d)
+    point = feasible_weights_with_norm(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
-        point = into_ball(A, F.norm, point, F.box)
-    return fail("it cannot be decided whether d lies in the ball of its norm") if point is None else point
+        point = project_into_ball(A, F.norm, point, F.box)
+    return reject("it cannot be decided whether d lies in the ball of its norm") if point is None else point
 
 
-def _weights(F: StatedRegularizer, d: Float[Array, " N"]) -> Float[Array, " N"]:
+def _query_weights(F: RegularizerTerms, d: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the weights that the oracle is asked with: none is negative unless F allows any sign."""
-    return d if F.box.free else np.maximum(d, 0.0)
+    return d if F.box.is_unbounded else np.maximum(d, 0.0)
 
 
-def _end_above(A: Floats, F: StatedRegularizer, point: Vector, d: Float[Array, " N"], largest: float) -> float:
+def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: Float[Array, " N"], largest: float) -> float:
     """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
-    moved = point - A.vector(_weights(F, d))
-    value = F.value(A, point) + A.total(A.size(moved))
-    return math.nextafter(float(A.high(value)) + largest, math.inf)
+    moved = point - A.to_vector(_query_weights(F, d))
+    value = F.value(A, point) + A.total(A.absolute(moved))
+    return math.nextafter(float(A.upper(value)) + largest, math.inf)
 
 
-def _upper(document: dict[str, Any], arrays: dict[str, Array], largest: float) -> float:
+def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], largest: float) -> float:
     """Return the upper end as a reader will recompute it."""
-    A, d = Floats(), arrays["d"]
+    A, d = FloatBalls(), arrays["d"]
     try:
         with np.errstate(all="ignore"):
-            F = regularizer(read_back(document, arrays), A)
-            return _end_above(A, F, _feasible(A, F, d), d, largest)
+            F = build_regularizer(parse_written(document, arrays), A)
+            return _upper_bound(A, F, _feasible_point(A, F, d), d, largest)
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:
@@ -217,20 +228,20 @@ def _upper(document: dict[str, Any], arrays: dict[str, Array], largest: float) -
         ) from rejected
 
 
-def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
+def _query_oracle(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
     """Return the oracle's answer; it is left as it was."""
     before = oracle.state()
     try:
         return oracle.best(Query(d, 1, lambda u: 0.0))
     except BoostoptError as failure:
-        fail(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
+        reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
     finally:
         oracle.restore(before)
 
 
-def _plain_states(hypotheses: list[Any]) -> list[Any]:
+def _json_states(hypotheses: list[Any]) -> list[Any]:
     """Return the states of hypotheses as JSON knows them, none where one of them is more than numbers and texts."""
-    states = [plain(to_state(hypothesis)) for hypothesis in hypotheses]
+    states = [to_json_value(to_state(hypothesis)) for hypothesis in hypotheses]
     try:
         json.dumps(states, allow_nan=False)
     except TypeError:
@@ -238,25 +249,25 @@ def _plain_states(hypotheses: list[Any]) -> list[Any]:
     return states
 
 
-def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
+def _hypothesis_margins(document: CertificateDocument, oracle: Oracle, answer: Answer) -> Margins:
     """Return the margins of the hypotheses in the file on the examples of the oracle."""
     if len(document.hypotheses) != document.t:
-        fail(UNTOLD)
-    if document.N * document.t > LARGEST_ARRAYS // 8:
-        fail(f"its {document.t} hypotheses on {document.N} examples need more than {LARGEST_ARRAYS:,} bytes")
+        reject(MARGINS_REQUIRED)
+    if document.N * document.t > MAX_ARRAY_BYTES // 8:
+        reject(f"its {document.t} hypotheses on {document.N} examples need more than {MAX_ARRAY_BYTES:,} bytes")
     kind = answer.columns[0].hypothesis.kind
     columns = np.empty((document.N, document.t), order="F")
     for q, state in enumerate(document.hypotheses):
         try:
             if state["kind"] != kind and not oracle.mixed:
-                fail(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
+                reject(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
             column = oracle.margins_of(hypothesis_from_state(state))
-        except UNREADABLE as failure:
-            fail(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
+        except MALFORMED_ERRORS as failure:
+            reject(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
         if column is None:
-            fail(UNTOLD)
+            reject(MARGINS_REQUIRED)
         columns[:, q] = column
     try:
         return Margins.of_private(columns)
     except BoostoptError as failure:
-        fail(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])
+        reject(f"the hypotheses of the file have no margins: {reason_of(failure)}"[:300])

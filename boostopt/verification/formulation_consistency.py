@@ -23,48 +23,54 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import is_combination_name
 from boostopt.programs.parameters import check_value, check_values
 from boostopt.programs.program import Examples, Program
-from boostopt.verification.certificate_files import described, described_edge
-from boostopt.verification.trusted_kernel.certificate_schema import Document, Stated
-from boostopt.verification.trusted_kernel.json_parsing import fail
+from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, FunctionsAsJSON
+from boostopt.verification.trusted_kernel.json_parsing import reject
 
-Pair = tuple[Regularizer, EdgeFunction]
+Functions = tuple[Regularizer, EdgeFunction]
 """F and G."""
 
 
-def agree(document: Document, formulation: Any, program: Program | None = None) -> SoftMarginObjective | None:
+def check_formulation_consistency(
+    document: CertificateDocument, formulation: Any, program: Program | None = None
+) -> SoftMarginObjective | None:
     """Return the soft margin, or other value, that a formulation is after, if any.
 
     Reject a document whose pair is not that of its formulation, or not that of the caller's program if there is one.
     """
-    page = page_in(document.name, program.formulation if formulation is None and program is not None else formulation)
+    page = trusted_formulation(
+        document.formulation_name, program.formulation if formulation is None and program is not None else formulation
+    )
     if document.subject == "program" and page.columns not in (None, document.t):
-        fail(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
+        reject(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
     if not page.takes_reference and "d0" in document.arrays:
-        fail(f"{page.name} has no reference distribution; the certificate states one")
+        reject(f"{page.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
-    record = record_in(page, document.parameters, examples)
-    pair, goal = pair_in(page, record, examples)
+    record = parameter_record(page, document.parameters, examples)
+    pair, goal = functions_of_parameters(page, record, examples)
     if document.subject == "class":
-        if document.pair is not None:
-            check_pair(page, pair, document.pair, examples, document.parameters)
+        if document.formulation_functions is not None:
+            check_functions_agree(page, pair, document.formulation_functions, examples, document.parameters)
         if goal is None:
-            fail(f"{page.name} has no soft margin, so it has no certificate of a class")
+            reject(f"{page.name} has no soft margin, so it has no certificate of a class")
         pair = goal.F0, goal.G
     of_file = document.F, document.G
-    check_pair(page, pair, of_file, examples, document.parameters, document.arrays)
+    check_functions_agree(page, pair, of_file, examples, document.parameters, document.arrays)
     if program is not None:
         pair = program.regularizer, program.edge_function
-        check_pair(program, pair, of_file, program.examples, document.parameters, document.arrays)
+        check_functions_agree(program, pair, of_file, program.examples, document.parameters, document.arrays)
     return goal
 
 
-def pair_in(page: Formulation[Any], record: Any, examples: Examples) -> tuple[Pair, SoftMarginObjective | None]:
+def functions_of_parameters(
+    page: Formulation[Any], record: Any, examples: Examples
+) -> tuple[Functions, SoftMarginObjective | None]:
     """Return F and G that a page makes of its parameters, and the soft margin, or other value, that they are after."""
     try:
         pair = page.regularizer(record, examples), page.edge_function(record)
         return pair, SoftMarginObjective.from_pair(*pair, examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters does not make a program: {reason_of(failure)}"[:400])
+        reject(f"{page.name} with these parameters does not make a program: {reason_of(failure)}"[:400])
 
 
 def check_measure(stated: str | None, measure: str) -> None:
@@ -73,26 +79,26 @@ def check_measure(stated: str | None, measure: str) -> None:
     Older files do not name the value.
     """
     if stated is not None and stated != measure:
-        fail(
+        reject(
             f"it says that it bounds the best {stated}; its formulation with these parameters means the best {measure}"[
                 :400
             ]
         )
 
 
-def stated_pair(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
+def functions_as_json(page: Formulation[Any], record: Any, examples: Examples) -> dict[str, Any]:
     """Return F and G of a formulation as a certificate of a class states them; nothing if no file can state them."""
     try:
-        F = described(page.regularizer(record, examples), examples, nus(vars(record)))
-        return {"F": F.numbers, "G": described_edge(page.edge_function(record))}
+        F = regularizer_to_json(page.regularizer(record, examples), examples, candidate_nus(vars(record)))
+        return {"F": F.numbers, "G": edge_to_json(page.edge_function(record))}
     except ProblemError:
         return {}
 
 
-def check_pair(
+def check_functions_agree(
     of: Formulation[Any] | Program,
-    pair: Pair,
-    of_file: Stated,
+    pair: Functions,
+    of_file: FunctionsAsJSON,
     examples: Examples,
     parameters: Mapping[str, Any],
     arrays: Mapping[str, Any] | None = None,
@@ -103,55 +109,55 @@ def check_pair(
     """
     name = f"{of.name} with the parameters of the file means" if isinstance(of, Formulation) else "the program has"
     try:
-        F, G = described(pair[0], examples, nus(parameters)), described_edge(pair[1])
+        F, G = regularizer_to_json(pair[0], examples, candidate_nus(parameters)), edge_to_json(pair[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{name} another pair than the file: {reason_of(failure)}"[:400])
+        reject(f"{name} another pair than the file: {reason_of(failure)}"[:400])
     if (F.numbers, G) != of_file:
         other = "" if isinstance(of, Formulation) else "it is the certificate of another program: "
-        fail(
+        reject(
             f"{other}{name} F = {F.numbers}, G = {G}; the file states F = {dict(of_file[0])}, G = {dict(of_file[1])}. "
             "Check the name and the parameters, or ask for the file as it was saved"[:600]
         )
     for array, values in F.arrays.items():
         if arrays is not None and not np.array_equal(values, arrays[array]):
-            fail(f"{name} other {array} than the file states")
+            reject(f"{name} other {array} than the file states")
 
 
-def page_in(name: str, formulation: Any) -> Formulation[Any]:
+def trusted_formulation(name: str, formulation: Any) -> Formulation[Any]:
     """Return the page of a name, only if it is one of boostopt's or the caller's."""
     # In a file a booster is called as the literature writes it, which no formulation is.
     boosters = {page.name: page for page in PAGES.values()}
     if formulation is None:
         if name == SoftMarginFormulation.name:
-            fail("the soft margin of a run depends on its formulation; pass formulation=")
+            reject("the soft margin of a run depends on its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters) and not is_combination_name(name):
-            fail(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
+            reject(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
-    return page if page.name == name else fail(f"the certificate is of {name!r}, not of {page.name!r}")
+    return page if page.name == name else reject(f"the certificate is of {name!r}, not of {page.name!r}")
 
 
-def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
+def parameter_record(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
     """Return the record of parameters."""
     parameters = page.parameters
     # A file that was written before the page had a parameter means its default: the pair that it states is compared.
     stated = {**{name: parameters[name].default for name in page.added}, **stated}
     if set(parameters) != set(stated):
-        fail(
+        reject(
             f"{page.name} has the parameters {', '.join(sorted(parameters))}; the file states "
             f"{', '.join(sorted(stated))}"
         )
     for name, value in stated.items():
         if isinstance(value, bool) != (parameters[name].domain.kind == "flag"):
-            fail(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
+            reject(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
     try:
         values = {name: check_value(parameters[name], value, examples.N) for name, value in stated.items()}
         check_values(parameters, values, examples)
         return page.Parameters(**values)
     except BoostoptError as failure:
-        fail(reason_of(failure, 400))
+        reject(reason_of(failure, 400))
 
 
-def nus(parameters: Mapping[str, Any]) -> tuple[float, ...]:
+def candidate_nus(parameters: Mapping[str, Any]) -> tuple[float, ...]:
     """Return the numbers by which the caps may be stated, as they were when the file was written."""
     return (*(v for v in parameters.values() if isinstance(v, float) and v > 0 and math.isfinite(v)), 1.0)

@@ -24,9 +24,22 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
-from boostopt.verification.certificate_files import class_in_words, described, described_edge
-from boostopt.verification.formulation_consistency import check_measure, check_pair, nus, page_in, pair_in, record_in
-from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND, LARGEST_SUM, Stated, formulation_in
+from boostopt.verification.certificate_files import class_description, edge_to_json, regularizer_to_json
+from boostopt.verification.formulation_consistency import (
+    candidate_nus,
+    check_functions_agree,
+    check_measure,
+    functions_of_parameters,
+    parameter_record,
+    trusted_formulation,
+)
+from boostopt.verification.trusted_kernel.certificate_schema import (
+    FILE_KIND,
+    FORMAT,
+    MAX_NU,
+    FunctionsAsJSON,
+    parse_formulation,
+)
 from boostopt.verification.trusted_kernel.data_passes import (
     ONE,
     Term,
@@ -37,26 +50,26 @@ from boostopt.verification.trusted_kernel.data_passes import (
 )
 from boostopt.verification.trusted_kernel.exact_numbers import Rationals
 from boostopt.verification.trusted_kernel.json_parsing import (
-    claimed,
-    count,
-    fail,
-    listed,
-    mapping,
-    number,
-    text,
-    with_keys,
+    parse_claimed_bound,
+    parse_count,
+    parse_list,
+    parse_number,
+    parse_object,
+    parse_object_with_keys,
+    parse_text,
+    reject,
 )
-from boostopt.verification.verification_result import UNSTATED, Verification
+from boostopt.verification.verification_result import FUNCTIONS_NOT_STATED, Verification
 
 SUBJECT = "looks"
 """What such a file is about."""
 
-NO_ROWS = (
+ORACLE_REQUIRED = (
     "this certificate is about a class of hypotheses on training examples: pass the oracle with these examples, or "
     "MarginBoostClassifier().class_of(X, y) with the parameters of the fit"
 )
 
-NO_DIGEST = "; the file has no digest of its rows: whether they are those of the data was not checked"
+DIGEST_MISSING = "; the file has no digest of its rows: whether they are those of the data was not checked"
 """The words where an older file is verified."""
 
 BUCKETS = 1 << 14
@@ -65,11 +78,11 @@ BUCKETS = 1 << 14
 LONGEST_SHIFT = 30
 """The binary logarithm of the most margins that a bucket has."""
 
-UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a hypothesis or a parameter that was stated wrongly."""
 
 
-def verified(
+def verify_histogram_certificate(
     top: Mapping[str, Any], oracle: Any, expected: Mapping[str, Array | None], formulation: Any
 ) -> Verification:
     """Return the verdict on the certificate of a run of looks; Rejected where it proves nothing.
@@ -85,53 +98,53 @@ def verified(
     formulation
         A page of his own.
     """
-    about = with_keys(
+    about = parse_object_with_keys(
         top, {"kind", "format", "subject", "formulation", "nu", "data", "w", "d", "claim", "made", "arrays"}, "the file"
     )
-    if (about["kind"], about["format"], about["arrays"]) != (KIND, FORMAT, {}) or type(about["format"]) is not int:
-        fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
+    if (about["kind"], about["format"], about["arrays"]) != (FILE_KIND, FORMAT, {}) or type(about["format"]) is not int:
+        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
     if not isinstance(oracle, Oracle):
-        fail(NO_ROWS)
-    name, parameters, pair = formulation_in(about["formulation"], {}, True)
-    mapping(about["made"], "made")
-    nu = None if about["nu"] is None else number(about["nu"], "nu", LARGEST_SUM)
-    digest = {"digest"} & set(mapping(about["data"], "data"))
-    data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"} | digest)
-    sizes = count(data["N"], "N"), count(data["examples"], "examples")
-    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != class_in_words(oracle):
-        fail(
+        reject(ORACLE_REQUIRED)
+    name, parameters, pair = parse_formulation(about["formulation"], {}, True)
+    parse_object(about["made"], "made")
+    nu = None if about["nu"] is None else parse_number(about["nu"], "nu", MAX_NU)
+    digest = {"digest"} & set(parse_object(about["data"], "data"))
+    data = parse_object_with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"} | digest)
+    sizes = parse_count(data["N"], "N"), parse_count(data["examples"], "examples")
+    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != class_description(oracle):
+        reject(
             f"it has another class or other examples: it is about {sizes[0]} examples of total weight {sizes[1]} and "
-            f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
+            f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
     rows = oracle.binned_rows if isinstance(oracle, BinnedOracle) else None
     if rows is None or not isinstance(oracle, BinnedOracle):
-        fail(NO_ROWS)
-    if digest and text(data["digest"], "digest") != (found := rows.digest()):
-        fail(
+        reject(ORACLE_REQUIRED)
+    if digest and parse_text(data["digest"], "digest") != (found := rows.digest()):
+        reject(
             f"it has other examples: the digest of its rows is {data['digest']}; that of the data is {found}. Check "
             "the features, the labels, the weights, and the rows and columns left out"[:500]
         )
     for what, values in expected.items():
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
-            fail(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
-    page = page_in(name, formulation)
+            reject(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
+    page = trusted_formulation(name, formulation)
     eta, measure = _meant(page, parameters, pair, oracle, nu)
-    named = {"what"} & set(mapping(about["claim"], "claim"))
-    claim = with_keys(about["claim"], {"lower", "upper"} | named, "claim")
-    check_measure(text(claim["what"], "the name of the value") if named else None, measure)
-    low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
+    named = {"what"} & set(parse_object(about["claim"], "claim"))
+    claim = parse_object_with_keys(about["claim"], {"lower", "upper"} | named, "claim")
+    check_measure(parse_text(claim["what"], "the name of the value") if named else None, measure)
+    low, high = parse_claimed_bound(claim["lower"], "lower", 1), parse_claimed_bound(claim["upper"], "upper", -1)
     lower, upper = _bounds(about, oracle, rows, nu, eta)
-    down, up = Rationals().low(lower), Rationals().high(upper)
+    down, up = Rationals().lower(lower), Rationals().upper(upper)
     if low > lower:  # Python compares a float with a fraction exactly
-        fail(f"it has other examples, or claims too much: at least {low!r}, but these examples have {down!r}")
+        reject(f"it has other examples, or claims too much: at least {low!r}, but these examples have {down!r}")
     if high < upper:
-        fail(f"it has other examples, or claims too much: at most {high!r}, but these examples have {up!r}")
+        reject(f"it has other examples, or claims too much: at most {high!r}, but these examples have {up!r}")
     exact = nu is not None
     how = "were proved in whole numbers" if exact else "were recomputed, with a bound on the rounding of logarithms,"
     return Verification(
         accepted=True,
         reason=f"both ends of the best {measure} {how} over {oracle}"
-        f"{'' if pair else UNSTATED}{'' if digest else NO_DIGEST}",
+        f"{'' if pair else FUNCTIONS_NOT_STATED}{'' if digest else DIGEST_MISSING}",
         formulation=name,
         parameters=parameters,
         outcome="solved",
@@ -148,15 +161,17 @@ def _bounds(
     about: Mapping[str, Any], oracle: BinnedOracle, rows: BinnedRows, nu: float | None, eta: float
 ) -> tuple[Fraction, Fraction]:
     """Return what the weights of the hypotheses reach, and what the weights of the examples prove."""
-    d = with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
+    d = parse_object_with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
     splits = _splits(about["data"]["hypotheses"], oracle, rows)
-    origin, shift = _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
-    table = np.array([_whole(q, "a weight of a bucket") for q in listed(d["table"], "table")], dtype=np.int64)
+    origin, shift = _parse_integer(d["origin"], "origin"), _parse_integer(d["shift"], "shift")
+    table = np.array(
+        [_parse_integer(q, "a weight of a bucket") for q in parse_list(d["table"], "table")], dtype=np.int64
+    )
     if not (abs(origin) <= ONE and 0 <= shift <= LONGEST_SHIFT and len(table) == BUCKETS + 2):
-        fail(f"the window must lie among the margins, and have {BUCKETS + 2} buckets; it has {len(table)}")
+        reject(f"the window must lie among the margins, and have {BUCKETS + 2} buckets; it has {len(table)}")
     terms, of_d = _terms(about["w"], splits), _terms(d["w"], splits)
     if (total := sum(term[0] for term in terms)) != ONE:
-        fail(f"the weights must sum to 2^30; they sum to {total}")
+        reject(f"the weights must sum to 2^30; they sum to {total}")
     bins = origin, shift, BUCKETS
     if nu is None:
         upper = negative_loss_upper(rows, of_d, bins, table, oracle.reflexive, eta)
@@ -169,23 +184,27 @@ def _splits(stated: Any, oracle: BinnedOracle, rows: BinnedRows) -> list[tuple[i
     """Return the hypotheses of a file as splits; Rejected where one is not in the class, or is another one there."""
     splits = list[tuple[int, int, int]]()
     try:
-        for each in listed(stated, "the hypotheses"):
-            with_keys(each, {"split", "is"}, "a hypothesis")
-            feature, code, sign = (_whole(value, "a split") for value in listed(each["split"], "a split"))
-            hypothesis = hypothesis_from_state(mapping(each["is"], "is"))
+        for each in parse_list(stated, "the hypotheses"):
+            parse_object_with_keys(each, {"split", "is"}, "a hypothesis")
+            feature, code, sign = (_parse_integer(value, "a split") for value in parse_list(each["split"], "a split"))
+            hypothesis = hypothesis_from_state(parse_object(each["is"], "is"))
             if not (0 <= code < rows.n_codes.get(feature, 0) - 1 and (sign == 1 or (sign == -1 and oracle.reflexive))):
-                fail(f"the class does not contain {hypothesis}"[:300])
+                reject(f"the class does not contain {hypothesis}"[:300])
             there = oracle.hypothesis_of(Split(feature, code, sign))
             if there != hypothesis:
-                fail(f"the class has {there} in place of {hypothesis}. Check the order of the columns"[:300])
+                reject(f"the class has {there} in place of {hypothesis}. Check the order of the columns"[:300])
             splits.append((feature, code, sign))
-    except UNREADABLE as failure:
-        fail(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
+    except MALFORMED_ERRORS as failure:
+        reject(f"a hypothesis of the file cannot be read: {reason_of(failure)}"[:300])
     return splits
 
 
 def _meant(
-    page: Formulation[Any], parameters: Mapping[str, Any], pair: Stated | None, oracle: BinnedOracle, nu: float | None
+    page: Formulation[Any],
+    parameters: Mapping[str, Any],
+    pair: FunctionsAsJSON | None,
+    oracle: BinnedOracle,
+    nu: float | None,
 ) -> tuple[float, str]:
     """Return the eta of the logarithmic loss, or inf for a soft margin, and the name of the value that is meant.
 
@@ -196,26 +215,26 @@ def _meant(
     """
     c = representative_multiplicities(page, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
-    record = record_in(page, parameters, examples)
-    means, goal = pair_in(page, record, examples)
+    record = parameter_record(page, parameters, examples)
+    means, goal = functions_of_parameters(page, record, examples)
     if pair is not None:
-        check_pair(page, means, pair, examples, parameters)
+        check_functions_agree(page, means, pair, examples, parameters)
     other = (
         f"{page.name} with the parameters of the file has another soft margin than "
         f"{'a loss' if nu is None else f'that of nu = {nu:g}'}"
     )
     if goal is None:
-        fail(other)
+        reject(other)
     try:
         # The numbers of the file first: another nu may have the same caps, rounded.
-        counts = () if nu is None else (*nus(parameters)[:-1], nu, 1.0)
-        F, G = described(goal.F0, examples, counts), described_edge(goal.G)
+        counts = () if nu is None else (*candidate_nus(parameters)[:-1], nu, 1.0)
+        F, G = regularizer_to_json(goal.F0, examples, counts), edge_to_json(goal.G)
     except BoostoptError as failure:
-        fail(f"{other}: {reason_of(failure)}"[:400])
+        reject(f"{other}: {reason_of(failure)}"[:400])
     if G == {"kind": "maximum"} and nu is None and F.numbers["kind"] == "logarithmic loss":
         return float(F.numbers["eta"]), goal.measure
     caps = G == {"kind": "maximum"} and nu is not None and F.numbers["kind"] == "cap" and _are_caps_of(F, nu)
-    return (math.inf, goal.measure) if caps else fail(other)
+    return (math.inf, goal.measure) if caps else reject(other)
 
 
 def _are_caps_of(F: Statement, nu: float) -> bool:
@@ -228,14 +247,14 @@ def _are_caps_of(F: Statement, nu: float) -> bool:
 
 def _terms(stated: Any, splits: list[tuple[int, int, int]]) -> list[Term]:
     """Return whole weights of the first hypotheses with these."""
-    W = [_whole(value, "a weight") for value in listed(stated, "the weights")]
+    W = [_parse_integer(value, "a weight") for value in parse_list(stated, "the weights")]
     if len(W) > len(splits) or min(W, default=0) < 0 or sum(W) > ONE:
-        fail(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^30")
+        reject(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^30")
     return [(weight, *split) for weight, split in zip(W, splits, strict=False)]
 
 
-def _whole(value: Any, what: str) -> int:
+def _parse_integer(value: Any, what: str) -> int:
     """Return a whole number of at most 2^31."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2 * ONE:
-        fail(f"{what} must be a whole number of at most 2^31; it is {value!r}"[:200])
+        reject(f"{what} must be a whole number of at most 2^31; it is {value!r}"[:200])
     return value

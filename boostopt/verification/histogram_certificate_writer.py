@@ -16,14 +16,16 @@ from boostopt.errors import ProblemError, require_not_none
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.oracles.hypothesis_state import to_state
-from boostopt.verification.certificate_files import class_in_words, document_text, write
-from boostopt.verification.formulation_consistency import stated_pair
-from boostopt.verification.histogram_certificate_files import SUBJECT, verified
-from boostopt.verification.trusted_kernel.certificate_schema import FORMAT, KIND
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
+from boostopt.verification.certificate_files import class_description, document_text, write_certificate_file
+from boostopt.verification.formulation_consistency import functions_as_json
+from boostopt.verification.histogram_certificate_files import SUBJECT, verify_histogram_certificate
+from boostopt.verification.trusted_kernel.certificate_schema import FILE_KIND, FORMAT
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 
 
-def save_looks(run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
+def save_histogram_certificate(
+    run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str], metadata: Mapping[str, Any]
+) -> None:
     """Save the certificate of a run of looks; the checker proves both ends before.
 
     Raises
@@ -51,19 +53,19 @@ def save_looks(run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str
         name: value for name, value in vars(stored.problem.template.parameters).items() if np.ndim(value) == 0
     }
     document = {
-        "kind": KIND,
+        "kind": FILE_KIND,
         "format": FORMAT,
         "subject": SUBJECT,
         "formulation": {
             "name": page.name,
             "parameters": parameters,
-            **stated_pair(page, stored.problem.template.parameters, stored.problem.examples),
+            **functions_as_json(page, stored.problem.template.parameters, stored.problem.examples),
         },
         "nu": float(aim.nu) if isinstance(aim, ExactSoftMargin) else None,
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
-            "oracle": class_in_words(oracle),
+            "oracle": class_description(oracle),
             "digest": rows.digest(),
             "hypotheses": [
                 {"split": list(split), "is": to_state(hypothesis)}
@@ -83,12 +85,12 @@ def save_looks(run: HistogramRun, oracle: BinnedOracle, path: str | PathLike[str
             "upper": math.nextafter(certificate.upper + room, math.inf),
             "what": certificate.what,
         },
-        "made": dict(made),
+        "made": dict(metadata),
     }
     try:
-        verified(parse(document_text({**document, "arrays": {}})), oracle, {}, page)
+        verify_histogram_certificate(parse_json(document_text({**document, "arrays": {}})), oracle, {}, page)
     except Rejected as rejected:
         raise ProblemError(
             f"expected a run whose weights prove its ends; {rejected}. Please report this bug."
         ) from rejected
-    write(target, document, {})
+    write_certificate_file(target, document, {})

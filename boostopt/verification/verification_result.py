@@ -12,21 +12,21 @@ import scipy.sparse
 
 from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError
-from boostopt.verification.trusted_kernel.certificate_schema import Document
-from boostopt.verification.trusted_kernel.checker import Fractions, ProvedBounds
-from boostopt.verification.trusted_kernel.json_parsing import fail
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, RationalBounds
+from boostopt.verification.trusted_kernel.json_parsing import reject
 
-BOTH = "both ends"
+BOTH_BOUNDS = "both ends"
 """The words where both ends are claimed."""
 
-EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Whole numbers up to it are float64 numbers."""
 
-NO_MORE = "; the certificate claims no more"
+NO_FURTHER_CLAIM = "; the certificate claims no more"
 """The words that are added where they are not."""
 
 
-UNSTATED = "; the file does not state the F and G that its formulation means: only this value was checked"
+FUNCTIONS_NOT_STATED = "; the file does not state the F and G that its formulation means: only this value was checked"
 """The words where the certificate of a class is older, or F and G have no closed forms."""
 
 
@@ -48,7 +48,7 @@ class Verification:
         "solved", "infeasible" or "".
     lower, upper
         The recomputed interval; nan if none was computed.
-    fractions
+    rational_bounds
         Both ends as `fractions.Fraction`, exactly; `lower` and `upper` are these, rounded outward. None for an end
         that was not computed in rational arithmetic.
     claimed
@@ -56,7 +56,7 @@ class Verification:
     what
         The name of the value that was bounded: "value of the program" for the optimum of one program; for a class
         "soft margin" or another value of the weights, as `ClassCertificate.what` has it; "" for a rejected file.
-    verdict
+    make_verification
         "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
         it was recomputed in exact or ball arithmetic.
     """
@@ -68,7 +68,7 @@ class Verification:
     outcome: str = ""
     lower: float = math.nan
     upper: float = math.nan
-    fractions: Fractions = (None, None)
+    fractions: RationalBounds = (None, None)
     claimed: tuple[float, float] = (math.nan, math.nan)
     verdict: str = "none"
     what: str = ""
@@ -80,31 +80,31 @@ class Verification:
         return f"{'accepted' if self.accepted else 'rejected'}: {self.reason}"
 
 
-def claimed_ends(document: Document) -> str:
+def claimed_bounds_text(document: CertificateDocument) -> str:
     """Return in words which ends of an interval a file claims."""
     lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
     if lower and upper:
-        return BOTH
+        return BOTH_BOUNDS
     return "the lower end" if lower else "the upper end" if upper else "nothing"
 
 
-def compare(document: Document, bounds: ProvedBounds) -> None:
+def check_claims(document: CertificateDocument, bounds: ProvedBounds) -> None:
     """Reject a claim of more than is proved."""
     if document.outcome == "infeasible":
         if not bounds.excess > 0.0:
-            fail(f"it claims that the program is infeasible; the proof misses this by {-bounds.excess:.3g}")
+            reject(f"it claims that the program is infeasible; the proof misses this by {-bounds.excess:.3g}")
         if not document.excess <= bounds.excess:
-            fail(f"it claims an excess of {document.excess!r}; the proved excess is {bounds.excess!r}")
+            reject(f"it claims an excess of {document.excess!r}; the proved excess is {bounds.excess!r}")
         return
     if not bounds.lower <= bounds.upper:
-        fail(f"its ends contradict each other: the recomputed ends are {bounds.lower!r} and {bounds.upper!r}")
+        reject(f"its ends contradict each other: the recomputed ends are {bounds.lower!r} and {bounds.upper!r}")
     if not document.lower <= bounds.lower:
-        fail(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
+        reject(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
     if not bounds.upper <= document.upper:
-        fail(f"it claims that the optimum is at most {document.upper!r}; the proved bound is {bounds.upper!r}")
+        reject(f"it claims that the optimum is at most {document.upper!r}; the proved bound is {bounds.upper!r}")
 
 
-def matrix(data: Any) -> Any:
+def as_margin_matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
     rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
     sparse = scipy.sparse.issparse(rows)
@@ -119,7 +119,7 @@ def matrix(data: Any) -> Any:
     entries: Any = rows.data if sparse else rows
     if not np.isfinite(entries).all():
         raise ProblemError("the data must be finite; got nan or inf. Pass U, the margins y_n h_q(x_n).")
-    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= EXACT:
+    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= MAX_EXACT_INTEGER:
         raise ProblemError(
             f"whole numbers in the data must be below 2^53, because float64 does not hold all larger ones; got "
             f"{entries.min()} to {entries.max()}. Pass U, the margins y_n h_q(x_n)."
@@ -127,17 +127,19 @@ def matrix(data: Any) -> Any:
     return rows
 
 
-def verdict(document: Document, accepted: bool, reason: str, bounds: ProvedBounds | None, exact: bool) -> Verification:
+def make_verification(
+    document: CertificateDocument, accepted: bool, reason: str, bounds: ProvedBounds | None, exact: bool
+) -> Verification:
     """Return the verdict in full."""
     return Verification(
         accepted=accepted,
         reason=reason,
-        formulation=document.name,
+        formulation=document.formulation_name,
         parameters=document.parameters,
         outcome=document.outcome,
         lower=math.nan if bounds is None else bounds.lower,
         upper=math.nan if bounds is None else bounds.upper,
-        fractions=(None, None) if bounds is None else bounds.fractions,
+        fractions=(None, None) if bounds is None else bounds.rational_bounds,
         claimed=(document.lower, document.upper),
         verdict="none" if not accepted else "proved" if exact else "bounded",
         what="value of the program" if accepted else "",

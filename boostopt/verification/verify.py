@@ -15,20 +15,20 @@ from boostopt._utils.validation import check_array, check_flag, check_path
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification import histogram_certificate_files as looks
-from boostopt.verification.class_certificate_files import verified
+from boostopt.verification.class_certificate_files import verify_class_certificate
 from boostopt.verification.histogram_certificate_files import SUBJECT as LOOKS
-from boostopt.verification.trusted_kernel.certificate_schema import Document, read, top_of
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, fail
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document, read_json_object
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 from boostopt.verification.verification_result import (
-    BOTH,
-    NO_MORE,
+    BOTH_BOUNDS,
+    NO_FURTHER_CLAIM,
     Verification,
-    claimed_ends,
-    compare,
-    matrix,
-    verdict,
+    as_margin_matrix,
+    check_claims,
+    claimed_bounds_text,
+    make_verification,
 )
 
 
@@ -111,7 +111,7 @@ class CertificateFile:
         """Read the text of a file."""
         source = check_path("path", path)
         try:
-            return cls(source, top_of(source))
+            return cls(source, read_json_object(source))
         except Rejected as rejected:
             return cls(source, {}, str(rejected))
 
@@ -123,23 +123,23 @@ class CertificateFile:
             return Verification(False, self.fault)
         try:
             if self.top.get("subject") == LOOKS:
-                return looks.verified(self.top, data, _expected(c, d0), formulation)
-            document = read(self.path, self.top)
+                return looks.verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
+            document = read_document(self.path, self.top)
         except Rejected as rejected:
             return Verification(False, str(rejected))
         try:
             with np.errstate(all="ignore"):
-                return _verified(document, data, c, d0, U, formulation, exact)
+                return _verify_document(document, data, c, d0, U, formulation, exact)
         except Rejected as rejected:
-            return verdict(document, False, str(rejected), None, exact)
+            return make_verification(document, False, str(rejected), None, exact)
         except MemoryError:
-            return verdict(document, False, "to verify it needs more memory than there is", None, exact)
+            return make_verification(document, False, "to verify it needs more memory than there is", None, exact)
 
     @property
     def subject(self) -> str:
         """The subject of the file, "program" or "class"; "" if it cannot be read."""
         try:
-            return "class" if self.top.get("subject") == LOOKS else read(self.path, self.top).subject
+            return "class" if self.top.get("subject") == LOOKS else read_document(self.path, self.top).subject
         except Rejected:
             return ""
 
@@ -161,39 +161,41 @@ def subject(path: str | PathLike[str]) -> str:
     return CertificateFile.load(path).subject
 
 
-def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
+def _verify_document(
+    document: CertificateDocument, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool
+) -> Verification:
     """Return the verdict on a file that could be read."""
-    from boostopt.verification.formulation_consistency import agree
+    from boostopt.verification.formulation_consistency import check_formulation_consistency
 
-    expected = _expected(c, d0)
+    expected = _expected_vectors(c, d0)
     if document.subject == "class":
         if exact:
             raise OptionError(
                 "exact proofs need the certificate of a program; the upper end of a class comes from its oracle, in "
                 "floating point. Leave out exact=True."
             )
-        _check_vectors(document, expected)
-        return verified(document, data, U, formulation)
+        _require_vectors(document, expected)
+        return verify_class_certificate(document, data, U, formulation)
     program = data if hasattr(data, "examples") and hasattr(data, "margins") else None
-    rows = matrix(data if program is None else program.margins)
+    rows = as_margin_matrix(data if program is None else program.margins)
     check_shape(document, rows)
     plain = np.ones(document.N) if program is None else program.examples.c
     c = plain if expected["c"] is None else expected["c"]
     d0 = (c / c.sum() if program is None else program.examples.d0) if expected["d0"] is None else expected["d0"]
-    _check_vectors(document, {"c": c, "d0": d0})
-    agree(document, formulation, program)
-    bounds = _proved(document, rows) if exact else recompute(document, rows, Floats())
-    compare(document, bounds)
-    what = f"proved in exact arithmetic{_computed(document)}" if exact else "recomputed from the data"
+    _require_vectors(document, {"c": c, "d0": d0})
+    check_formulation_consistency(document, formulation, program)
+    bounds = _proved(document, rows) if exact else recompute_bounds(document, rows, FloatBalls())
+    check_claims(document, bounds)
+    what = f"proved in exact arithmetic{_computed_numbers_text(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
-        return verdict(document, True, f"the proof of infeasibility was {what}", bounds, exact)
-    ends = claimed_ends(document)
-    were = "were" if ends == BOTH else "was"
-    more = "" if ends == BOTH else NO_MORE
-    return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+        return make_verification(document, True, f"the proof of infeasibility was {what}", bounds, exact)
+    ends = claimed_bounds_text(document)
+    were = "were" if ends == BOTH_BOUNDS else "was"
+    more = "" if ends == BOTH_BOUNDS else NO_FURTHER_CLAIM
+    return make_verification(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
 
 
-def _proved(document: Document, rows: Any) -> ProvedBounds:
+def _proved(document: CertificateDocument, rows: Any) -> ProvedBounds:
     """Return the bounds in exact arithmetic.
 
     Raises
@@ -212,14 +214,14 @@ def _proved(document: Document, rows: Any) -> ProvedBounds:
         why = "an end is not finite there"
     except Rejected as undecided:
         why = reason_of(undecided)
-    compare(document, recompute(document, rows, Floats()))
+    check_claims(document, recompute_bounds(document, rows, FloatBalls()))
     raise OptionError(
         f"exact=True needs a proof that exact arithmetic decides; it does not decide this one: {why}. The proof holds "
         "by the bounded recomputation: leave out exact=True."
     )
 
 
-def _is_decided(document: Document, bounds: ProvedBounds) -> bool:
+def _is_decided(document: CertificateDocument, bounds: ProvedBounds) -> bool:
     """Whether every end that a document claims is finite where it was proved."""
     ends = ((document.lower, bounds.lower), (document.upper, bounds.upper))
     return document.outcome == "infeasible" or not any(
@@ -227,15 +229,15 @@ def _is_decided(document: Document, bounds: ProvedBounds) -> bool:
     )
 
 
-def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
+def _expected_vectors(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
     """Return the caller's own multiplicities and reference distribution, None where there are none."""
     return {
-        "c": None if c is None else _vector("c", c),
-        "d0": None if d0 is None else normalize_reference(_vector("d0", d0)),
+        "c": None if c is None else _as_vector("c", c),
+        "d0": None if d0 is None else normalize_reference(_as_vector("d0", d0)),
     }
 
 
-def _computed(document: Document) -> str:
+def _computed_numbers_text(document: CertificateDocument) -> str:
     """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
     stated = {0.0, 1.0, 2.0, *(value for value in document.parameters.values() if isinstance(value, float))}
     parts: list[Mapping[str, Any]] = [
@@ -251,7 +253,7 @@ def _computed(document: Document) -> str:
     return f", for {' and '.join(computed)}, computed from the parameters in floats" if computed else ""
 
 
-def _vector(name: str, values: Any) -> np.ndarray:
+def _as_vector(name: str, values: Any) -> np.ndarray:
     """Return the caller's own multiplicities or reference weights as floats."""
     vector = check_array(name, values)
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
@@ -262,7 +264,7 @@ def _vector(name: str, values: Any) -> np.ndarray:
     return vector.astype(np.float64)
 
 
-def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]) -> None:
+def _require_vectors(document: CertificateDocument, expected: Mapping[str, np.ndarray | None]) -> None:
     """Reject a file that states other multiplicities or reference weights than the caller's."""
     for name, values in expected.items():
         # The sizes first: the file may state more examples than memory has room for.
@@ -270,4 +272,4 @@ def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]
             continue
         if len(values) != document.N or not np.array_equal(document.c if name == "c" else document.d0, values):
             what = "multiplicities c" if name == "c" else "reference weights d0"
-            fail(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")
+            reject(f"the certificate has other {what} than the data; if the data have weights, pass them as {name}=")

@@ -15,7 +15,7 @@ import numpy as np
 from certificate_files import CASES, program, taken, text
 
 from boostopt.verification import verify
-from boostopt.verification.trusted_kernel.certificate_schema import Document, read
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document
 
 MISSED = 1e-8
 """By how much the true optimum is known, relative to its size: the certificates are that narrow."""
@@ -42,7 +42,7 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
-def harmless(document: Document, truth: Document) -> bool:
+def harmless(document: CertificateDocument, truth: CertificateDocument) -> bool:
     """Whether a file that was accepted claims something true: of the same pair, the same data and the optimum."""
     same = (document.F, document.G, document.digest, document.outcome) == (
         truth.F,
@@ -61,16 +61,16 @@ def fuzz(times: int, seed: int, folder: Path) -> Counter[str]:
     """Try so many changes and return what became of them; AssertionError for a false claim that was accepted."""
     rng, counts = np.random.default_rng(seed), Counter[str]()
     whole, path = folder / "whole.json", folder / "fuzzed.json"
-    truths = dict[str, Document]()
+    truths = dict[str, CertificateDocument]()
     for case in CASES:
         whole.write_text(text(case))
-        truths[case] = read(whole)
+        truths[case] = read_document(whole)
     for k in range(times):
         case = CASES[k % len(CASES)]
         path.write_bytes(mutated(text(case).encode(), rng))
         verification = verify(path, program(case).margins, **taken(path))
         if verification.accepted:
-            assert harmless(read(path), truths[case]), path.read_text()
+            assert harmless(read_document(path), truths[case]), path.read_text()
         counts["harmless" if verification.accepted else "rejected"] += 1
     return counts
 

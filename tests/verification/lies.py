@@ -28,7 +28,7 @@ from boostopt import Run, boost, get_formulation, verify
 from boostopt.errors import BoostoptError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.verification import Verification, save
-from boostopt.verification.trusted_kernel.certificate_schema import EDGES, REGULARIZERS
+from boostopt.verification.trusted_kernel.certificate_schema import EDGE_FIELDS, REGULARIZER_FIELDS
 
 ODD = (
     *("1e400", "-1e400", "1e-400", "-0.0", "0", "true", "false", "null", '"inf"', '"-inf"', '"nan"', '"1"', "[]", "{}"),
@@ -262,7 +262,7 @@ def another_kind(said: Any, rng: np.random.Generator) -> str:
     """Another kind of F or G, with its numbers."""
     holders = [holder for holder in (said, said["formulation"]) if "F" in holder]
     holder = holders[int(rng.integers(len(holders)))]
-    which, kinds = ("F", REGULARIZERS) if rng.random() < 0.5 else ("G", EDGES)
+    which, kinds = ("F", REGULARIZER_FIELDS) if rng.random() < 0.5 else ("G", EDGE_FIELDS)
     kind, before = str(rng.choice(sorted(kinds))), holder[which]
     known: dict[str, Any] = {"caps": "c / nu", "nu": 4.0, "q": 2.0, "base": before, "signed": True, "text": "d**2"}
     known |= {"parameters": {}, "p": 2.0, "mu": 0.5, "B": "inf"}

@@ -98,7 +98,7 @@ def test_every_truncation_is_rejected(tmp_path: Path) -> None:
 def test_huge_files_are_rejected_before_they_are_read(tmp_path: Path) -> None:
     path = tmp_path / "huge.json"
     with path.open("wb") as file:
-        file.truncate(reading.LARGEST_TEXT + 1)
+        file.truncate(reading.MAX_TEXT_BYTES + 1)
     assert "limit" in verify(path, NOTHING).reason
 
 

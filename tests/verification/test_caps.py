@@ -14,11 +14,11 @@ import pytest
 
 from boostopt import get_formulation
 from boostopt.verification import save, verify
-from boostopt.verification.trusted_kernel.certificate_schema import read
-from boostopt.verification.trusted_kernel.checker import recompute, vector_digest
-from boostopt.verification.trusted_kernel.exact_numbers import exact_numbers
+from boostopt.verification.trusted_kernel.certificate_schema import read_document
+from boostopt.verification.trusted_kernel.checker import recompute_bounds, vector_digest
+from boostopt.verification.trusted_kernel.exact_numbers import exact_number_type
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 U = np.array([[0.5, -0.2], [-0.25, 0.3], [0.1, 0.1]])
 
@@ -98,9 +98,9 @@ def test_weights_that_cannot_move_may_not_sum_to_more_than_one(tmp_path: Path) -
     d0 = np.array([*[1.0 / nu] * 4, 1e-12])
     said["arrays"]["d0"], said["data"]["d0"] = d0.tolist(), vector_digest(d0)
     proves_nothing(said, wide, path, A_LOWER_END, 1e30)
-    for A in (Floats(), exact_numbers(read(path))):
+    for A in (FloatBalls(), exact_number_type(read_document(path))):
         with pytest.raises(Rejected, match=r"\bcaps\b.*\bcannot\b.* 1$"):
-            recompute(read(path), wide, A)
+            recompute_bounds(read_document(path), wide, A)
 
 
 BALLS = [

@@ -22,7 +22,7 @@ from boostopt.programs.prototype import prototype
 from boostopt.rows.margin_matrix import Margins
 from boostopt.verification import certificate_files as writing
 from boostopt.verification import save, verify
-from boostopt.verification.trusted_kernel.certificate_schema import read
+from boostopt.verification.trusted_kernel.certificate_schema import read_document
 
 ROUNDING = 1e-11
 """By how much the interval in a file may be wider than the certificate's, for programs of this size."""
@@ -119,7 +119,7 @@ def test_the_file_says_all_that_it_should(tmp_path: Path) -> None:
     path = tmp_path / "certificate.json"
     solution = program("reference").solve(tol=1e-9)
     save(solution, path)
-    again = read(path)
+    again = read_document(path)
     assert np.array_equal(again.arrays["d"], solution.d) and np.array_equal(again.arrays["w"], solution.w)
     assert np.array_equal(again.c, program("reference").examples.c)
 
@@ -179,7 +179,7 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
     lost: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A certificate that has a number for it is refused, for that cannot be proved again."""
-    path, bound, proved = tmp_path / "certificate.json", program("cap"), writing._proved  # pyright: ignore[reportPrivateUsage]
+    path, bound, proved = tmp_path / "certificate.json", program("cap"), writing._prove_bounds  # pyright: ignore[reportPrivateUsage]
     certificate = bound.solve().certificate
     save((bound, certificate), path)
     path.unlink()

@@ -18,9 +18,9 @@ from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noi
 from boostopt import OptionError, ProblemError, get_formulation
 from boostopt.authoring import Cap, CappedSimplex, Formulation, edge_formula, formula, prototype
 from boostopt.verification import save, verify
-from boostopt.verification.trusted_kernel.certificate_schema import read
-from boostopt.verification.trusted_kernel.exact_numbers import Arbs, Rationals, exact_numbers
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.certificate_schema import read_document
+from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls, Rationals, exact_number_type
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 SECONDS = 10.0
 """What a proof at N = 200, t = 10 may take."""
@@ -122,7 +122,7 @@ def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> No
     for case in CASES:
         path.write_text(text(case))
         rational = case in ("cap", "hinge", "squares", "infeasible")
-        assert isinstance(exact_numbers(read(path)), Rationals if rational else Arbs)
+        assert isinstance(exact_number_type(read_document(path)), Rationals if rational else ArbBalls)
 
 
 @pytest.mark.thorough
@@ -140,29 +140,32 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_ends_are_rounded_outward() -> None:
     A = Rationals()
-    third = A.number(1.0) / A.number(3.0)
-    assert Fraction(A.low(third)) < Fraction(1, 3) < Fraction(A.high(third))
-    assert A.low(A.number(0.5)) == 0.5 == A.high(A.number(0.5))
-    assert A.low(Fraction(10) ** 400) > 1e308 and A.low(-(Fraction(10) ** 400)) == -np.inf
-    balls = Arbs()
-    with balls.working():
-        third = balls.number(1.0) / balls.number(3.0)
-        assert Fraction(balls.low(third)) < Fraction(1, 3) < Fraction(balls.high(third))
+    third = A.to_number(1.0) / A.to_number(3.0)
+    assert Fraction(A.lower(third)) < Fraction(1, 3) < Fraction(A.upper(third))
+    assert A.lower(A.to_number(0.5)) == 0.5 == A.upper(A.to_number(0.5))
+    assert A.lower(Fraction(10) ** 400) > 1e308 and A.lower(-(Fraction(10) ** 400)) == -np.inf
+    balls = ArbBalls()
+    with balls.precision_context():
+        third = balls.to_number(1.0) / balls.to_number(3.0)
+        assert Fraction(balls.lower(third)) < Fraction(1, 3) < Fraction(balls.upper(third))
 
 
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
 def test_the_three_number_types_agree(p: float) -> None:
-    from boostopt.verification.trusted_kernel.conjugates import power, xlog
+    from boostopt.verification.trusted_kernel.conjugates import power, x_log_x_over_y
 
     rng = np.random.default_rng(0)
     x, y = rng.random(20), rng.random(20)
     x[0] = 0.0
-    rough, fine = Floats(), Arbs()
-    with fine.working():
-        for made in (lambda A: xlog(A, A.vector(x), A.vector(y)), lambda A: power(A, A.vector(x), A.number(p))):
+    rough, fine = FloatBalls(), ArbBalls()
+    with fine.precision_context():
+        for made in (
+            lambda A: x_log_x_over_y(A, A.vector(x), A.vector(y)),
+            lambda A: power(A, A.vector(x), A.number(p)),
+        ):
             a, b = made(rough), made(fine)
-            assert (rough.low(a) <= fine.low(b)).all() and (fine.high(b) <= rough.high(a)).all()
-            assert np.allclose(fine.low(b), fine.high(b), rtol=1e-14, atol=1e-15)
+            assert (rough.lower(a) <= fine.lower(b)).all() and (fine.upper(b) <= rough.upper(a)).all()
+            assert np.allclose(fine.lower(b), fine.upper(b), rtol=1e-14, atol=1e-15)
     assert program("cap").margins.t == 4
 
 

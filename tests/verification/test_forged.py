@@ -40,14 +40,14 @@ from boostopt.oracles.raw_features import Feature
 from boostopt.rows.margin_matrix import Margins
 from boostopt.verification import class_certificate_files as classes
 from boostopt.verification import save, save_class, verify
-from boostopt.verification.trusted_kernel.certificate_schema import document as as_document
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, digest, vector_digest
-from boostopt.verification.trusted_kernel.conjugates import Norm, cap
-from boostopt.verification.trusted_kernel.feasible_points import into_ball
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse
-from boostopt.verification.trusted_kernel.number_types import Ball, Floats
-from boostopt.verification.verification_result import NO_MORE
-from boostopt.verification.verify import compare
+from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, matrix_digest, vector_digest
+from boostopt.verification.trusted_kernel.conjugates import NormTerm, cap_term
+from boostopt.verification.trusted_kernel.feasible_points import project_into_ball
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
+from boostopt.verification.verification_result import NO_FURTHER_CLAIM
+from boostopt.verification.verify import check_claims
 
 
 @pytest.mark.parametrize("size", [1e8, 1e20])
@@ -257,7 +257,7 @@ def forged(name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: A
         "data": {
             "N": len(U),
             "t": U.shape[1],
-            "U": digest(U),
+            "U": matrix_digest(U),
             "c": vector_digest(counts),
             "d0": vector_digest(counts / counts.sum()),
         },
@@ -304,14 +304,14 @@ def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
 
 
 def test_exponentials_and_logarithms_contain_the_ends() -> None:
-    A = Floats()
+    A = FloatBalls()
     with np.errstate(all="ignore"):
         x = A.exp(Ball(np.array([-800.0]), np.array([200.0])))
-        assert A.high(x)[0] >= math.exp(-600.0)
+        assert A.upper(x)[0] >= math.exp(-600.0)
         m = 1.358974358974359
         r = np.nextafter(np.nextafter(m, 0), 0)
         y = A.log(Ball(np.array([m]), np.array([r])))
-        assert A.low(y)[0] <= math.log(m - r)  # m - r is exact
+        assert A.lower(y)[0] <= math.log(m - r)  # m - r is exact
 
 
 def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
@@ -355,7 +355,7 @@ def test_an_excess_is_claimed_as_it_is_written() -> None:
     arrays = {name: np.array(values) for name, values in said["arrays"].items()}
     said["claim"]["excess"] = 1.0
     for text, read in (("1.00000000000000005", math.nextafter(1.0, 2.0)), ("1e-400", 5e-324), ("0.25", 0.25)):
-        parsed = parse(json.dumps(said).replace('"excess": 1.0', f'"excess": {text}').encode())
+        parsed = parse_json(json.dumps(said).replace('"excess": 1.0', f'"excess": {text}').encode())
         assert as_document(parsed, arrays).excess == read
 
 
@@ -449,7 +449,7 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
     monkeypatch.setattr(classes, "LARGEST_ARRAYS", 8 * 40 * said["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
     reason = verify(path, DecisionStumps(X, y)).reason
-    assert re.search(rf" {said['data']['t']} .* 40 .* {classes.LARGEST_ARRAYS:,} ", reason)
+    assert re.search(rf" {said['data']['t']} .* 40 .* {classes.MAX_ARRAY_BYTES:,} ", reason)
 
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
@@ -580,16 +580,16 @@ def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path
 
 def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
     """Of radii next to their norm some are smaller than what rounding may make of it."""
-    A, rng = Floats(), np.random.default_rng(0)
-    box = cap(A, A.vector(np.ones(20)))
+    A, rng = FloatBalls(), np.random.default_rng(0)
+    box = cap_term(A, A.to_vector(np.ones(20)))
     for p in (1.5, 2.0, 7.0, 50.0):
         for _ in range(20):
-            d = A.vector(rng.dirichlet(np.ones(20)))
+            d = A.to_vector(rng.dirichlet(np.ones(20)))
             c = rng.uniform(0.5, 2.0, 20)
-            size = float(Norm(True, p, 1.0, c, True).of(A, d).mid)
-            ball = Norm(True, p, size * (1.0 + 4e-16 * float(rng.uniform(-1.0, 1.0))), c, True)
-            moved = into_ball(A, ball, d, box)
-            assert moved is not None and A.high(ball.of(A, moved)) <= ball.r
+            size = float(NormTerm(True, p, 1.0, c, True).norm(A, d).mid)
+            ball = NormTerm(True, p, size * (1.0 + 4e-16 * float(rng.uniform(-1.0, 1.0))), c, True)
+            moved = project_into_ball(A, ball, d, box)
+            assert moved is not None and A.upper(ball.norm(A, moved)) <= ball.r
             assert np.abs(moved.mid - d.mid).max() < 1e-13
 
 
@@ -612,7 +612,7 @@ def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
         verification = judged(said, "cap", tmp_path)
         ends = {"nothing", "lower", "upper", "both"} & set(re.findall(r"\w+", verification.reason))
         assert verification and ends == {claimed}
-        assert verification.reason.endswith(NO_MORE)
+        assert verification.reason.endswith(NO_FURTHER_CLAIM)
 
 
 def states_of(oracle: Any, *hypotheses: Any) -> list[bool]:
@@ -676,9 +676,11 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     U = run.record.pool.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
     assert verification and verification.what == "soft margin"
-    assert re.search(rf"\blower\b.* soft margin{NO_MORE}{classes.UNCHECKED}$", verification.reason)
+    assert re.search(
+        rf"\blower\b.* soft margin{NO_FURTHER_CLAIM}{classes.MEMBERSHIP_NOT_CHECKED}$", verification.reason
+    )
     of_class(True, path)
-    assert classes.UNCHECKED not in verify(path, DecisionStumps(X, y)).reason
+    assert classes.MEMBERSHIP_NOT_CHECKED not in verify(path, DecisionStumps(X, y)).reason
 
 
 @pytest.mark.parametrize("beyond", [1.01e-6, 0.1, 1.0])
@@ -707,4 +709,4 @@ def test_ends_that_contradict_each_other_prove_nothing() -> None:
     said = document("cap")
     arrays = {name: np.array(values) for name, values in said["arrays"].items()}
     with pytest.raises(Rejected, match=r"\bcontradict\b.* 10\.0 .* -10\.0$"):
-        compare(as_document(said, arrays), ProvedBounds(10.0, -10.0))
+        check_claims(as_document(said, arrays), ProvedBounds(10.0, -10.0))

@@ -18,8 +18,8 @@ from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE
 from boostopt.verification import subject
-from boostopt.verification.histogram_certificate_files import NO_DIGEST
-from boostopt.verification.verification_result import UNSTATED
+from boostopt.verification.histogram_certificate_files import DIGEST_MISSING
+from boostopt.verification.verification_result import FUNCTIONS_NOT_STATED
 
 
 @cache
@@ -222,7 +222,7 @@ def test_older_files_are_verified_and_say_what_was_not_checked(tmp_path: Path) -
     path.write_text(json.dumps(said))
     verification = verify(path, oracle())
     assert verification.verdict == "proved"
-    assert verification.reason.endswith(UNSTATED + NO_DIGEST)
+    assert verification.reason.endswith(FUNCTIONS_NOT_STATED + DIGEST_MISSING)
 
 
 def test_a_claim_of_less_is_accepted(tmp_path: Path) -> None:

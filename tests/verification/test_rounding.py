@@ -14,20 +14,20 @@ from certificate_files import program as small
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.verification import certificate_files as writing
 from boostopt.verification import save, verify
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute
-from boostopt.verification.trusted_kernel.exact_numbers import Arbs
-from boostopt.verification.trusted_kernel.number_types import Ball, Floats
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute_bounds
+from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls
+from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
 
 def proved(program: Program, certificate: Certificate) -> ProvedBounds:
     """What the weights of a certificate prove in ball arithmetic."""
-    statement, arrays = writing.stated(program, certificate.w)
-    proof, of_proof = writing._proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]
+    statement, arrays = writing.statement_and_arrays(program, certificate.w)
+    proof, of_proof = writing._lower_bound_proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]
     claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308}
-    A, arrays = Arbs(), {**arrays, **of_proof, "d": certificate.d}
-    with A.working(), np.errstate(all="ignore"):
-        document = writing.read_back({**statement, "claim": claim, "proof": proof, "made": {}}, arrays)
-        return recompute(document, program.margins.for_modelling(), A)
+    A, arrays = ArbBalls(), {**arrays, **of_proof, "d": certificate.d}
+    with A.precision_context(), np.errstate(all="ignore"):
+        document = writing.parse_written({**statement, "claim": claim, "proof": proof, "made": {}}, arrays)
+        return recompute_bounds(document, program.margins.for_modelling(), A)
 
 
 def drawn(name: str, rng: np.random.Generator) -> Program:
@@ -171,8 +171,8 @@ def test_what_is_not_known_stays_a_number() -> None:
 def test_the_logarithm_of_a_quotient_keeps_its_digits_where_logarithms_cancel() -> None:
     from boostopt.verification.trusted_kernel.conjugates import log_quotient
 
-    A = Floats()
-    x, y = A.vector(np.array([1e90, 3e-90, 1e-200, 2.0])), A.vector(np.array([2e90, 3e-90, 1e200, 1.0]))
+    A = FloatBalls()
+    x, y = A.to_vector(np.array([1e90, 3e-90, 1e-200, 2.0])), A.to_vector(np.array([2e90, 3e-90, 1e200, 1.0]))
     found = log_quotient(A, x, y)
     np.testing.assert_allclose(found.mid, [math.log(0.5), 0.0, -400 * math.log(10), math.log(2.0)])
     assert (found.rad[[0, 1, 3]] < 2e-15).all()

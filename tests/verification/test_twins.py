@@ -47,26 +47,26 @@ from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativ
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.programs.program import Examples
 from boostopt.rows.margin_matrix import Margins
-from boostopt.verification.certificate_files import described, described_edge
+from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
 from boostopt.verification.trusted_kernel import conjugates as pairs
-from boostopt.verification.trusted_kernel.checker import digest
+from boostopt.verification.trusted_kernel.checker import matrix_digest
 from boostopt.verification.trusted_kernel.conjugates import (
-    Box,
-    binary,
-    cap,
-    chi_square,
-    edge,
-    entropy,
-    exponential,
-    hinge,
-    logistic,
-    margin_variance,
-    quadratic_hinge,
-    shortfall,
+    SeparableTerm,
+    binary_entropy_term,
+    build_edge_terms,
+    cap_term,
+    chi_square_term,
+    entropy_term,
+    exponential_term,
+    hinge_term,
+    logistic_term,
+    margin_variance_term,
+    quadratic_hinge_term,
+    shortfall_term,
 )
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
-from boostopt.verification.trusted_kernel.number_types import Ball, Floats
+from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
 TRUSTED = (
     "number_types",
@@ -85,7 +85,7 @@ FORMULAS = ("expressions", "differentiation", "parsing", "intervals", "convexity
 N = 30
 
 
-def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
+def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, SeparableTerm]]:
     """Every family twice: the package's and the checker's."""
     c, d0, nu, eta = (
         rng.uniform(0.5, 2, N),
@@ -95,54 +95,57 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
     )
     c[3], d0[:2] = 1.0, 0.0
     d0 /= d0.sum()
-    A, u = Floats(), Floats().vector(c / nu)
+    A, u = FloatBalls(), FloatBalls().to_vector(c / nu)
     capped = np.minimum(d0, 0.9 * c / nu)
     within = capped + (1 - capped.sum()) * (c / nu - capped) / (c / nu - capped).sum()
     within[:2] = 0.0
     within /= within.sum()
     free = within > 0
     return [
-        (Cap(CappedSimplex(c, nu)), cap(A, u)),
-        (RelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, False)),
-        (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, True)),
-        (BinaryEntropy.capped(c, nu, eta, within), binary(A, u, eta, within, u - A.vector(within), free, True)),
-        (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge(A, c, 0.7, 0.3, 1.0)),
-        (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge(A, c, 0.7, 0.5, math.inf)),
-        (Exponential(c, 0.7), exponential(A, c, 0.7)),
-        (PowerDivergence(CappedSimplex(c, nu), 2.0, eta), chi_square(A, u, eta, c)),
-        (MarginVariance(c, 0.7), margin_variance(A, c, 0.7)),
-        (Shortfall(c, 0.7, 0.3), shortfall(A, c, 0.7, 0.3)),
-        (Logistic.priced(c, 0.7), logistic(A, A.vector(c) * A.number(0.7))),
+        (Cap(CappedSimplex(c, nu)), cap_term(A, u)),
+        (RelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, False)),
+        (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy_term(A, u, eta, d0, True)),
+        (
+            BinaryEntropy.capped(c, nu, eta, within),
+            binary_entropy_term(A, u, eta, within, u - A.to_vector(within), free, True),
+        ),
+        (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge_term(A, c, 0.7, 0.3, 1.0)),
+        (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge_term(A, c, 0.7, 0.5, math.inf)),
+        (Exponential(c, 0.7), exponential_term(A, c, 0.7)),
+        (PowerDivergence(CappedSimplex(c, nu), 2.0, eta), chi_square_term(A, u, eta, c)),
+        (MarginVariance(c, 0.7), margin_variance_term(A, c, 0.7)),
+        (Shortfall(c, 0.7, 0.3), shortfall_term(A, c, 0.7, 0.3)),
+        (Logistic.priced(c, 0.7), logistic_term(A, A.to_vector(c) * A.to_number(0.7))),
         (
             LogarithmicLoss.of(c, eta),
-            binary(A, A.vector(c), eta, c / 2, A.vector(c / 2), np.ones(N, dtype=bool), False),
+            binary_entropy_term(A, A.to_vector(c), eta, c / 2, A.to_vector(c / 2), np.ones(N, dtype=bool), False),
         ),
-        (Hinge(c, nu), hinge(A, A.vector(c * nu))),
+        (Hinge(c, nu), hinge_term(A, A.to_vector(c * nu))),
     ]
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
-    rng, A = np.random.default_rng(seed), Floats()
+    rng, A = np.random.default_rng(seed), FloatBalls()
     for F, box in boxes(rng):
         z = rng.normal(0, 1, N)
         if isinstance(F, MarginVariance):
             z = z.clip(-1, 1)  # margins: the checker's function has no box, and these never leave it
         d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.weight_scale)
-        value = A.total(box.values(A.vector(d)))
-        assert A.low(value) - 1e-9 <= F.value(d) <= A.high(value) + 1e-9
+        value = A.total(box.values(A.to_vector(d)))
+        assert A.lower(value) - 1e-9 <= F.value(d) <= A.upper(value) + 1e-9
         at = F.conjugate_at(z)
         beta = float(np.asarray(at.multipliers.get("beta", 0.0)))
         shift = 1.0 / F.eta if type(F) is RelativeEntropy else 0.0
-        bound = A.total(box.conjugates(A.vector(z) - A.number(beta - shift)))
+        bound = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta - shift)))
         if F.on_simplex:
-            bound = bound + A.number(beta - shift)
-        assert A.high(bound) == pytest.approx(at.value, rel=1e-10, abs=1e-10)
-        assert A.high(bound) >= at.value - 1e-11
+            bound = bound + A.to_number(beta - shift)
+        assert A.upper(bound) == pytest.approx(at.value, rel=1e-10, abs=1e-10)
+        assert A.upper(bound) >= at.value - 1e-11
         # Any other beta gives a number that is not smaller.
         if F.on_simplex:
-            other = A.total(box.conjugates(A.vector(z) - A.number(beta + 0.1))) + A.number(beta + 0.1)
-            assert A.high(other) >= at.value - 1e-11
+            other = A.total(box.conjugates(A.to_vector(z) - A.to_number(beta + 0.1))) + A.to_number(beta + 0.1)
+            assert A.upper(other) >= at.value - 1e-11
 
 
 @pytest.mark.parametrize(
@@ -163,30 +166,39 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
     ids=repr,
 )
 def test_edge_functions_are_those_of_the_package(G: Any) -> None:
-    rng, A = np.random.default_rng(0), Floats()
-    own = edge(A, described_edge(G))
+    rng, A = np.random.default_rng(0), FloatBalls()
+    own = build_edge_terms(A, edge_to_json(G))
     for _ in range(20):
         e = rng.normal(size=2)
         w = G.project(rng.normal(size=2) + 0.5)
         if w is None:
             continue
-        assert float(own.value(A.vector(e)).mid) == pytest.approx(G.value(e), rel=1e-14, abs=1e-15)
-        assert float(own.conjugate(A.vector(w)).mid) == pytest.approx(G.conjugate(w), rel=1e-14, abs=1e-15)
+        assert float(own.value(A.to_vector(e)).mid) == pytest.approx(G.value(e), rel=1e-14, abs=1e-15)
+        assert float(own.conjugate(A.to_vector(w)).mid) == pytest.approx(G.conjugate(w), rel=1e-14, abs=1e-15)
 
 
 def test_the_digest_is_that_of_the_margins() -> None:
     rng = np.random.default_rng(0)
     for U in (rng.uniform(-1, 1, (1203, 3)), rng.choice([-1, 0, 1], (7, 2)), -np.zeros((2, 2))):
-        assert digest(np.asarray(U)) == Margins(U).digest()
+        assert matrix_digest(np.asarray(U)) == Margins(U).digest()
 
 
 def test_what_is_described_says_how_the_caps_are_made() -> None:
     c, d0 = np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.25])
     examples = Examples(c, d0)
-    assert described(Cap(CappedSimplex(c, 2.0)), examples).numbers == {"kind": "cap", "caps": "c / nu", "nu": 2.0}
+    assert regularizer_to_json(Cap(CappedSimplex(c, 2.0)), examples).numbers == {
+        "kind": "cap",
+        "caps": "c / nu",
+        "nu": 2.0,
+    }
     ones = RelativeEntropy.capped(np.ones(3), 1.5, 2.0, d0)
-    assert described(ones, examples).numbers == {"kind": "relative entropy", "caps": "1 / nu", "nu": 1.5, "eta": 2.0}
-    stated = described(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
+    assert regularizer_to_json(ones, examples).numbers == {
+        "kind": "relative entropy",
+        "caps": "1 / nu",
+        "nu": 1.5,
+        "eta": 2.0,
+    }
+    stated = regularizer_to_json(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
     assert stated.numbers == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
     assert np.array_equal(stated.arrays["caps"], [0.5, 2.5, 1.0])
 
@@ -205,11 +217,11 @@ def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
     d0 = np.full(3, 1 / 3)
     twice = Twice(CappedSimplex(np.ones(3), 1.5), 2.0, d0)
     with pytest.raises(ProblemError, match=r"\bTwice\b"):
-        described(twice, Examples(np.ones(3), d0))
+        regularizer_to_json(twice, Examples(np.ones(3), d0))
     with pytest.raises(ProblemError, match=r"\bTilted\b"):
-        described(Tilted(twice, np.ones(3)), Examples(np.ones(3), d0))
+        regularizer_to_json(Tilted(twice, np.ones(3)), Examples(np.ones(3), d0))
     with pytest.raises(ProblemError, match=r"\bSteep\b"):
-        described_edge(Steep())
+        edge_to_json(Steep())
 
 
 def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:
@@ -221,7 +233,7 @@ def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:
 
 
 def test_balls_contain_the_exact_results() -> None:
-    rng, A = np.random.default_rng(3), Floats()
+    rng, A = np.random.default_rng(3), FloatBalls()
     for _ in range(200):
         numerators, denominators = rng.integers(-(10**6), 10**6, (2, 8)), rng.integers(1, 10**6, (2, 8))
         x, y = (
@@ -239,14 +251,14 @@ def test_balls_contain_the_exact_results() -> None:
         if all(y):
             assert contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
         total = A.total(a)
-        assert Fraction(float(A.low(total))) <= sum(x) <= Fraction(float(A.high(total)))
+        assert Fraction(float(A.lower(total))) <= sum(x) <= Fraction(float(A.upper(total)))
         largest = A.largest(a)
-        assert Fraction(float(A.low(largest))) <= max(x) <= Fraction(float(A.high(largest)))
+        assert Fraction(float(A.lower(largest))) <= max(x) <= Fraction(float(A.upper(largest)))
 
 
 def contained(ball: Ball, exact: list[Fraction]) -> bool:
-    A = Floats()
-    lows, highs = A.low(ball).tolist(), A.high(ball).tolist()
+    A = FloatBalls()
+    lows, highs = A.lower(ball).tolist(), A.upper(ball).tolist()
     return all(
         (low == -math.inf or Fraction(low) <= x) and (high == math.inf or x <= Fraction(high))
         for low, x, high in zip(lows, exact, highs, strict=True)
@@ -254,16 +266,16 @@ def contained(ball: Ball, exact: list[Fraction]) -> bool:
 
 
 def test_products_contain_the_exact_ones() -> None:
-    rng, A = np.random.default_rng(4), Floats()
+    rng, A = np.random.default_rng(4), FloatBalls()
     for rows in (3, 501, 1100):
         U, d, w = rng.uniform(-1, 1, (rows, 2)), rng.dirichlet(np.ones(rows)), rng.normal(size=2)
         e = [sum(Fraction(u) * Fraction(x) for u, x in zip(U[:, q].tolist(), d.tolist(), strict=True)) for q in (0, 1)]
-        assert contained(A.edges(U, A.vector(d)), [Fraction(x) for x in e])
+        assert contained(A.edges(U, A.to_vector(d)), [Fraction(x) for x in e])
         m = [
             sum((Fraction(u) * Fraction(x) for u, x in zip(row, w.tolist(), strict=True)), Fraction(0))
             for row in U.tolist()
         ]
-        assert contained(A.margins(U, A.vector(w)), m)
+        assert contained(A.margins(U, A.to_vector(w)), m)
 
 
 @pytest.mark.thorough
@@ -313,8 +325,8 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
 
 def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:
     with pytest.raises(ValueError, match=r"\bedge\b.*'cubed'"):
-        pairs.edge(Floats(), {"kind": "cubed"})
+        pairs.build_edge_terms(FloatBalls(), {"kind": "cubed"})
     F, c = {"kind": "squares", "caps": "c / nu", "nu": 1.0, "eta": 2.0}, np.ones(3)
     anything: Any = None
     with typechecker.unchecked(), pytest.raises(Rejected, match=r"\bF\b.*'squares'"):
-        checking._box(anything, Floats(), F, c, c / 3.0)  # pyright: ignore[reportPrivateUsage]
+        checking._build_separable_term(anything, FloatBalls(), F, c, c / 3.0)  # pyright: ignore[reportPrivateUsage]

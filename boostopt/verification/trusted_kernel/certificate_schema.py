@@ -19,38 +19,38 @@ from typing import Any
 import numpy as np
 
 from boostopt.verification.trusted_kernel.json_parsing import (
-    LARGEST_NUMBER,
+    MAX_NUMBER,
     Rejected,
     SizeLimit,
-    claimed,
-    content,
-    count,
-    end,
-    fail,
-    listed,
-    mapping,
-    number,
-    parse,
-    text,
-    with_keys,
-    word,
+    parse_bound,
+    parse_choice,
+    parse_claimed_bound,
+    parse_count,
+    parse_json,
+    parse_list,
+    parse_number,
+    parse_object,
+    parse_object_with_keys,
+    parse_text,
+    read_bytes,
+    reject,
 )
 
-KIND, FORMAT = "boostopt certificate", 1
+FILE_KIND, FORMAT = "boostopt certificate", 1
 
-LARGEST_TEXT = 16_000_000
+MAX_TEXT_BYTES = 16_000_000
 """Bytes up to which a file is read at all: as JSON it may take thirty times as much."""
 
-LARGEST_ARRAYS = 4_000_000_000
+MAX_ARRAY_BYTES = 4_000_000_000
 """Bytes up to which the arrays beside it are read."""
 
-VECTORS = 20
+MAX_VECTORS = 20
 """Vectors with one number for each example that a file beside may hold; a thousand numbers more are its headers."""
 
-BESIDE = ".npz"
+ARRAYS_SUFFIX = ".npz"
 """Addition to the name of the file, for its arrays."""
 
-REGULARIZERS: Mapping[str, tuple[str, ...]] = {
+REGULARIZER_FIELDS: Mapping[str, tuple[str, ...]] = {
     "cap": ("caps",),
     "relative entropy": ("caps", "eta"),
     "unnormalized relative entropy": ("caps", "eta"),
@@ -70,10 +70,10 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of F, each with what it is stated by."""
 
-CAPS = {"c / nu": "c", "1 / nu": "1", "given": ""}
+CAP_KINDS = {"c / nu": "c", "1 / nu": "1", "given": ""}
 """Statements of caps: by nu and the multiplicities, by nu alone, or one by one."""
 
-EDGES: Mapping[str, tuple[str, ...]] = {
+EDGE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "maximum": (),
     "absolute": (),
     "bounded": ("gamma",),
@@ -89,29 +89,29 @@ EDGES: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of G, each with its numbers."""
 
-LARGEST_SUM = 1e112
+MAX_NU = 1e112
 """A nu, which may be the sum of the multiplicities of as many examples as a file can have."""
 
-LARGEST_ENTRY = 1e150
+MAX_ENTRY = 1e150
 """An entry of a vector."""
 
-LARGEST_BETA = 1e250
+MAX_BETA = 1e250
 """A beta beyond it would overflow: the other numbers are of at most 1e150."""
 
-POSITIVE = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
+POSITIVE_FIELDS = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
 """Numbers that must be positive."""
 
-ENDLESS = {"p", "B"}
+INFINITE_FIELDS = {"p", "B"}
 """Numbers that may be infinite."""
 
-Stated = tuple[Mapping[str, Any], Mapping[str, Any]]
+FunctionsAsJSON = tuple[Mapping[str, Any], Mapping[str, Any]]
 """F and G by kind and numbers."""
 
-TOP = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
+TOP_LEVEL_KEYS = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
 
 
 @dataclass(frozen=True, eq=False)
-class Document:
+class CertificateDocument:
     """A certificate as it stands in a file, checked for its form only.
 
     Attributes
@@ -120,7 +120,7 @@ class Document:
         "program" for the optimum of one program, "class" for the best value over a class of hypotheses.
     name, parameters
         The formulation with all its parameters, as it was named; arrays of one number per example among them.
-    pair
+    formulation_functions
         The pair that a formulation means, of which the value over a class is made; None for a program, and in older
         files.
     F, G
@@ -148,9 +148,9 @@ class Document:
     """
 
     subject: str
-    name: str
+    formulation_name: str
     parameters: Mapping[str, Any]
-    pair: Stated | None
+    formulation_functions: FunctionsAsJSON | None
     F: Mapping[str, Any]
     G: Mapping[str, Any]
     N: int
@@ -181,7 +181,7 @@ class Document:
         return self.arrays.get("d0", self.c / self.c.sum())
 
 
-def read(path: Path, top: Mapping[str, Any] | None = None) -> Document:
+def read_document(path: Path, top: Mapping[str, Any] | None = None) -> CertificateDocument:
     """Return the document of a file, whose text may have been read before.
 
     Raises
@@ -190,211 +190,219 @@ def read(path: Path, top: Mapping[str, Any] | None = None) -> Document:
         It is no certificate, is damaged, or says something that no certificate says.
     """
     try:
-        about = with_keys(top_of(path) if top is None else top, TOP, "the file")
-        return document(about, _arrays(about, path))
+        about = parse_object_with_keys(read_json_object(path) if top is None else top, TOP_LEVEL_KEYS, "the file")
+        return parse_document(about, _load_arrays(about, path))
     except MemoryError:
-        fail("to read it takes more memory than there is")
+        reject("to read it takes more memory than there is")
 
 
-def top_of(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """Return what a file says; Rejected for what is no JSON text of an object."""
     try:
-        return mapping(parse(content(path, LARGEST_TEXT)), "the file")
+        return parse_object(parse_json(read_bytes(path, MAX_TEXT_BYTES)), "the file")
     except MemoryError:
-        fail("to read it takes more memory than there is")
+        reject("to read it takes more memory than there is")
 
 
-def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
+def parse_document(top: Any, arrays: Mapping[str, np.ndarray]) -> CertificateDocument:
     """Return the document of what a file says, its arrays read before."""
-    about = with_keys(top, TOP, "the file")
-    if about["kind"] != KIND or about["format"] != FORMAT or type(about["format"]) is not int:
-        fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
-    subject = word(about["subject"], {"program", "class"}, "subject")
-    name, parameters, pair = formulation_in(about["formulation"], arrays, subject == "class")
+    about = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    if about["kind"] != FILE_KIND or about["format"] != FORMAT or type(about["format"]) is not int:
+        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
+    subject = parse_choice(about["subject"], {"program", "class"}, "subject")
+    name, parameters, pair = parse_formulation(about["formulation"], arrays, subject == "class")
     of_class = {"oracle", "digest", "hypotheses"} if subject == "class" else set[str]()
-    data = with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
-    claim = mapping(about["claim"], "claim")
-    outcome = word(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
+    data = parse_object_with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
+    claim = parse_object(about["claim"], "claim")
+    outcome = parse_choice(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
     named = {"what"} & set(claim) if subject == "class" else set[str]()
-    with_keys(claim, named | ({"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}), "claim")
-    N, t = count(data["N"], "N"), count(data["t"], "t")
-    F, needed = _regularizer(about["F"], 0)
+    parse_object_with_keys(
+        claim, named | ({"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}), "claim"
+    )
+    N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
+    F, needed = _parse_regularizer(about["F"], 0)
     needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
     optional = {"c", "d0"} | {
         f"parameter {name}" for name, value in parameters.items() if isinstance(value, np.ndarray)
     }
     if not needed <= set(arrays) <= needed | optional:
-        fail(f"it must hold the arrays {', '.join(sorted(needed))}; it holds {', '.join(sorted(arrays))}"[:300])
-    _check_arrays(arrays, N, t)
-    proof = with_keys(about["proof"], {"beta"}, "proof")
-    return Document(
+        reject(f"it must hold the arrays {', '.join(sorted(needed))}; it holds {', '.join(sorted(arrays))}"[:300])
+    _validate_arrays(arrays, N, t)
+    proof = parse_object_with_keys(about["proof"], {"beta"}, "proof")
+    return CertificateDocument(
         subject=subject,
-        name=name,
+        formulation_name=name,
         parameters=parameters,
-        pair=pair,
+        formulation_functions=pair,
         F=F,
-        G=_edge(about["G"]),
+        G=_parse_edge_function(about["G"]),
         N=N,
         t=t,
-        digest=text(data["U"], "digest"),
-        digest_c=text(data["c"], "digest"),
-        digest_d0=text(data["d0"], "digest"),
-        oracle=text(data.get("oracle", ""), "oracle"),
-        oracle_digest=text(data.get("digest", ""), "digest"),
-        hypotheses=tuple(listed(data.get("hypotheses", []), "hypotheses")),
+        digest=parse_text(data["U"], "digest"),
+        digest_c=parse_text(data["c"], "digest"),
+        digest_d0=parse_text(data["d0"], "digest"),
+        oracle=parse_text(data.get("oracle", ""), "oracle"),
+        oracle_digest=parse_text(data.get("digest", ""), "digest"),
+        hypotheses=tuple(parse_list(data.get("hypotheses", []), "hypotheses")),
         outcome=outcome,
-        lower=claimed(claim.get("lower", math.inf), "lower", 1),
-        upper=claimed(claim.get("upper", math.inf), "upper", -1),
-        excess=claimed(claim.get("excess", 0), "excess", 1),
-        what=text(claim["what"], "the name of the value") if named else None,
-        beta=number(proof["beta"], "beta", LARGEST_BETA),
+        lower=parse_claimed_bound(claim.get("lower", math.inf), "lower", 1),
+        upper=parse_claimed_bound(claim.get("upper", math.inf), "upper", -1),
+        excess=parse_claimed_bound(claim.get("excess", 0), "excess", 1),
+        what=parse_text(claim["what"], "the name of the value") if named else None,
+        beta=parse_number(proof["beta"], "beta", MAX_BETA),
         arrays=arrays,
-        made=mapping(about["made"], "made"),
+        made=parse_object(about["made"], "made"),
     )
 
 
-def _check_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
+def _validate_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
     """Reject arrays of another size, or with numbers that they cannot hold."""
     for name, array in arrays.items():
         if array.shape != ((t,) if name == "w" else (N,)):
-            fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
-        if not (np.abs(array) <= LARGEST_ENTRY).all():
-            raise SizeLimit(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
+            reject(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
+        if not (np.abs(array) <= MAX_ENTRY).all():
+            raise SizeLimit(f"the array {name} must hold finite numbers of at most {MAX_ENTRY:g}")
     for name in {"c", "d0", "caps"} & set(arrays):
-        if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
+        if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= MAX_NUMBER)).all():
             sign = "numbers of at least 1e-100 and" if name == "c" else "non-negative numbers of"
             raise SizeLimit(f"{name} must be {sign} at most 1e100")
     if "d0" in arrays and not abs(math.fsum(arrays["d0"].tolist()) - 1.0) <= 1e-8:
-        fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
+        reject(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
 
 
-def formulation_in(
+def parse_formulation(
     value: Any, arrays: Mapping[str, np.ndarray], of_class: bool
-) -> tuple[str, dict[str, Any], Stated | None]:
+) -> tuple[str, dict[str, Any], FunctionsAsJSON | None]:
     """Return the name and the parameters of a formulation, and for a class the pair that they mean if it is stated."""
-    stated = mapping(value, "formulation")
+    stated = parse_object(value, "formulation")
     pair = {"F", "G"} if of_class and "F" in stated else set[str]()
-    with_keys(stated, {"name", "parameters"} | pair, "formulation")
-    name = text(stated["name"], "the name of the formulation")
-    parameters = _parameters(stated["parameters"], arrays)
-    return name, parameters, (_regularizer(stated["F"], 0)[0], _edge(stated["G"])) if pair else None
+    parse_object_with_keys(stated, {"name", "parameters"} | pair, "formulation")
+    name = parse_text(stated["name"], "the name of the formulation")
+    parameters = _parse_parameters(stated["parameters"], arrays)
+    return (
+        name,
+        parameters,
+        (_parse_regularizer(stated["F"], 0)[0], _parse_edge_function(stated["G"])) if pair else None,
+    )
 
 
-def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _parse_parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the parameters by name; those that are arrays are among the arrays."""
     read = dict[str, Any]()
-    for name, parameter in mapping(value, "parameters").items():
-        text(name, "the name of a parameter")
+    for name, parameter in parse_object(value, "parameters").items():
+        parse_text(name, "the name of a parameter")
         if parameter == "array":
             read[name] = arrays.get(f"parameter {name}")
             if read[name] is None:
-                fail(f"the parameter {name} must be among the arrays"[:200])
+                reject(f"the parameter {name} must be among the arrays"[:200])
         else:
-            read[name] = parameter if isinstance(parameter, bool) else end(parameter, f"the parameter {name}"[:100])
+            read[name] = (
+                parameter if isinstance(parameter, bool) else parse_bound(parameter, f"the parameter {name}"[:100])
+            )
     return read
 
 
-def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
+def _parse_regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
     """Return a statement of F and the arrays that it needs."""
-    stated = mapping(value, "F")
-    kind = word(stated.get("kind"), set(REGULARIZERS), "the kind of F")
-    keys, needed = {"kind", *REGULARIZERS[kind]}, set[str]()
+    stated = parse_object(value, "F")
+    kind = parse_choice(stated.get("kind"), set(REGULARIZER_FIELDS), "the kind of F")
+    keys, needed = {"kind", *REGULARIZER_FIELDS[kind]}, set[str]()
     if "caps" in keys:
-        caps = word(stated.get("caps"), set(CAPS), "caps")
-        keys |= {"nu"} if CAPS[caps] else set()
-        needed |= set() if CAPS[caps] else {"caps"}
-    with_keys(stated, keys, "F")
+        caps = parse_choice(stated.get("caps"), set(CAP_KINDS), "caps")
+        keys |= {"nu"} if CAP_KINDS[caps] else set()
+        needed |= set() if CAP_KINDS[caps] else {"caps"}
+    parse_object_with_keys(stated, keys, "F")
     if kind in ("norm ball", "norm penalty"):
         needed |= {"s"}
     if kind == "formula":
-        read = _numbers(stated, keys - {"kind", "caps", "text", "parameters"})
-        return {**read, **_formula(stated, "F")}, needed | {
+        read = _parse_numbers(stated, keys - {"kind", "caps", "text", "parameters"})
+        return {**read, **_parse_formula(stated, "F")}, needed | {
             f"formula {name}" for name, value in stated["parameters"].items() if value == "array"
         }
     if "base" in keys:
         if depth:
-            fail("the base of F must not have a base")
-        base, of_base = _regularizer(stated["base"], depth + 1)
+            reject("the base of F must not have a base")
+        base, of_base = _parse_regularizer(stated["base"], depth + 1)
         if base["kind"] not in ("cap", "relative entropy"):
-            fail(f"the base of F must be a cap or a relative entropy; it is {base['kind']}")
-        return {**_numbers(stated, keys - {"kind", "caps", "base"}), "base": base}, needed | of_base | (
+            reject(f"the base of F must be a cap or a relative entropy; it is {base['kind']}")
+        return {**_parse_numbers(stated, keys - {"kind", "caps", "base"}), "base": base}, needed | of_base | (
             {"tilt"} if kind == "tilted" else set()
         )
-    read = _numbers(stated, keys - {"kind", "caps"})
+    read = _parse_numbers(stated, keys - {"kind", "caps"})
     if kind == "quadratic hinge" and math.isinf(read["B"]) and read["mu"] != 0.5:
-        fail(f"a hinge without a steepest slope must be the squared one, mu = 0.5; it says {read['mu']!r}")
+        reject(f"a hinge without a steepest slope must be the squared one, mu = 0.5; it says {read['mu']!r}")
     return read, needed
 
 
-def _formula(stated: dict[str, Any], what: str) -> dict[str, Any]:
+def _parse_formula(stated: dict[str, Any], what: str) -> dict[str, Any]:
     """Return the text of a formula and its parameters, numbers or names of arrays."""
-    parameters = mapping(stated["parameters"], f"the parameters of {what}")
+    parameters = parse_object(stated["parameters"], f"the parameters of {what}")
     read = {
-        text(name, "the name of a parameter"): value
+        parse_text(name, "the name of a parameter"): value
         if value == "array"
-        else number(value, f"the parameter {name}"[:100])
+        else parse_number(value, f"the parameter {name}"[:100])
         for name, value in parameters.items()
     }
-    return {"text": text(stated["text"], f"the formula of {what}"), "parameters": read}
+    return {"text": parse_text(stated["text"], f"the formula of {what}"), "parameters": read}
 
 
-def _edge(value: Any) -> dict[str, Any]:
+def _parse_edge_function(value: Any) -> dict[str, Any]:
     """Return a statement of G."""
-    stated = mapping(value, "G")
-    kind = word(stated.get("kind"), set(EDGES), "the kind of G")
-    with_keys(stated, {"kind", *EDGES[kind]}, "G")
+    stated = parse_object(value, "G")
+    kind = parse_choice(stated.get("kind"), set(EDGE_FIELDS), "the kind of G")
+    parse_object_with_keys(stated, {"kind", *EDGE_FIELDS[kind]}, "G")
     if kind == "formula":
-        read = _formula(stated, "G")
+        read = _parse_formula(stated, "G")
         return (
-            {**stated, **read} if "array" not in read["parameters"].values() else fail("a formula of G has no arrays")
+            {**stated, **read} if "array" not in read["parameters"].values() else reject("a formula of G has no arrays")
         )
     if "signed" in stated and not isinstance(stated["signed"], bool):
-        fail(f"signed must be true or false; it is {stated['signed']!r}"[:200])
-    read = _numbers(stated, set(EDGES[kind]) - {"signed"}, least_p=1.0)
+        reject(f"signed must be true or false; it is {stated['signed']!r}"[:200])
+    read = _parse_numbers(stated, set(EDGE_FIELDS[kind]) - {"signed"}, least_p=1.0)
     if read.get("p", 1.0) not in (1.0, 2.0, math.inf):
-        fail(f"p of G must be 1, 2 or inf; it is {read['p']!r}")
-    if kind in ("elastic", "1-norm") and not read["l1"] >= (0.0 if kind == "elastic" else 1.0 / LARGEST_NUMBER):
-        fail(f"l1 must be {'at least 0' if kind == 'elastic' else 'positive'}; it is {read['l1']!r}")
+        reject(f"p of G must be 1, 2 or inf; it is {read['p']!r}")
+    if kind in ("elastic", "1-norm") and not read["l1"] >= (0.0 if kind == "elastic" else 1.0 / MAX_NUMBER):
+        reject(f"l1 must be {'at least 0' if kind == 'elastic' else 'positive'}; it is {read['l1']!r}")
     return read
 
 
-def _numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> dict[str, Any]:
+def _parse_numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> dict[str, Any]:
     """Return a statement with its numbers checked."""
     read = dict(stated)
     for name in names:
-        largest = LARGEST_SUM if name == "nu" else LARGEST_NUMBER
-        endless = name in ENDLESS and stated[name] == "inf"
-        read[name] = math.inf if endless else number(stated[name], name, largest)
-        if name in POSITIVE and not read[name] >= (least_p if name == "p" else 1.0 / LARGEST_NUMBER):
+        largest = MAX_NU if name == "nu" else MAX_NUMBER
+        endless = name in INFINITE_FIELDS and stated[name] == "inf"
+        read[name] = math.inf if endless else parse_number(stated[name], name, largest)
+        if name in POSITIVE_FIELDS and not read[name] >= (least_p if name == "p" else 1.0 / MAX_NUMBER):
             raise SizeLimit(f"{name} must be positive, at least 1e-100, p at least {least_p:g}; it is {read[name]!r}")
     return read
 
 
-def _arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
+def _load_arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
     """Return the vectors: from lists in the text, or from the file beside it."""
-    stated = mapping(about["arrays"], "arrays")
+    stated = parse_object(about["arrays"], "arrays")
     if set(stated) == {"beside"}:
-        data = mapping(about["data"], "data")
-        numbers = VECTORS * (count(data.get("N"), "N") + 1000) + count(data.get("t"), "t")
-        name = path.with_name(path.name + BESIDE)
-        return _beside(name, text(stated["beside"], "digest"), min(8 * numbers, LARGEST_ARRAYS))
+        data = parse_object(about["data"], "data")
+        numbers = MAX_VECTORS * (parse_count(data.get("N"), "N") + 1000) + parse_count(data.get("t"), "t")
+        name = path.with_name(path.name + ARRAYS_SUFFIX)
+        return _load_array_file(name, parse_text(stated["beside"], "digest"), min(8 * numbers, MAX_ARRAY_BYTES))
     read = dict[str, np.ndarray]()
     for name, value in stated.items():
-        entries = listed(value, f"the array {name}"[:100])
-        read[name] = np.array([number(entry, f"the array {name}"[:100], LARGEST_ENTRY) for entry in entries])
+        entries = parse_list(value, f"the array {name}"[:100])
+        read[name] = np.array([parse_number(entry, f"the array {name}"[:100], MAX_ENTRY) for entry in entries])
     return read
 
 
-def _beside(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
+def _load_array_file(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
     """Return the vectors of the file of arrays, if it has no more bytes than that."""
-    packed = content(path, most)
+    packed = read_bytes(path, most)
     if hashlib.sha256(packed).hexdigest() != digest:
-        fail(f"{path.name} is not the file of arrays that belongs to it")
+        reject(f"{path.name} is not the file of arrays that belongs to it")
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         if unpacked > len(packed):
-            fail(f"{path.name} must not be compressed")
+            reject(f"{path.name} must not be compressed")
         with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
             read = {name: archive[name] for name in archive.files}
     except (Rejected, MemoryError):
@@ -402,6 +410,6 @@ def _beside(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise Rejected(f"{path.name} is not an npz file of plain arrays: {failure}"[:300]) from failure
     for name, array in read.items():
-        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= LARGEST_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
-            fail(f"the array {name} must hold finite float64 numbers")
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= MAX_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            reject(f"the array {name} must hold finite float64 numbers")
     return read

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.verification.trusted_kernel.conjugates import Box, binary
-from boostopt.verification.trusted_kernel.json_parsing import fail
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, binary_entropy_term
+from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 ONE = 1 << 30
 """The margin 1."""
@@ -84,7 +84,7 @@ def sum_labels(part: Any, M: Any, bins: Bins, table: Any, sizes: Mapping[int, in
 def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
     """Return the margins of weighted hypotheses, beside the rows."""
     if rows.total > MOST_EXAMPLES:
-        fail(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.total}")
+        reject(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.total}")
     tables = dict[int, Any]()
     for weight, feature, code, sign in terms:
         if weight == 0:
@@ -97,7 +97,7 @@ def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
 def soft_margin(rows: Any, terms: Sequence[Term], nu: Fraction) -> Fraction:
     """Return the mean of the nu smallest margins of weighted hypotheses, exactly."""
     if not 0 < nu <= rows.total:
-        fail(f"nu must be at most the number of examples, {rows.total}; it is {float(nu):g}")
+        reject(f"nu must be at most the number of examples, {rows.total}; it is {float(nu):g}")
     M, first, counted, total = margins_of(rows, terms), -ONE, 0, 0
     # The bins of all margins; then the margins of the bin in which the count is reached.
     for shift, size in ((FINE, 2 * ONE >> FINE), (0, 1 << FINE)):
@@ -115,7 +115,7 @@ def soft_margin_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, 
     counts, edge = _class_edge(rows, terms, bins, table, even)
     total, largest = int(counts @ table), int(table.max())
     if not 0 < nu * largest <= total:
-        fail(
+        reject(
             "d must lie in the capped simplex, so the whole numbers of the buckets must sum to at least "
             f"{float(nu):g} times the largest, which must be positive; the largest is {largest}, the sum {total}"
         )
@@ -129,25 +129,25 @@ def negative_loss(rows: Any, terms: Sequence[Term], eta: float) -> Fraction:
     low = -ONE + (np.arange(len(counts)) << FINE)
     c = np.concatenate([(counts << FINE) - excesses, excesses]) / (1 << FINE)
     m = np.concatenate([low, low + (1 << FINE)]) / ONE
-    A, held = Floats(), c > 0.0
+    A, held = FloatBalls(), c > 0.0
     with np.errstate(all="ignore"):
-        return -_upper(A.high(A.total(_loss(A, c[held], eta).conjugates(A.vector(-m[held])))))
+        return -_upper(A.upper(A.total(_loss(A, c[held], eta).conjugates(A.to_vector(-m[held])))))
 
 
 def negative_loss_upper(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool, eta: float) -> Fraction:
     """Return a number not below F(d) + the largest edge of the class under d_n = c_n q_n / 2^20."""
     counts, edge = _class_edge(rows, terms, bins, table, even)
-    A, held = Floats(), counts > 0
+    A, held = FloatBalls(), counts > 0
     c = counts[held].astype(np.float64)
     with np.errstate(all="ignore"):
-        cost = _upper(A.high(A.total(_loss(A, c, eta).values(A.vector(c * table[held] / LARGEST)))))
+        cost = _upper(A.upper(A.total(_loss(A, c, eta).values(A.to_vector(c * table[held] / LARGEST)))))
     return cost + Fraction(edge, LARGEST)
 
 
 def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: bool) -> tuple[Any, int]:
     """Return the examples in each bin, and the largest sum y_n c_n q_n h(x_n) of the class, or its size."""
     if not ((table >= 0) & (table <= LARGEST)).all():
-        fail(
+        reject(
             f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {LARGEST}; they "
             f"lie between {table.min()} and {table.max()}"
         )
@@ -156,14 +156,14 @@ def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: 
     return counts, int((np.abs(edges) if even else edges).max())
 
 
-def _loss(A: Floats, c: Any, eta: float) -> Box:
+def _loss(A: FloatBalls, c: Any, eta: float) -> SeparableTerm:
     """Return F of the logarithmic loss for examples of such multiplicities."""
-    return binary(A, A.vector(c), eta, c / 2, A.vector(c / 2), np.ones(len(c), bool), simplex=False)
+    return binary_entropy_term(A, A.to_vector(c), eta, c / 2, A.to_vector(c / 2), np.ones(len(c), bool), simplex=False)
 
 
 def _upper(x: Any) -> Fraction:
     """Return a proved bound as a fraction; Rejected where nothing is proved."""
-    return Fraction(float(x)) if math.isfinite(x) else fail("with these numbers, nothing is known of the loss")
+    return Fraction(float(x)) if math.isfinite(x) else reject("with these numbers, nothing is known of the loss")
 
 
 def _places(M: Any, bins: Bins) -> Any:

@@ -1,7 +1,7 @@
 """Exact numbers for the same formulas: rationals for linear and quadratic programs, balls of any precision for others.
 
 In rationals nothing is lost at all. Where logarithms, exponentials or roots occur, every number is a ball of
-`PRECISION` bits that contains the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so
+`PRECISION_BITS` bits that contains the exact one, by Arb, which python-flint brings [Johansson 2017]. What is recomputed so
 is proved: no property of floating point, of NumPy or of a machine's linear algebra is relied on.
 """
 
@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from boostopt.errors import OptionError
-from boostopt.verification.trusted_kernel.certificate_schema import Document
-from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute
-from boostopt.verification.trusted_kernel.number_types import Numbers, dense
+from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
+from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute_bounds
+from boostopt.verification.trusted_kernel.number_types import NumberType, dense_rows
 
-PRECISION = 160
+PRECISION_BITS = 160
 """Bits of a ball: three times those of a float, so that what is lost shows in no float."""
 
-ENTROPIES = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
+TRANSCENDENTAL_KINDS = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
 """Words in the kinds of regularizers that need more than rationals."""
 
 
@@ -34,7 +34,7 @@ class Irrational(Exception):
     """A number has no rational value, or is known to lie in a range only: a ball holds it."""
 
 
-def prove(document: Document, rows: Any) -> ProvedBounds:
+def prove(document: CertificateDocument, rows: Any) -> ProvedBounds:
     """Return the bounds of a document, in rationals where they suffice, in balls elsewhere.
 
     Raises
@@ -45,18 +45,18 @@ def prove(document: Document, rows: Any) -> ProvedBounds:
         Balls are needed, and python-flint is not installed.
     """
     try:
-        return _proved(document, rows, exact_numbers(document))
+        return _proved(document, rows, exact_number_type(document))
     except Irrational:
-        return _proved(document, rows, Arbs())
+        return _proved(document, rows, ArbBalls())
 
 
-def _proved(document: Document, rows: Any, A: Numbers) -> ProvedBounds:
+def _proved(document: CertificateDocument, rows: Any, A: NumberType) -> ProvedBounds:
     """Return the bounds of a document in a number type."""
-    with A.working():
-        return recompute(document, rows, A)
+    with A.precision_context():
+        return recompute_bounds(document, rows, A)
 
 
-def exact_numbers(document: Document) -> Numbers:
+def exact_number_type(document: CertificateDocument) -> NumberType:
     """Return the number type in which the bounds of a document can be proved.
 
     Raises
@@ -66,12 +66,12 @@ def exact_numbers(document: Document) -> Numbers:
     """
     kinds = [document.F["kind"], document.F.get("base", document.F)["kind"]]
     # Where there is no optimum only the domain of F counts, and that is a box.
-    if document.outcome != "infeasible" and any(word in kind for kind in kinds for word in ENTROPIES):
-        return Arbs()
+    if document.outcome != "infeasible" and any(word in kind for kind in kinds for word in TRANSCENDENTAL_KINDS):
+        return ArbBalls()
     return Rationals()
 
 
-class Exact(Numbers):
+class ExactNumberType(NumberType):
     """Vectors are arrays of objects, on which NumPy's operators work entry by entry."""
 
     exact = True
@@ -81,11 +81,11 @@ class Exact(Numbers):
         """Return one float as a number, exactly."""
 
     @abstractmethod
-    def down(self, x: Any) -> float:
+    def round_down(self, x: Any) -> float:
         """Return a float that is not above a number."""
 
     def vector(self, x: np.ndarray) -> Any:
-        return self.stacked([self.number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
+        return self.stack([self.to_number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
 
     def stacked(self, numbers: Sequence[Any]) -> Any:
         made = np.empty(len(numbers), dtype=object)
@@ -96,32 +96,36 @@ class Exact(Numbers):
         return np.where(where, these, those)
 
     def total(self, x: Any) -> Any:
-        return sum(x.tolist(), start=self.number(0.0))
+        return sum(x.tolist(), start=self.to_number(0.0))
 
     def edges(self, U: Any, d: Any) -> Any:
-        columns = dense(U, slice(0, U.shape[0])).T
-        return self.stacked([self.total(self.vector(column) * d) for column in columns])
+        columns = dense_rows(U, slice(0, U.shape[0])).T
+        return self.stack([self.total(self.to_vector(column) * d) for column in columns])
 
     def margins(self, U: Any, w: Any) -> Any:
-        return self.stacked([self.total(self.vector(row) * w) for row in dense(U, slice(0, U.shape[0]))])
+        return self.stack([self.total(self.to_vector(row) * w) for row in dense_rows(U, slice(0, U.shape[0]))])
 
     def residue(self, c: np.ndarray, nu: float, d0: np.ndarray) -> Any:
-        return self.vector(c) - self.vector(d0) * self.number(nu)
+        return self.to_vector(c) - self.to_vector(d0) * self.to_number(nu)
 
     def low(self, x: Any) -> Any:
-        return np.array([self.down(value) for value in x.tolist()]) if isinstance(x, np.ndarray) else self.down(x)
+        return (
+            np.array([self.round_down(value) for value in x.tolist()])
+            if isinstance(x, np.ndarray)
+            else self.round_down(x)
+        )
 
     def high(self, x: Any) -> Any:
-        return -self.low(-x)
+        return -self.lower(-x)
 
 
-class Rationals(Exact):
+class Rationals(ExactNumberType):
     """Exact rational numbers."""
 
     def number(self, x: float) -> Any:
         return Fraction(x)
 
-    def down(self, x: Any) -> float:
+    def round_down(self, x: Any) -> float:
         try:
             near = float(x)
         except OverflowError:
@@ -137,10 +141,10 @@ class Rationals(Exact):
     def within(self, radius: np.ndarray) -> Any:
         if radius.any():
             raise Irrational("a number is known to lie in a range only")
-        return self.vector(radius)
+        return self.to_vector(radius)
 
     def positive(self, x: Any) -> Any:
-        return self.stacked([max(value, Fraction(0)) for value in x.tolist()])
+        return self.stack([max(value, Fraction(0)) for value in x.tolist()])
 
     def largest(self, x: Any) -> Any:
         return max(x.tolist())
@@ -149,8 +153,8 @@ class Rationals(Exact):
         return x >= 0
 
 
-class Arbs(Exact):
-    """Balls of `PRECISION` bits.
+class ArbBalls(ExactNumberType):
+    """Balls of `PRECISION_BITS` bits.
 
     Raises
     ------
@@ -169,28 +173,28 @@ class Arbs(Exact):
         self.flint: Any = flint
 
     def working(self) -> AbstractContextManager[Any]:
-        return self.flint.ctx.workprec(PRECISION)
+        return self.flint.ctx.workprec(PRECISION_BITS)
 
     def number(self, x: float) -> Any:
         return self.flint.arb(x)
 
-    def down(self, x: Any) -> float:
+    def round_down(self, x: Any) -> float:
         # The conversion rounds: one float further down is below the ball in any case.
         low = float(x.lower())
         return math.nextafter(low, -math.inf) if math.isfinite(low) else -math.inf
 
     def log(self, x: Any) -> Any:
-        return self.stacked([value.log() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.log()
+        return self.stack([value.log() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.log()
 
     def exp(self, x: Any) -> Any:
-        return self.stacked([value.exp() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.exp()
+        return self.stack([value.exp() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.exp()
 
     def within(self, radius: np.ndarray) -> Any:
-        return self.stacked([self.flint.arb(0.0, value) for value in radius.tolist()])
+        return self.stack([self.flint.arb(0.0, value) for value in radius.tolist()])
 
     def positive(self, x: Any) -> Any:
         nothing = self.flint.arb(0.0)
-        return self.stacked([value.max(nothing) for value in x.tolist()])
+        return self.stack([value.max(nothing) for value in x.tolist()])
 
     def largest(self, x: Any) -> Any:
         first, *others = x.tolist()

@@ -10,16 +10,16 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-LARGEST_NUMBER = 1e100
+MAX_NUMBER = 1e100
 """Numbers beyond it, or below its reciprocal where they must be positive, are none of a program."""
 
-DIGITS = 20
+MAX_INTEGER_DIGITS = 20
 """Digits of the longest whole number."""
 
-LETTERS = 40
+MAX_FLOAT_CHARACTERS = 40
 """Letters of the longest number with a point or an exponent; a float has 24."""
 
-EXPONENT = 10_000
+MAX_EXPONENT = 10_000
 """Powers of ten beyond it are no number's, in whichever letters."""
 
 
@@ -30,11 +30,11 @@ DEEPEST = 100
 """Brackets within brackets; a certificate has ten."""
 
 
-class Read(float):
+class DecimalFloat(float):
     """A float with its letters, which may say a number between two of them."""
 
     __slots__ = ("letters",)
-    letters: str
+    text: str
 
 
 class Rejected(Exception):
@@ -48,40 +48,40 @@ class SizeLimit(Rejected):
     """A number or a text is larger than a file holds, or a number that must be positive is smaller."""
 
 
-def fail(reason: str) -> NoReturn:
+def reject(reason: str) -> NoReturn:
     """Reject the file."""
     raise Rejected(reason)
 
 
-def parse(raw: bytes) -> Any:
+def parse_json(raw: bytes) -> Any:
     """Return what JSON text says; Rejected for what is none, or hides something."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)
-        return made if len(made) == len(pairs) else fail("a name occurs twice in one object")
+        return made if len(made) == len(pairs) else reject("a name occurs twice in one object")
 
     def whole(digits: str) -> int:
-        return int(digits) if len(digits) <= DIGITS else fail(f"a whole number has {len(digits)} digits")
+        return int(digits) if len(digits) <= MAX_INTEGER_DIGITS else reject(f"a whole number has {len(digits)} digits")
 
-    def fractional(letters: str) -> Read:
-        if len(letters) > LETTERS or abs(int(letters.lower().partition("e")[2] or "0")) > EXPONENT:
-            fail(f"a number has {len(letters)} letters, or a power of ten beyond {EXPONENT}")
-        made = Read(letters)
-        made.letters = letters
+    def fractional(letters: str) -> DecimalFloat:
+        if len(letters) > MAX_FLOAT_CHARACTERS or abs(int(letters.lower().partition("e")[2] or "0")) > MAX_EXPONENT:
+            reject(f"a number has {len(letters)} letters, or a power of ten beyond {MAX_EXPONENT}")
+        made = DecimalFloat(letters)
+        made.text = letters
         return made
 
     def constant(name: str) -> NoReturn:
-        fail(f"it holds {name}, which is not a number of JSON")
+        reject(f"it holds {name}, which is not a number of JSON")
 
     # Counted here: how deep json itself goes depends on the version of Python.
     if is_nested_deeper(raw, DEEPEST):
-        fail(f"its brackets are nested too deeply: more than {DEEPEST} within each other")
+        reject(f"its brackets are nested too deeply: more than {DEEPEST} within each other")
     try:
         return json.loads(
             raw.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
         )
     except (UnicodeDecodeError, ValueError) as failure:
-        fail(f"it is not JSON text, or it is truncated: {failure}"[:300])
+        reject(f"it is not JSON text, or it is truncated: {failure}"[:300])
 
 
 def is_nested_deeper(raw: bytes, most: int) -> bool:
@@ -91,90 +91,90 @@ def is_nested_deeper(raw: bytes, most: int) -> bool:
     return any(depth > most for depth in accumulate(1 if bracket in b"[{" else -1 for bracket in brackets))
 
 
-def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
+def parse_number(value: Any, what: str, largest: float = MAX_NUMBER) -> float:
     """Return a finite number."""
     reason = f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200]
     if value in ("inf", "-inf"):
         raise SizeLimit(reason)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        fail(reason)
+        reject(reason)
     if not abs(value) <= largest:
         raise SizeLimit(reason)
     return float(value)
 
 
-def content(path: Path, most: int) -> bytes:
+def read_bytes(path: Path, most: int) -> bytes:
     """Return a file's content, if it is not too large; what is no file, such as a pipe, is not opened."""
     name = path.name[-100:]
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
-            fail(f"{name} cannot be read: it is not a file")
+            reject(f"{name} cannot be read: it is not a file")
         if about.st_size > most:
-            fail(f"{name} is larger than {most:,} bytes, the limit")
+            reject(f"{name} is larger than {most:,} bytes, the limit")
         with path.open("rb") as file:
             return file.read(about.st_size)
     except (OSError, ValueError) as failure:  # paths with letters that no path has are values
-        fail(f"{name} cannot be read: {getattr(failure, 'strerror', None) or failure}"[:300])
+        reject(f"{name} cannot be read: {getattr(failure, 'strerror', None) or failure}"[:300])
 
 
-def with_keys(value: Any, keys: set[str], what: str = "data") -> dict[str, Any]:
+def parse_object_with_keys(value: Any, keys: set[str], what: str = "data") -> dict[str, Any]:
     """Return an object that has just these names."""
-    made = mapping(value, what)
+    made = parse_object(value, what)
     if set(made) != keys:
         odd = ", ".join(sorted(set(made) ^ keys))
-        fail(f"{what} must say {', '.join(sorted(keys)) or 'nothing'}; missing or too many: {odd}"[:300])
+        reject(f"{what} must say {', '.join(sorted(keys)) or 'nothing'}; missing or too many: {odd}"[:300])
     return made
 
 
-def mapping(value: Any, what: str) -> dict[str, Any]:
+def parse_object(value: Any, what: str) -> dict[str, Any]:
     """Return an object with names."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else fail(f"{what} must be an object with names")
+    return cast(dict[str, Any], value) if isinstance(value, dict) else reject(f"{what} must be an object with names")
 
 
-def listed(value: Any, what: str) -> list[Any]:
+def parse_list(value: Any, what: str) -> list[Any]:
     """Return a list."""
-    return cast(list[Any], value) if isinstance(value, list) else fail(f"{what} must be a list")
+    return cast(list[Any], value) if isinstance(value, list) else reject(f"{what} must be a list")
 
 
-def text(value: Any, what: str) -> str:
+def parse_text(value: Any, what: str) -> str:
     """Return a text that is not too long and can be printed."""
     reason = f"{what} must be a text of at most 1000 printable characters"
     if not isinstance(value, str) or not value.isprintable():
-        fail(reason)
+        reject(reason)
     if len(value) > 1000:
         raise SizeLimit(f"{reason}; it has {len(value)}")
     return value
 
 
-def word(value: Any, words: set[str], what: str) -> str:
+def parse_choice(value: Any, words: set[str], what: str) -> str:
     """Return one of some known words."""
-    return value if isinstance(value, str) and value in words else fail(f"{what} must be one of {sorted(words)}")
+    return value if isinstance(value, str) and value in words else reject(f"{what} must be one of {sorted(words)}")
 
 
-def count(value: Any, what: str) -> int:
+def parse_count(value: Any, what: str) -> int:
     """Return a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**40:
-        fail(f"{what} must be a whole number of at least 1; it is {value!r}"[:200])
+        reject(f"{what} must be a whole number of at least 1; it is {value!r}"[:200])
     return value
 
 
-def end(value: Any, what: str) -> float:
+def parse_bound(value: Any, what: str) -> float:
     """Return an end of an interval: a number, or "inf" or "-inf"."""
     if value in ("inf", "-inf") or (isinstance(value, float) and value == math.inf):
         return float(value)
-    return number(value, what, 1e308)
+    return parse_number(value, what, 1e308)
 
 
-def claimed(value: Any, what: str, direction: int) -> float:
+def parse_claimed_bound(value: Any, what: str, direction: int) -> float:
     """Return an end that is claimed: where the text lies between two floats, the one that claims more than it.
 
     Upward for a lower end, direction 1, downward for an upper one, -1: to the nearest, a claim that is false could be
     read as a true one.
     """
-    near = end(value, what)
+    near = parse_bound(value, what)
     if isinstance(value, str):
         return near
-    exact, read = Decimal(value.letters if isinstance(value, Read) else value), Decimal(near)
+    exact, read = Decimal(value.text if isinstance(value, DecimalFloat) else value), Decimal(near)
     short = exact > read if direction > 0 else exact < read
     return math.nextafter(near, direction * math.inf) if short else near

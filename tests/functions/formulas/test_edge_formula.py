@@ -25,9 +25,9 @@ from boostopt.authoring import (
 from boostopt.oracles import DecisionStumps
 from boostopt.programs.program import Program
 from boostopt.verification import save, verify
-from boostopt.verification.trusted_kernel.formula_terms import StatedFormula
+from boostopt.verification.trusted_kernel.formula_terms import ParsedFormula
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 
 def program(G: EdgeFunction) -> Program:
@@ -109,7 +109,7 @@ def test_what_is_no_convex_formula_is_refused(text: str, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         edge_formula(text)
     with typechecker.unchecked(), pytest.raises(Rejected, match=message):
-        StatedFormula.of(text, {}, "e").edge(Floats(), 2)
+        ParsedFormula.parse(text, {}, "e").edge_function(FloatBalls(), 2)
 
 
 def test_weights_must_sum_to_one_and_parameters_be_numbers() -> None:

@@ -16,10 +16,10 @@ import typechecker
 from boostopt.authoring import POSITIVE, CappedSimplex, Formulation, formula, parameter, prototype
 from boostopt.programs.program import Program
 from boostopt.verification import Verification, save, verify
-from boostopt.verification.trusted_kernel.exact_numbers import Arbs
-from boostopt.verification.trusted_kernel.formula_terms import StatedFormula
+from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls
+from boostopt.verification.trusted_kernel.formula_terms import ParsedFormula
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
-from boostopt.verification.trusted_kernel.number_types import Floats
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 
 TEXT = "d*log(d/d0)/eta + tilt*d"
 TILT = np.linspace(-1.0, 1.0, 12)
@@ -110,10 +110,10 @@ def test_another_formula_and_a_stored_derivative_are_refused(change: Any, reason
 
 def recomputed(text: str, parameters: dict[str, Any], exact: bool = False) -> Any:
     """What the checker itself says of a formula, no page being asked."""
-    A, n = (Arbs() if exact else Floats()), 12
-    with A.working():
-        u = A.vector(np.full(n, 0.3))
-        return StatedFormula.of(text, parameters).box(A, u, np.ones(n), np.full(n, 1.0 / n))
+    A, n = (ArbBalls() if exact else FloatBalls()), 12
+    with A.precision_context():
+        u = A.to_vector(np.full(n, 0.3))
+        return ParsedFormula.parse(text, parameters).separable_term(A, u, np.ones(n), np.full(n, 1.0 / n))
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -174,13 +174,13 @@ def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatc
     """The points that floats find are hearsay: any others give a bound that is not below."""
     from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
-    A, rng = Floats(), np.random.default_rng(0)
-    y = A.vector(rng.normal(size=12))
+    A, rng = FloatBalls(), np.random.default_rng(0)
+    y = A.to_vector(rng.normal(size=12))
     best = recomputed("d*log(d/d0)/2", {}).conjugates(y)
     for _ in range(20):
         monkeypatch.setattr(MonotoneDerivative, "touching", lambda self, y: rng.uniform(-0.5, 1.0, 12))
         other = recomputed("d*log(d/d0)/2", {}).conjugates(y)
-        assert (A.high(other) >= A.low(best)).all()
+        assert (A.upper(other) >= A.lower(best)).all()
 
 
 @pytest.mark.thorough
