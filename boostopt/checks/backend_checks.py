@@ -15,23 +15,31 @@ from boostopt._utils.validation import check_seed, check_tolerance
 from boostopt.backends import get_backend
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task
 from boostopt.checks.check_report import Check, CheckReport
-from boostopt.checks.fault_localization import methods_of
-from boostopt.checks.references.measurements import Measured, Measurements, Remark, ask, held, made, record
+from boostopt.checks.fault_localization import method_locations
+from boostopt.checks.references.measurements import (
+    Findings,
+    Measurement,
+    Note,
+    assertion,
+    call_component,
+    require_instance,
+    run_check,
+)
 from boostopt.checks.references.random_instances import draw_instances
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.program import Program
 
-TOL = 1e-6
+DEFAULT_TOL = 1e-6
 """The gap that a backend must reach by default."""
 
-MOST = 20
+MAX_ATTEMPTS = 20
 """The most attempts at a program that are examined."""
 
-SECONDS = 20.0
+TIME_LIMIT = 20.0
 """Time limit for each program."""
 
 
-class _Probe:
+class BackendProbe:
     """A backend with small programs, and its attempts at the programs that it takes."""
 
     def __init__(self, backend: Backend, random_state: int, tol: float) -> None:
@@ -44,31 +52,37 @@ class _Probe:
         return [draw_instances(page, self._seed, 1, {})[0].program for page in pages]
 
     @cached_property
-    def able(self) -> list[tuple[Program, Capability]]:
+    def capabilities(self) -> list[tuple[Program, Capability]]:
         """The programs, each with the answer of `takes`."""
-        return [(p, record(ask(self.backend.takes, p), Capability, "takes")) for p in self.programs]
+        return [
+            (p, require_instance(call_component(self.backend.takes, p), Capability, "takes")) for p in self.programs
+        ]
 
     @cached_property
-    def taken(self) -> list[tuple[Program, list[Attempt]]]:
+    def attempts_by_program(self) -> list[tuple[Program, list[Attempt]]]:
         """The programs that it takes, with its attempts. As in `solve`, the attempts end once the gap is reached."""
-        return [(program, ask(self._attempts, program, SECONDS)) for program, able in self.able if able]
+        return [
+            (program, call_component(self._attempts, program, TIME_LIMIT))
+            for program, able in self.capabilities
+            if able
+        ]
 
     @cached_property
     def hurried(self) -> list[tuple[Program, list[Attempt]]]:
         """The first program that it takes, with its attempts when no time is left."""
-        taken = [program for program, able in self.able if able][:1]
-        return [(program, ask(self._attempts, program, 0.0)) for program in taken]
+        taken = [program for program, able in self.capabilities if able][:1]
+        return [(program, call_component(self._attempts, program, 0.0)) for program in taken]
 
     def _attempts(self, program: Program, seconds: float) -> list[Attempt]:
         task, found = Task(program, self.tol, Deadline.after(seconds)), list[Attempt]()
-        for attempt in islice(self.backend.attempts(task), MOST):
-            found.append(record(attempt, Attempt, "attempts"))
-            if _gap(program, attempt) <= self.tol:
+        for attempt in islice(self.backend.attempts(task), MAX_ATTEMPTS):
+            found.append(require_instance(attempt, Attempt, "attempts"))
+            if _certified_gap(program, attempt) <= self.tol:
                 break
         return found
 
 
-def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> CheckReport:
+def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL) -> CheckReport:
     """Check a backend on a small random program of every formulation that it takes.
 
     Parameters
@@ -92,14 +106,14 @@ def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> Che
         Its solver is not installed.
     """
     backend = get_backend(str(which) if isinstance(which, PathLike) else which)
-    probe = _Probe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
-    asked = methods_of([type(backend)], ASKED)
-    checks = (made(name, check(probe)) for name, check in BACKEND_CHECKS.items())
-    return CheckReport(str(backend.name), tuple(_placed(check, asked.get(check.name, ())) for check in checks))
+    probe = BackendProbe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
+    asked = method_locations([type(backend)], METHODS_BY_CHECK)
+    checks = (run_check(name, check(probe)) for name, check in BACKEND_CHECKS.items())
+    return CheckReport(str(backend.name), tuple(_add_locations(check, asked.get(check.name, ())) for check in checks))
 
 
-def _placed(check: Check, asked: Sequence[str]) -> Check:
-    """Return a check, a failed one with the methods that it calls, in the order of `ASKED`.
+def _add_locations(check: Check, asked: Sequence[str]) -> Check:
+    """Return a check, a failed one with the methods that it calls, in the order of `METHODS_BY_CHECK`.
 
     The other checks tell nothing here: `takes` gives its reasons and may still accept a program that is too hard, and
     `attempts` may yield sound answers that are far from an optimum.
@@ -107,60 +121,60 @@ def _placed(check: Check, asked: Sequence[str]) -> Check:
     return check if check.passed or check.places else replace(check, places=tuple(asked))
 
 
-def _named(probe: _Probe) -> Measurements:
+def _check_name(probe: BackendProbe) -> Findings:
     """It has a name and a version."""
     for what in ("name", "version"):
-        told = ask(lambda what=what: getattr(probe.backend, what))
-        yield held(type(told) is str, f"{what} must be a text; it is {told!r}")
+        told = call_component(lambda what=what: getattr(probe.backend, what))
+        yield assertion(type(told) is str, f"{what} must be a text; it is {told!r}")
 
 
-def _takes(probe: _Probe) -> Measurements:
+def _check_takes(probe: BackendProbe) -> Findings:
     """It says whether it takes each program, gives a reason if not, and takes at least one program."""
-    for program, able in probe.able:
+    for program, able in probe.capabilities:
         told = bool(able) or bool(able.reason.strip())
-        yield held(told, f"takes must give the reason why it does not take {program.formulation.name}")
-    yield held(any(able for _, able in probe.able), "no program of any formulation is taken")
+        yield assertion(told, f"takes must give the reason why it does not take {program.formulation.name}")
+    yield assertion(any(able for _, able in probe.capabilities), "no program of any formulation is taken")
 
 
-def _answers(probe: _Probe) -> Measurements:
+def _check_answers(probe: BackendProbe) -> Findings:
     """Attempts leave d of N numbers, w of t numbers, or both."""
-    for program, attempts in probe.taken:
+    for program, attempts in probe.attempts_by_program:
         N, t = program.margins.N, program.margins.t
         name = program.formulation.name
-        yield held(len(attempts) > 0, f"attempts must yield at least one attempt; there is none at {name}")
+        yield assertion(len(attempts) > 0, f"attempts must yield at least one attempt; there is none at {name}")
         for attempt in attempts:
             for what, array, n in (("d", attempt.d, N), ("w", attempt.w, t)):
                 shape = None if array is None else np.shape(array)
-                yield held(shape in (None, (n,)), f"{what} must have shape ({n},); it has {shape} at {name}")
-            yield held(type(attempt.status) is str, "status must be a text, the words of the solver")
-        yield held(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
+                yield assertion(shape in (None, (n,)), f"{what} must have shape ({n},); it has {shape} at {name}")
+            yield assertion(type(attempt.status) is str, "status must be a text, the words of the solver")
+        yield assertion(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
 
 
-def _claims(probe: _Probe) -> Measurements:
+def _check_claims(probe: BackendProbe) -> Findings:
     """Every attempt that claims an optimum has a certificate as narrow as asked, also where the time is over."""
     claimed = 0
-    for program, attempts in (*probe.taken, *probe.hurried):
+    for program, attempts in (*probe.attempts_by_program, *probe.hurried):
         for attempt in (attempt for attempt in attempts if attempt.claims):
             claimed += 1
             what = (
                 f"an attempt claims an optimum of {program.formulation.name} ({attempt.status!r}); its certified gap is"
             )
-            yield Measured(_gap(program, attempt), probe.tol, what)
+            yield Measurement(_certified_gap(program, attempt), probe.tol, what)
     if not claimed:
-        yield Remark("no attempt claims an optimum")
-        yield held(True, "nothing is claimed")
+        yield Note("no attempt claims an optimum")
+        yield assertion(True, "nothing is claimed")
 
 
-def _accuracy(probe: _Probe) -> Measurements:
+def _check_accuracy(probe: BackendProbe) -> Findings:
     """The narrowest interval that its attempts prove is as narrow as asked."""
-    for program, attempts in probe.taken:
-        best = min((_gap(program, attempt) for attempt in attempts), default=np.inf)
-        yield Measured(
-            best, probe.tol, f"the narrowest certified gap at {program.formulation.name} within {SECONDS:g} s"
+    for program, attempts in probe.attempts_by_program:
+        best = min((_certified_gap(program, attempt) for attempt in attempts), default=np.inf)
+        yield Measurement(
+            best, probe.tol, f"the narrowest certified gap at {program.formulation.name} within {TIME_LIMIT:g} s"
         )
 
 
-def _gap(program: Program, attempt: Attempt) -> float:
+def _certified_gap(program: Program, attempt: Attempt) -> float:
     """Return the scaled gap that an attempt proves; inf if it left no iterate, or one of a wrong shape."""
     shapes = [(attempt.d, (program.margins.N,)), (attempt.w, (program.margins.t,))]
     if not attempt.answered or any(array is not None and np.shape(array) != shape for array, shape in shapes):
@@ -168,16 +182,16 @@ def _gap(program: Program, attempt: Attempt) -> float:
     return float(program.certify(attempt.d, attempt.w).scaled_gap)
 
 
-BACKEND_CHECKS: dict[str, Callable[[_Probe], Measurements]] = {
-    "named": _named,
-    "takes": _takes,
-    "answers": _answers,
-    "claims": _claims,
-    "accuracy": _accuracy,
+BACKEND_CHECKS: dict[str, Callable[[BackendProbe], Findings]] = {
+    "named": _check_name,
+    "takes": _check_takes,
+    "answers": _check_answers,
+    "claims": _check_claims,
+    "accuracy": _check_accuracy,
 }
 """The checks by name, in the order of a report."""
 
-ASKED: dict[str, tuple[Any, ...]] = {
+METHODS_BY_CHECK: dict[str, tuple[Any, ...]] = {
     "named": ("name", "version"),
     "takes": ("takes",),
     "answers": ("attempts",),

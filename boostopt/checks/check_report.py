@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from boostopt._utils.formatting import format_count
 from boostopt.errors import BoostoptError
 
-WORDS_WIDTH = 72
+MESSAGE_WIDTH = 72
 """Width of the column of words in the text table."""
 
-MARGIN = 30
+OTHER_COLUMNS_WIDTH = 30
 """Width of the other columns, without the names."""
 
-LEAST_WIDTH = 20
+MIN_MESSAGE_WIDTH = 20
 """Width of the column of words on a narrow terminal."""
 
 
@@ -107,7 +107,7 @@ class CheckReport:
         """
         if self.passed:
             return self
-        lines = "\n".join(f"  {check.name}: {_words(check)}" for check in self.failures)
+        lines = "\n".join(f"  {check.name}: {_message(check)}" for check in self.failures)
         advice = f"Look first at {self.suspect}" if self.suspect else "Correct what the words name"
         raise ChecksFailed(
             f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
@@ -115,7 +115,9 @@ class CheckReport:
         )
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(WORDS_WIDTH + MARGIN), *_table(self.checks, WORDS_WIDTH)])
+        return "\n".join(
+            [*self._heading_lines(MESSAGE_WIDTH + OTHER_COLUMNS_WIDTH), *_table_lines(self.checks, MESSAGE_WIDTH)]
+        )
 
     def text(self, width: int, every: bool) -> str:
         """Return the verdict and, below it, the checks that failed, or all checks.
@@ -129,22 +131,22 @@ class CheckReport:
         """
         checks = self.checks if every else self.failures
         names = max((len(check.name) for check in checks), default=0)
-        table = _table(checks, max(width - MARGIN - names, LEAST_WIDTH)) if checks else []
-        return "\n".join([*self._head(width), *table])
+        table = _table_lines(checks, max(width - OTHER_COLUMNS_WIDTH - names, MIN_MESSAGE_WIDTH)) if checks else []
+        return "\n".join([*self._heading_lines(width), *table])
 
     def _repr_html_(self) -> str:
         cells = ("", "check", "measured", "tolerance", "in words")
         head = "".join(f"<th>{cell}</th>" for cell in cells)
         rows = "".join(
             f'<tr style="color:{"inherit" if check.passed else "#b00020"}">'
-            f"<td>{_verdict(check)}</td><td>{html.escape(check.name)}</td>"
-            f"<td>{_number(check.worst)}</td><td>{_number(check.tolerance)}</td>"
-            f'<td style="text-align:left">{html.escape(_words(check))}</td></tr>'
+            f"<td>{_check_verdict(check)}</td><td>{html.escape(check.name)}</td>"
+            f"<td>{_format_number(check.worst)}</td><td>{_format_number(check.tolerance)}</td>"
+            f'<td style="text-align:left">{html.escape(_message(check))}</td></tr>'
             for check in self.checks
         )
         return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
 
-    def _head(self, width: int) -> list[str]:
+    def _heading_lines(self, width: int) -> list[str]:
         """Return the lines above the table: the verdict, and where to look."""
         look = [f"look first at {self.suspect}"] if self.suspect else []
         return [
@@ -153,7 +155,7 @@ class CheckReport:
 
     def _headline(self) -> str:
         """Return the subject and the verdict."""
-        unasked = sum(_verdict(check) == "-" for check in self.checks)
+        unasked = sum(_check_verdict(check) == "-" for check in self.checks)
         count = len(self) - unasked
         verdict = (
             f"{'all ' if count > 1 else ''}{format_count(count, 'check')} passed"
@@ -165,30 +167,30 @@ class CheckReport:
         return f"{self.subject}: {verdict}{rest}"
 
 
-def _table(checks: Sequence[Check], width: int) -> list[str]:
+def _table_lines(checks: Sequence[Check], width: int) -> list[str]:
     """Return the lines of a table of checks, with the words in a column of the given width."""
     names = max((len(check.name) for check in checks), default=0)
     lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
     for check in checks:
-        words = textwrap.wrap(_words(check), width, break_on_hyphens=False) or [""]
-        numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
-        lines.append(f"{_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
-        lines += [" " * (MARGIN + names) + line for line in words[1:]]
+        words = textwrap.wrap(_message(check), width, break_on_hyphens=False) or [""]
+        numbers = f"{_format_number(check.worst):>8}  {_format_number(check.tolerance):>8}"
+        lines.append(f"{_check_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
+        lines += [" " * (OTHER_COLUMNS_WIDTH + names) + line for line in words[1:]]
     return [line.rstrip() for line in lines]
 
 
-def _words(check: Check) -> str:
+def _message(check: Check) -> str:
     """Return the words of a check, after the places that may contain the mistake."""
     return f"{', '.join(check.places)}: {check.words}" if check.places else check.words
 
 
-def _verdict(check: Check) -> str:
+def _check_verdict(check: Check) -> str:
     """Return the verdict in one word, a dash for a property that was not checked."""
     if not check.passed:
         return "FAILED"
     return "-" if check.worst != check.worst else "ok"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Return a number with two digits, a dash for nan."""
     return "-" if value != value else f"{value:.1e}"

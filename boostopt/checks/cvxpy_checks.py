@@ -5,52 +5,59 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.checks.references.cvxpy_references import as_written, cones_used, curvature, minimum
-from boostopt.checks.references.measurements import (
-    SOLVED,
-    Measured,
-    Measurements,
-    NotAsked,
-    Remark,
-    apart,
-    ask,
-    scale_of,
+from boostopt.checks.references.cvxpy_references import (
+    check_dcp,
+    evaluate_model,
+    minimum_over_auxiliary,
+    required_cones,
 )
-from boostopt.checks.references.probes import Probe
+from boostopt.checks.references.measurements import (
+    SOLVER_TOLERANCE,
+    Findings,
+    Measurement,
+    NotApplicable,
+    Note,
+    absolute_difference,
+    call_component,
+    relative_scale,
+)
+from boostopt.checks.references.probes import ComponentProbe
 
-UNSTATED = "CVXPY has no expression of the formula"
+NO_CVXPY_EXPRESSION = "CVXPY has no expression of the formula"
 """Why a statement for CVXPY is not checked."""
 
 
-def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
+def check_cvxpy_value(probe: ComponentProbe, points: Iterable[Float[Array, " n"]], symbol: str) -> Findings:
     """A piece and its CVXPY expression have the same value, and the expression is convex by CVXPY's rules."""
-    if not probe.stated:
-        yield NotAsked(UNSTATED)
+    if not probe.has_cvxpy_expression:
+        yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
     import cvxpy as cp
 
-    model = probe.piece.cvxpy_value
-    yield from curvature(model, cp.Variable(probe.n))
+    model = probe.component.cvxpy_value
+    yield from check_dcp(model, cp.Variable(probe.n))
     for x in points:
-        value, theirs = probe.value(x), minimum(model, x)
+        value, theirs = probe.value(x), minimum_over_auxiliary(model, x)
         if theirs is None:
-            yield Remark("no solver found the value at one argument")
+            yield Note("no solver found the value at one argument")
             continue
         what = f"|value({symbol}) - cvxpy_value({symbol})|, value({symbol}) = {value:.9g} and CVXPY's is {theirs:.9g}"
-        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {symbol: x})
+        yield Measurement(
+            absolute_difference(value, theirs), SOLVER_TOLERANCE * relative_scale(value), what, {symbol: x}
+        )
 
 
-def cones(probe: Probe) -> Measurements:
+def check_cones(probe: ComponentProbe) -> Findings:
     """A piece declares all cones that CVXPY needs for it and for its conjugate."""
-    if not probe.stated:
-        yield NotAsked(UNSTATED)
+    if not probe.has_cvxpy_expression:
+        yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
     import cvxpy as cp
 
-    piece, declared = probe.piece, ask(lambda: probe.piece.cones)
+    piece, declared = probe.component, call_component(lambda: probe.component.cones)
     models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.exact else [piece.cvxpy_value]
     for model in models:
-        value, constraints = as_written(model, cp.Variable(probe.n))
-        missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
+        value, constraints = evaluate_model(model, cp.Variable(probe.n))
+        missing = required_cones(cp.Problem(cp.Minimize(value), constraints), declared) - declared
         what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measured(float(len(missing)), 0.5, what)
+        yield Measurement(float(len(missing)), 0.5, what)

@@ -13,36 +13,41 @@ import numpy as np
 
 from boostopt._utils.validation import check_integer, check_seed
 from boostopt.checks.check_report import CheckReport
-from boostopt.checks.cvxpy_checks import UNSTATED, cones, cvxpy_value
-from boostopt.checks.fault_localization import of_edges, suspected
-from boostopt.checks.references.cvxpy_references import curvature, minimum, modelled, violation
-from boostopt.checks.references.measurements import (
-    FEASIBLE,
-    OFF,
-    ROUNDING,
-    SOLVED,
-    Measured,
-    Measurements,
-    NotAsked,
-    PieceFailed,
-    Remark,
-    above,
-    apart,
-    ask,
-    fenchel_young,
-    held,
-    made,
-    number,
-    optimum,
-    record,
-    scale_of,
-    vector,
+from boostopt.checks.cvxpy_checks import NO_CVXPY_EXPRESSION, check_cones, check_cvxpy_value
+from boostopt.checks.fault_localization import add_locations, edge_locations
+from boostopt.checks.references.cvxpy_references import (
+    check_dcp,
+    constraint_violation,
+    evaluate_exact_model,
+    minimum_over_auxiliary,
 )
-from boostopt.checks.references.probes import SOLVES, EdgeProbe, beyond
+from boostopt.checks.references.measurements import (
+    CLOSED_FORM_TOLERANCE,
+    FEASIBILITY_TOLERANCE,
+    INFEASIBLE_RESIDUAL,
+    SOLVER_TOLERANCE,
+    ComponentError,
+    Findings,
+    Measurement,
+    NotApplicable,
+    Note,
+    absolute_difference,
+    assertion,
+    call_component,
+    excess_over,
+    fenchel_young_gap,
+    optimal_value,
+    relative_scale,
+    require_instance,
+    require_number,
+    require_vector,
+    run_check,
+)
+from boostopt.checks.references.probes import N_SOLVES, EdgeProbe, polyhedron_violation
 from boostopt.errors import OptionError, short_repr
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
 
-TIE = 1e-9
+TIE_TOLERANCE = 1e-9
 """Edges nearer than this count as equal."""
 
 
@@ -71,12 +76,12 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
         raise OptionError(f"expected an EdgeFunction; got {short_repr(G)}. Subclass boostopt.authoring.EdgeFunction.")
     t = check_integer("t", t, 1, "a whole number of edges", "Ask for one or more.")
     random_state = check_seed("random_state", random_state)
-    probe = EdgeProbe(G, t, random_state, SOLVES)
-    checks = tuple(made(name, check(probe)) for name, check in EDGE_CHECKS.items())
-    return CheckReport(f"{type(G).__name__} of {t} edges", suspected(checks, of_edges(G, t)))
+    probe = EdgeProbe(G, t, random_state, N_SOLVES)
+    checks = tuple(run_check(name, check(probe)) for name, check in EDGE_CHECKS.items())
+    return CheckReport(f"{type(G).__name__} of {t} edges", add_locations(checks, edge_locations(G, t)))
 
 
-def _project(probe: EdgeProbe) -> Measurements:
+def _check_projection(probe: EdgeProbe) -> Findings:
     t = probe.t
     mixed = probe.rng(2).normal(size=t)
     mixed[0] = np.nan
@@ -87,144 +92,182 @@ def _project(probe: EdgeProbe) -> Measurements:
         if v is None:
             continue
         meaningful += 1
-        yield Measured(probe.off(v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
-    yield held(meaningful > 0, "project returns None whatever w is")
+        yield Measurement(
+            probe.domain_violation(v),
+            FEASIBILITY_TOLERANCE,
+            "project(w) violates the domain of G*",
+            {"w": w, "project(w)": v},
+        )
+    yield assertion(meaningful > 0, "project returns None whatever w is")
     for w in probe.weights:
         again = probe.project(w)
         moved = np.inf if again is None else float(np.abs(again - w).max())
-        tolerance = FEASIBLE * scale_of(float(np.abs(w).max()))
-        yield Measured(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
+        tolerance = FEASIBILITY_TOLERANCE * relative_scale(float(np.abs(w).max()))
+        yield Measurement(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
 
 
-def _residuals(probe: EdgeProbe) -> Measurements:
+def _check_residuals(probe: EdgeProbe) -> Findings:
     """The residuals are 0 where G* is finite and positive where it is not."""
     G = probe.G
     for w in probe.weights:
-        yield Measured(probe.off(w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
-    not_finite = probe.off(np.full(probe.t, np.nan))
-    yield held(not_finite == np.inf, "residuals of nan must be inf")
+        yield Measurement(
+            probe.domain_violation(w), FEASIBILITY_TOLERANCE, "residuals at a point of the domain of G*", {"w": w}
+        )
+    not_finite = probe.domain_violation(np.full(probe.t, np.nan))
+    yield assertion(not_finite == np.inf, "residuals of nan must be inf")
     if not G.exact:
-        yield Remark("the domain of G* was not checked: a bound on [-1, 1] is finite everywhere")
+        yield Note("the domain of G* was not checked: a bound on [-1, 1] is finite everywhere")
         return
     for w in probe.raw_weights:
-        near, far = probe.near.at(w), probe.far.at(w)
+        near, far = probe.inner_supremum.value(w), probe.outer_supremum.value(w)
         if near is None or far is None:
-            yield Remark("no solver found the supremum at one argument")
+            yield Note("no solver found the supremum at one argument")
             continue
-        grows, off = (far - near) / (9.0 * probe.box), probe.off(w)
-        if off >= OFF:
+        grows, off = (far - near) / (9.0 * probe.box), probe.domain_violation(w)
+        if off >= INFEASIBLE_RESIDUAL:
             what = f"residuals call w infeasible by {off:.3g}, yet sup <w, e> - G(e) stays finite"
-            yield Measured(off * 1e-3 - grows, FEASIBLE, what, {"w": w})
-        elif off <= FEASIBLE:
+            yield Measurement(off * 1e-3 - grows, FEASIBILITY_TOLERANCE, what, {"w": w})
+        elif off <= FEASIBILITY_TOLERANCE:
             what = "residuals call w feasible, yet sup <w, e> - G(e) grows without bound: slope"
-            yield Measured(grows, SOLVED * scale_of(float(np.abs(w).max())), what, {"w": w})
+            yield Measurement(grows, SOLVER_TOLERANCE * relative_scale(float(np.abs(w).max())), what, {"w": w})
 
 
-def _fenchel_young(probe: EdgeProbe) -> Measurements:
+def _check_fenchel_young(probe: EdgeProbe) -> Findings:
     for e in probe.edges:
         value = probe.value(e)
         for w, conjugate in zip(probe.weights, probe.conjugates, strict=True):
-            gap, rounding = fenchel_young(value, conjugate, w, e)
+            gap, rounding = fenchel_young_gap(value, conjugate, w, e)
             # A bound that was computed, not derived, still holds up to the accuracy of G itself.
-            yield Measured(-gap, rounding, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
+            yield Measurement(-gap, rounding, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
 
 
-def _subgradient(probe: EdgeProbe) -> Measurements:
+def _check_subgradient(probe: EdgeProbe) -> Findings:
     """The best answer w to e gives equality in Fenchel-Young; a condition on e that is slack has w = 0."""
     for e in probe.edges:
         w = probe.subgradient(e)
-        yield Measured(probe.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
-        gap, rounding = fenchel_young(probe.value(e), probe.conjugate(w, e), w, e)
-        yield Measured(abs(gap), rounding, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
+        yield Measurement(
+            probe.domain_violation(w),
+            FEASIBILITY_TOLERANCE,
+            "the subgradient leaves the domain of G*",
+            {"e": e, "w": w},
+        )
+        gap, rounding = fenchel_young_gap(probe.value(e), probe.conjugate(w, e), w, e)
+        yield Measurement(abs(gap), rounding, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
 
 
-def _conjugate(probe: EdgeProbe) -> Measurements:
+def _check_conjugate(probe: EdgeProbe) -> Findings:
     G = probe.G
-    if not probe.stated:
-        yield NotAsked(UNSTATED)
+    if not probe.has_cvxpy_expression:
+        yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
     if not G.exact:
-        yield Remark("G* is an upper bound only: it must be at least the supremum over [-1, 1]")
+        yield Note("G* is an upper bound only: it must be at least the supremum over [-1, 1]")
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[: 2 * probe.solves]:
-        supremum = probe.near.at(w)
+        supremum = probe.inner_supremum.value(w)
         if supremum is None:
-            yield Remark("no solver found the supremum at one argument")
+            yield Note("no solver found the supremum at one argument")
             continue
-        scale = scale_of(conjugate, probe.box * float(np.abs(w).max()) * 1e-2)
-        off = apart(conjugate, supremum) if G.exact else supremum - conjugate
+        scale = relative_scale(conjugate, probe.box * float(np.abs(w).max()) * 1e-2)
+        off = absolute_difference(conjugate, supremum) if G.exact else supremum - conjugate
         what = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
-        yield Measured(off, SOLVED * scale, what, {"w": w})
+        yield Measurement(off, SOLVER_TOLERANCE * scale, what, {"w": w})
 
 
-def _convexity(probe: EdgeProbe) -> Measurements:
+def _check_convexity(probe: EdgeProbe) -> Findings:
     G, rng = probe.G, probe.rng(3)
     for _ in range(20):
         e, f = (probe.edges[k] for k in rng.integers(len(probe.edges), size=2))
         ends = 0.5 * (probe.value(e) + probe.value(f))
-        raised = above(probe.value(0.5 * (e + f)), ends)
-        yield Measured(
-            raised, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
+        raised = excess_over(probe.value(0.5 * (e + f)), ends)
+        yield Measurement(
+            raised,
+            CLOSED_FORM_TOLERANCE * relative_scale(ends),
+            "G at the middle exceeds the mean at the ends",
+            {"e": e, "f": f},
         )
         if not G.exact:
             continue
         v, w = (probe.weights[k] for k in rng.integers(len(probe.weights), size=2))
         middle = 0.5 * (v + w)
-        yield Measured(probe.off(middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
+        yield Measurement(
+            probe.domain_violation(middle),
+            FEASIBILITY_TOLERANCE * relative_scale(),
+            "the domain of G* is not convex",
+            {"v": v, "w": w},
+        )
         ends = 0.5 * (probe.conjugate(v) + probe.conjugate(w))
-        raised = above(probe.conjugate(middle), ends)
-        yield Measured(
-            raised, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
+        raised = excess_over(probe.conjugate(middle), ends)
+        yield Measurement(
+            raised,
+            CLOSED_FORM_TOLERANCE * relative_scale(ends),
+            "G* at the middle exceeds the mean at the ends",
+            {"v": v, "w": w},
         )
 
 
-def _gaps(probe: EdgeProbe) -> Measurements:
+def _check_gaps(probe: EdgeProbe) -> Findings:
     for e in probe.edges:
         value = probe.value(e)
         for w in probe.weights:
             gaps = probe.gaps(e, w)
-            expected, rounding = fenchel_young(value, probe.conjugate(w, e), w, e)
-            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
+            expected, rounding = fenchel_young_gap(value, probe.conjugate(w, e), w, e)
+            yield Measurement(-float(gaps.min()), rounding, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"e": e, "w": w})
+            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, what, {"e": e, "w": w})
 
 
-def _domain(probe: EdgeProbe) -> Measurements:
+def _check_domain(probe: EdgeProbe) -> Findings:
     """CVXPY's constraints hold exactly in the polyhedron, and `support` is the maximum of <ray, e> over it."""
     import cvxpy as cp
 
     G, allowed = probe.G, probe.domain
-    yield held(len(probe.edges) > 0, "no edges were found in the domain of G")
+    yield assertion(len(probe.edges) > 0, "no edges were found in the domain of G")
     for e in probe.edges:
-        yield Measured(violation(probe.model, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
+        yield Measurement(
+            constraint_violation(probe.model, e),
+            FEASIBILITY_TOLERANCE * 10,
+            "cvxpy_value forbids edges of the domain",
+            {"e": e},
+        )
     if allowed is None:
         for e in probe.raw_edges:
-            missing = violation(probe.model, e)
-            yield Measured(missing, FEASIBLE, "domain says all of R^t, cvxpy_value forbids edges", {"e": e})
+            missing = constraint_violation(probe.model, e)
+            yield Measurement(
+                missing, FEASIBILITY_TOLERANCE, "domain says all of R^t, cvxpy_value forbids edges", {"e": e}
+            )
         return
     for e in probe.raw_edges:
-        outside, forbidden = beyond(allowed, e), violation(probe.model, e)
+        outside, forbidden = polyhedron_violation(allowed, e), constraint_violation(probe.model, e)
         what = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
-        yield Measured(outside - 1e3 * forbidden, FEASIBLE, what, {"e": e})
+        yield Measurement(outside - 1e3 * forbidden, FEASIBILITY_TOLERANCE, what, {"e": e})
     e = cp.Variable(probe.t)
-    within = modelled(probe.model, e)[1]
+    within = evaluate_exact_model(probe.model, e)[1]
     for w in probe.weights[: probe.solves]:
-        for ray in ask(G.rays, w):
-            claimed, largest = number(ask(G.support, ray), "support"), optimum(cp.Problem(cp.Maximize(ray @ e), within))
+        for ray in call_component(G.rays, w):
+            claimed, largest = (
+                require_number(call_component(G.support, ray), "support"),
+                optimal_value(cp.Problem(cp.Maximize(ray @ e), within)),
+            )
             if largest is not None:
                 what = f"support(ray) = {claimed:.9g}, the maximum of <ray, e> over the domain is {largest:.9g}; off by"
-                yield Measured(apart(claimed, largest), SOLVED * scale_of(claimed), what, {"w": w, "ray": ray})
+                yield Measurement(
+                    absolute_difference(claimed, largest),
+                    SOLVER_TOLERANCE * relative_scale(claimed),
+                    what,
+                    {"w": w, "ray": ray},
+                )
 
 
-def _active(probe: EdgeProbe) -> Measurements:
+def _check_active(probe: EdgeProbe) -> Findings:
     """Every w that `active` allows is optimal for e, and `active` allows the subgradient."""
     G, rng = probe.G, probe.rng(4)
     for e in probe.edges:
-        active = record(ask(G.active, e, TIE), Active, "active")
+        active = require_instance(call_component(G.active, e, TIE_TOLERANCE), Active, "active")
         value = probe.value(e)
-        offset = vector(active.offset, probe.t, "the offset of active")
+        offset = require_vector(active.offset, probe.t, "the offset of active")
         if np.ndim(active.directions) != 2 or len(active.directions) != probe.t:
             shape = np.shape(active.directions)
-            raise PieceFailed(f"active must return directions of {probe.t} rows; got shape {shape}")
+            raise ComponentError(f"active must return directions of {probe.t} rows; got shape {shape}")
         k = active.directions.shape[1]
         for _ in range(3):
             x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
@@ -232,63 +275,74 @@ def _active(probe: EdgeProbe) -> Measurements:
                 total = active.total * (rng.uniform() if active.at_most else 1.0)
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
             w = offset + active.directions @ x
-            yield Measured(probe.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
-            gap, rounding = fenchel_young(value, probe.conjugate(w, e), w, e)
+            yield Measurement(
+                probe.domain_violation(w),
+                FEASIBILITY_TOLERANCE * 10,
+                "an active w leaves the domain of G*",
+                {"e": e, "w": w},
+            )
+            gap, rounding = fenchel_young_gap(value, probe.conjugate(w, e), w, e)
             what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
-            yield Measured(abs(gap), 10 * rounding, what, {"e": e, "w": w})
+            yield Measurement(abs(gap), 10 * rounding, what, {"e": e, "w": w})
         rest = probe.subgradient(e) - offset
         left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
         what = "the subgradient is no combination of the active directions: left over"
-        yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})
+        yield Measurement(
+            float(np.abs(left).max()), CLOSED_FORM_TOLERANCE * relative_scale(float(np.abs(rest).max())), what, {"e": e}
+        )
 
 
-def _cvxpy_conjugate(probe: EdgeProbe) -> Measurements:
+def _check_cvxpy_conjugate(probe: EdgeProbe) -> Findings:
     import cvxpy as cp
 
     G = probe.G
     if not G.exact:
-        yield NotAsked("there is no closed form of G*")
+        yield NotApplicable("there is no closed form of G*")
         return
-    yield from curvature(G.cvxpy_conjugate, cp.Variable(probe.t))
+    yield from check_dcp(G.cvxpy_conjugate, cp.Variable(probe.t))
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[::2]:
-        theirs = minimum(G.cvxpy_conjugate, w)
+        theirs = minimum_over_auxiliary(G.cvxpy_conjugate, w)
         if theirs is not None:
             what = f"|G*(w) - cvxpy_conjugate(w)|, G*(w) = {conjugate:.9g} and CVXPY's is {theirs:.9g}"
-            yield Measured(apart(conjugate, theirs), SOLVED * scale_of(conjugate), what, {"w": w})
-        missed = violation(G.cvxpy_conjugate, w)
-        yield Measured(missed, FEASIBLE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w})
+            yield Measurement(
+                absolute_difference(conjugate, theirs), SOLVER_TOLERANCE * relative_scale(conjugate), what, {"w": w}
+            )
+        missed = constraint_violation(G.cvxpy_conjugate, w)
+        yield Measurement(
+            missed, FEASIBILITY_TOLERANCE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w}
+        )
     for w in probe.raw_weights:
-        off, forbidden = probe.off(w), violation(G.cvxpy_conjugate, w)
-        if off >= OFF and minimum(G.cvxpy_conjugate, w) != np.inf:
+        off, forbidden = probe.domain_violation(w), constraint_violation(G.cvxpy_conjugate, w)
+        if off >= INFEASIBLE_RESIDUAL and minimum_over_auxiliary(G.cvxpy_conjugate, w) != np.inf:
             what = f"w outside the domain of G* by {off:.3g} satisfies the constraints of cvxpy_conjugate"
-            yield Measured(off - 1e3 * forbidden, FEASIBLE, what, {"w": w})
+            yield Measurement(off - 1e3 * forbidden, FEASIBILITY_TOLERANCE, what, {"w": w})
 
 
-def _sizes(probe: EdgeProbe) -> Measurements:
+def _check_sizes(probe: EdgeProbe) -> Findings:
     G = probe.G
     for e in probe.edges:
         for w in probe.weights[:3]:
-            magnitude = number(ask(G.magnitude, e, w, 1.0), "magnitude")
+            magnitude = require_number(call_component(G.magnitude, e, w, 1.0), "magnitude")
             at = {"e": e, "w": w, "magnitude": magnitude}
-            yield held(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", at)
-        told = ask(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
+            yield assertion(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", at)
+        told = call_component(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
         bad = float(np.count_nonzero(~np.isfinite(told)))
-        yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})
+        yield Measurement(bad, 0.5, "multipliers that are not finite", {"e": e})
 
 
-EDGE_CHECKS: dict[str, Callable[[EdgeProbe], Measurements]] = {
-    "project": _project,
-    "residuals": _residuals,
-    "fenchel-young": _fenchel_young,
-    "subgradient": _subgradient,
-    "conjugate": _conjugate,
-    "convexity": _convexity,
-    "gaps": _gaps,
-    "domain": _domain,
-    "active": _active,
-    "cvxpy-value": lambda probe: cvxpy_value(probe, probe.edges, "e"),
-    "cvxpy-conjugate": _cvxpy_conjugate,
-    "sizes": _sizes,
-    "cones": cones,
+EDGE_CHECKS: dict[str, Callable[[EdgeProbe], Findings]] = {
+    "project": _check_projection,
+    "residuals": _check_residuals,
+    "fenchel-young": _check_fenchel_young,
+    "subgradient": _check_subgradient,
+    "conjugate": _check_conjugate,
+    "convexity": _check_convexity,
+    "gaps": _check_gaps,
+    "domain": _check_domain,
+    "active": _check_active,
+    "cvxpy-value": lambda probe: check_cvxpy_value(probe, probe.edges, "e"),
+    "cvxpy-conjugate": _check_cvxpy_conjugate,
+    "sizes": _check_sizes,
+    "cones": check_cones,
 }
 """The checks by name, in the order of a report."""

@@ -21,10 +21,10 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
 
-NAMED = 2
+MAX_LOCATIONS = 2
 """Number of places that a failed check names, the most suspicious first."""
 
-OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
+REGULARIZER_METHODS: Mapping[str, tuple[str, ...]] = {
     "domain": ("project", "residuals", "constraints"),
     "residuals": ("residuals", "project", "constraints"),
     "minimizer": ("project", "maximizers", "conjugate_at"),
@@ -52,7 +52,7 @@ OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
 }
 """The methods of a regularizer that each check compares; `f` is the expression of a described regularizer."""
 
-OF_EDGES: Mapping[str, tuple[str, ...]] = {
+EDGE_METHODS: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "residuals"),
     "residuals": ("residuals", "G", "cvxpy_value"),
     "fenchel-young": ("conjugate", "value"),
@@ -69,18 +69,18 @@ OF_EDGES: Mapping[str, tuple[str, ...]] = {
 }
 """The same for an edge function; `G` is the expression of a described edge function."""
 
-PIECES = ("regularizer", "edge_function")
+FACTORY_METHODS = ("regularizer", "edge_function")
 
-OF_PAGE: Mapping[str, tuple[str, ...]] = {
-    "binds": (*PIECES, "canonical"),
+FORMULATION_METHODS: Mapping[str, tuple[str, ...]] = {
+    "binds": (*FACTORY_METHODS, "canonical"),
     "labels": ("primal", "dual"),
     "senses": ("primal", "dual"),
     "strong-duality": ("dual", "primal", "cvxpy_conjugate"),
-    "literal-primal": ("primal", *PIECES, "f"),
-    "literal-dual": ("dual", *PIECES, "cvxpy_conjugate"),
-    "certificate": (*PIECES, "f", "values", "derivatives", "maximizers", "upper"),
+    "literal-primal": ("primal", *FACTORY_METHODS, "f"),
+    "literal-dual": ("dual", *FACTORY_METHODS, "cvxpy_conjugate"),
+    "certificate": (*FACTORY_METHODS, "f", "values", "derivatives", "maximizers", "upper"),
     "printed-dual-at-w": ("dual", "primal", "cvxpy_conjugate"),
-    "closed-dual-at-w": ("primal", *PIECES, "f", "maximizers", "values", "upper"),
+    "closed-dual-at-w": ("primal", *FACTORY_METHODS, "f", "maximizers", "values", "upper"),
     "multiplier-w": ("primal", "maximizers"),
     "multiplier-d": ("dual", "values"),
     "copies": ("f", "values", "maximizers", "derivatives"),
@@ -89,7 +89,7 @@ OF_PAGE: Mapping[str, tuple[str, ...]] = {
 """The same for a page and its regularizer."""
 
 
-def suspected(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
+def add_locations(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
     """Return checks; the failed ones with the places that may contain the mistake, the most suspicious first.
 
     Parameters
@@ -109,26 +109,33 @@ def suspected(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tu
 
     def told(check: Check) -> Check:
         places = sorted(dict.fromkeys(asked.get(check.name, ())), key=lambda where: -doubt(where))
-        return check if check.passed or check.places else replace(check, places=tuple(places[:NAMED]))
+        return check if check.passed or check.places else replace(check, places=tuple(places[:MAX_LOCATIONS]))
 
     return tuple(map(told, checks))
 
 
-def of_regularizer(F: Regularizer) -> dict[str, list[str]]:
+def regularizer_locations(F: Regularizer) -> dict[str, list[str]]:
     """Return the places of a user's functions by the names of the checks of a regularizer."""
     import cvxpy as cp
 
-    return _by_check(OF_REGULARIZER, {**_methods(F, OF_REGULARIZER), **_described(F, "f", cp.Variable(F.N))})
+    return _locations_by_check(
+        REGULARIZER_METHODS,
+        {**_own_method_locations(F, REGULARIZER_METHODS), **_expression_location(F, "f", cp.Variable(F.N))},
+    )
 
 
-def of_edges(G: EdgeFunction, t: int) -> dict[str, list[str]]:
+def edge_locations(G: EdgeFunction, t: int) -> dict[str, list[str]]:
     """Return the places of a user's functions by the names of the checks of an edge function."""
     import cvxpy as cp
 
-    return _by_check(OF_EDGES, {**_methods(G, OF_EDGES), **_described(G, "G", cp.Variable(t))})
+    return _locations_by_check(
+        EDGE_METHODS, {**_own_method_locations(G, EDGE_METHODS), **_expression_location(G, "G", cp.Variable(t))}
+    )
 
 
-def of_page(page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Callable[[], Any]) -> dict[str, list[str]]:
+def formulation_locations(
+    page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Callable[[], Any]
+) -> dict[str, list[str]]:
     """Return the places of a user's functions by the names of all checks of a page.
 
     Parameters
@@ -140,27 +147,31 @@ def of_page(page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Calla
     """
     import cvxpy as cp
 
-    of_F, of_G = of_regularizer(F), of_edges(G, page.columns or 2)
-    places = {**_methods(F, OF_REGULARIZER), **_described(F, "f", cp.Variable(F.N)), **_methods(page, OF_PAGE)}
-    makers = {**_makers(bind), **_methods(page, {"": PIECES})}
+    of_F, of_G = regularizer_locations(F), edge_locations(G, page.columns or 2)
+    places = {
+        **_own_method_locations(F, REGULARIZER_METHODS),
+        **_expression_location(F, "f", cp.Variable(F.N)),
+        **_own_method_locations(page, FORMULATION_METHODS),
+    }
+    makers = {**_factory_locations(bind), **_own_method_locations(page, {"": FACTORY_METHODS})}
     asked = {
         **{f"F: {name}": found for name, found in of_F.items()},
         **{f"G: {name}": found for name, found in of_G.items()},
-        **_by_check(OF_PAGE, {**places, **makers}),
+        **_locations_by_check(FORMULATION_METHODS, {**places, **makers}),
     }
     asked["F: minimizer"] += makers["regularizer"]  # the regularizer also names the point at which boosting starts
     asked["G: project"] += makers["edge_function"]
     return asked
 
 
-def _makers(bind: Callable[[], Any]) -> dict[str, list[str]]:
+def _factory_locations(bind: Callable[[], Any]) -> dict[str, list[str]]:
     """Return the functions that make F and G of a page made by a call: by name, or the first function that runs."""
-    run = functions_run(bind)
-    named = {name: [where for where in run if where.endswith((f" in {name}", f".{name}"))] for name in PIECES}
+    run = trace_user_functions(bind)
+    named = {name: [where for where in run if where.endswith((f" in {name}", f".{name}"))] for name in FACTORY_METHODS}
     return {name: found[:1] or run[:1] for name, found in named.items()}
 
 
-def functions_run(call: Callable[[], Any]) -> list[str]:
+def trace_user_functions(call: Callable[[], Any]) -> list[str]:
     """Return the places of the user's functions that run during a call, in their order."""
     found: dict[str, None] = {}
 
@@ -179,28 +190,28 @@ def functions_run(call: Callable[[], Any]) -> list[str]:
     return list(found)
 
 
-def methods_of(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def method_locations(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the places of the methods of classes, or of functions, by the names of the checks that call them."""
     places: dict[str, list[str]] = {}
     for piece in pieces:
         for name in {name for names in table.values() for name in names}:
             if where := locate_function(getattr_static(piece, name, None)):
                 places.setdefault(name, []).append(where)
-    return _by_check(table, places)
+    return _locations_by_check(table, places)
 
 
-def _methods(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def _own_method_locations(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the places of the methods of a piece that its author wrote."""
     names = {name for names in table.values() for name in names}
     found = {name: locate_function(getattr_static(type(piece), name, None)) for name in names}
     return {name: [where] for name, where in found.items() if where}
 
 
-def _described(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
+def _expression_location(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
     """Return the place of the expression of a described piece: the last function that runs for it."""
     made = getattr(piece, name, None)
-    return {name: functions_run(lambda: made(variable))[-1:]} if callable(made) else {}
+    return {name: trace_user_functions(lambda: made(variable))[-1:]} if callable(made) else {}
 
 
-def _by_check(table: Mapping[str, Sequence[str]], places: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _locations_by_check(table: Mapping[str, Sequence[str]], places: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {check: [where for name in names for where in places.get(name, ())] for check, names in table.items()}

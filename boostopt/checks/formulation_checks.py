@@ -15,22 +15,22 @@ from boostopt._utils.validation import check_seed
 from boostopt.checks import problem_checks as printed
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
-from boostopt.checks.fault_localization import functions_run, of_page, suspected
-from boostopt.checks.problem_checks import PageProbe
+from boostopt.checks.fault_localization import add_locations, formulation_locations, trace_user_functions
+from boostopt.checks.problem_checks import FormulationProbe
 from boostopt.checks.references.measurements import (
-    ROUNDING,
-    Measured,
-    Measurements,
-    NotAsked,
-    PieceFailed,
-    apart,
-    ask,
-    made,
-    places_of,
-    scale_of,
+    CLOSED_FORM_TOLERANCE,
+    ComponentError,
+    Findings,
+    Measurement,
+    NotApplicable,
+    absolute_difference,
+    call_component,
+    error_locations,
+    relative_scale,
+    run_check,
 )
 from boostopt.checks.references.probes import RegularizerProbe
-from boostopt.checks.references.random_instances import bound, draw_instances
+from boostopt.checks.references.random_instances import bind_formulation, draw_instances
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 from boostopt.errors import BoostoptError, ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer
@@ -38,11 +38,11 @@ from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_value
 
-INSTANCES = 3
+N_INSTANCES = 3
 """Number of random instances of a page: `drawing` has this many kinds."""
 
-COPIES_COUNT = "c_n = k must count as k copies of example n (the others)"
-ORDER_IS_FREE = "the examples in another order (the others) must have the same weights"
+COPIES_MESSAGE = "c_n = k must count as k copies of example n (the others)"
+PERMUTATION_MESSAGE = "the examples in another order (the others) must have the same weights"
 
 
 def check_formulation(which: object, random_state: int = 0, **parameters: Any) -> CheckReport:
@@ -76,44 +76,48 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
         # The report tells whether a value is out of range: this depends on the instance.
         if page.parameters[name].domain.kind != "per example" and value is not None:
             check_value(page.parameters[name], value, 1)
-    return CheckReport(page.name, _checks(page, check_seed("random_state", random_state), parameters))
+    return CheckReport(page.name, _run_checks(page, check_seed("random_state", random_state), parameters))
 
 
-def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
+def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
     try:
-        instances = draw_instances(page, random_state, INSTANCES, parameters)
-    except PieceFailed as failure:
-        return (_unbound(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
-    probes = [PageProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
-    refusals = [words for instance in instances for words in instance.refusals]
+        instances = draw_instances(page, random_state, N_INSTANCES, parameters)
+    except ComponentError as failure:
+        return (_failed_binding_check(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
+    probes = [FormulationProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
+    refusals = [words for instance in instances for words in instance.rejected_draws]
     refused = f"; {format_count(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
     checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances{refused}"[:300])]
     for name, check in REGULARIZER_CHECKS.items():
-        checks.append(made(f"F: {name}", _over(probes, (check(one.F) for one in probes))))
+        checks.append(run_check(f"F: {name}", _with_instance(probes, (check(one.F) for one in probes))))
     for name, check in EDGE_CHECKS.items():
-        checks.append(made(f"G: {name}", _over(probes, (check(one.G) for one in probes))))
-    for name, check in PAGE_CHECKS.items():
-        checks.append(made(name, _over(probes, (check(one) for one in probes))))
+        checks.append(run_check(f"G: {name}", _with_instance(probes, (check(one.G) for one in probes))))
+    for name, check in FORMULATION_CHECKS.items():
+        checks.append(run_check(name, _with_instance(probes, (check(one) for one in probes))))
     first, given = instances[0].program, instances[0]
-    bind = partial(bound, page, probes[0].U, given.c, given.d0, given.values)
-    return suspected(checks, of_page(page, first.regularizer, first.edge_function, bind))
+    bind = partial(bind_formulation, page, probes[0].U, given.c, given.d0, given.values)
+    return add_locations(checks, formulation_locations(page, first.regularizer, first.edge_function, bind))
 
 
-def _unbound(failure: PieceFailed, draw: Callable[[], Any]) -> Check:
+def _failed_binding_check(failure: ComponentError, draw: Callable[[], Any]) -> Check:
     """Return the check that fails if a page cannot be bound; it gives the line of a refused expression."""
-    last = functions_run(draw)[-1:] if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about else []
-    return Check("binds", False, np.inf, 0.0, str(failure), tuple(dict.fromkeys([*last, *places_of(failure)])))
+    last = (
+        trace_user_functions(draw)[-1:]
+        if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about
+        else []
+    )
+    return Check("binds", False, np.inf, 0.0, str(failure), tuple(dict.fromkeys([*last, *error_locations(failure)])))
 
 
-def _over(probes: list[PageProbe], streams: Iterable[Measurements]) -> Measurements:
+def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) -> Findings:
     """Chain the measurements of all instances, each with the name of its instance."""
     for one, stream in zip(probes, streams, strict=True):
         for item in stream:
-            told = isinstance(item, Measured)
-            yield replace(item, at={**item.at, "instance": one.instance}) if told else item
+            told = isinstance(item, Measurement)
+            yield replace(item, at={**item.arguments, "instance": one.instance}) if told else item
 
 
-def copies(probe: PageProbe) -> Measurements:
+def check_copies(probe: FormulationProbe) -> Findings:
     """An example with c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 11])
@@ -122,20 +126,20 @@ def copies(probe: PageProbe) -> Measurements:
     repeated = {name: np.repeat(value, k) if name in probe.per_example else value for name, value in values.items()}
     d0 = instance.d0
     try:
-        merged = bound(probe.page, probe.U, k.astype(np.float64), d0, values).regularizer
+        merged = bind_formulation(probe.page, probe.U, k.astype(np.float64), d0, values).regularizer
         parts = None if d0 is None else np.repeat(d0 / k, k)
-        copied = bound(probe.page, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
+        copied = bind_formulation(probe.page, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
     except ProblemError as refusal:
-        yield NotAsked(f"one instance cannot be bound with other multiplicities ({reason_of(refusal)})"[:200])
+        yield NotApplicable(f"one instance cannot be bound with other multiplicities ({reason_of(refusal)})"[:200])
         return
     starts = np.concatenate([[0], np.cumsum(k)[:-1]])
     for z in (rng.uniform(-1, 1, N), rng.normal(size=N) * 3.0):
-        yield from _alike(
-            merged, copied, z, np.repeat(z, k), lambda d: np.add.reduceat(d, starts), COPIES_COUNT, {"k": k}
+        yield from _compare_conjugates(
+            merged, copied, z, np.repeat(z, k), lambda d: np.add.reduceat(d, starts), COPIES_MESSAGE, {"k": k}
         )
 
 
-def permutation(probe: PageProbe) -> Measurements:
+def check_permutation(probe: FormulationProbe) -> Findings:
     """Permuting the examples permutes their weights."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 12])
@@ -143,11 +147,13 @@ def permutation(probe: PageProbe) -> Measurements:
     values = {name: value[order] if name in probe.per_example else value for name, value in instance.values.items()}
     c, d0 = (None if values is None else values[order] for values in (instance.c, instance.d0))
     F = probe.program.regularizer
-    permuted = ask(lambda: bound(probe.page, probe.U[order], c, d0, values)).regularizer
-    yield from _alike(F, permuted, z, z[order], lambda d: d[np.argsort(order)], ORDER_IS_FREE, {"order": order})
+    permuted = call_component(lambda: bind_formulation(probe.page, probe.U[order], c, d0, values)).regularizer
+    yield from _compare_conjugates(
+        F, permuted, z, z[order], lambda d: d[np.argsort(order)], PERMUTATION_MESSAGE, {"order": order}
+    )
 
 
-def _alike(
+def _compare_conjugates(
     F: Regularizer,
     other: Regularizer,
     z: Float[Array, " N"],
@@ -155,35 +161,35 @@ def _alike(
     back: Callable[[Float[Array, " M"]], Float[Array, " N"]],
     demand: str,
     at: dict[str, Any],
-) -> Measurements:
+) -> Findings:
     """Compare F* at z with another regularizer's at its z, and the maximizer with the other one, mapped back."""
     at = {"z": z, **at}
     if not F.exact:
         # An upper bound may be loose in different places, so the suprema themselves are compared.
-        values = [RegularizerProbe(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
-        yield from printed.compared(f"{demand}; F* of the examples and of the others", values[0], values[1])
+        values = [RegularizerProbe(f, 0, 0).supremum.value(x) for f, x in ((F, z), (other, others_z))]
+        yield from printed.compare_optima(f"{demand}; F* of the examples and of the others", values[0], values[1])
         return
     one, many = RegularizerProbe(F, 0, 0).conjugate_at(z), RegularizerProbe(other, 0, 0).conjugate_at(others_z)
-    tolerance = ROUNDING * scale_of(one.value, float(np.abs(z).max()))
+    tolerance = CLOSED_FORM_TOLERANCE * relative_scale(one.value, float(np.abs(z).max()))
     what = f"{demand}; F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
-    yield Measured(apart(one.value, many.value), tolerance, what, at)
+    yield Measurement(absolute_difference(one.value, many.value), tolerance, what, at)
     gap = float(RegularizerProbe(F, 0, 0).gaps(back(many.d), z, one).sum())
     what = f"{demand}; the weights of the others, brought back, are no maximizer: gap"
-    yield Measured(gap, tolerance, what, at)
+    yield Measurement(gap, tolerance, what, at)
 
 
-PAGE_CHECKS: dict[str, Callable[[PageProbe], Measurements]] = {
-    "labels": printed.labels,
-    "senses": printed.senses,
-    "strong-duality": printed.strong_duality,
-    "literal-primal": printed.literal_primal,
-    "literal-dual": printed.literal_dual,
-    "certificate": printed.certificate,
-    "printed-dual-at-w": printed.printed_dual,
-    "closed-dual-at-w": printed.closed_dual,
-    "multiplier-w": printed.multiplier_w,
-    "multiplier-d": printed.multiplier_d,
-    "copies": copies,
-    "permutation": permutation,
+FORMULATION_CHECKS: dict[str, Callable[[FormulationProbe], Findings]] = {
+    "labels": printed.check_labels,
+    "senses": printed.check_senses,
+    "strong-duality": printed.check_strong_duality,
+    "literal-primal": printed.check_stated_primal,
+    "literal-dual": printed.check_stated_dual,
+    "certificate": printed.check_certificate,
+    "printed-dual-at-w": printed.check_dual_at_w,
+    "closed-dual-at-w": printed.check_closed_form_dual,
+    "multiplier-w": printed.check_multiplier_w,
+    "multiplier-d": printed.check_multiplier_d,
+    "copies": check_copies,
+    "permutation": check_permutation,
 }
 """The checks of a page by name, in the order of a report."""

@@ -15,39 +15,39 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.user_files import is_python_file_path, load_single_class
 from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
-from boostopt.checks.fault_localization import methods_of, suspected
+from boostopt.checks.fault_localization import add_locations, method_locations
 from boostopt.checks.references.measurements import (
-    Measured,
-    Measurements,
-    NotAsked,
-    Remark,
-    ask,
-    held,
-    made,
-    number,
-    record,
+    Findings,
+    Measurement,
+    NotApplicable,
+    Note,
+    assertion,
+    call_component,
+    require_instance,
+    require_number,
+    run_check,
 )
 from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, check_oracle_factory
 
-EXAMPLES, FEATURES = 14, 3
+N_EXAMPLES, N_FEATURES = 14, 3
 """Numbers of examples and of features."""
 
-QUERIES = 12
+N_QUERIES = 12
 """Number of example weights for which an oracle is asked."""
 
-ROUNDING = 1e-12
+EDGE_TOLERANCE = 1e-12
 """Allowed error of an edge, a sum of products with weights that sum to 1."""
 
-Made = Callable[[Any, Any, Any], Any]
+OracleFactory = Callable[[Any, Any, Any], Any]
 """Makes an oracle from features, labels and multiplicities."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Probe:
+class OracleProbe:
     """An oracle over examples of one kind, its answers, and the known hypotheses of its class."""
 
-    make: Made
+    make: OracleFactory
     X: Float[Array, "N j"]
     y: Array
     c: Float[Array, " N"]
@@ -57,10 +57,10 @@ class _Probe:
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle."""
-        return record(ask(self.make, self.X, self.y, self.c), Oracle, "what makes the oracle")
+        return require_instance(call_component(self.make, self.X, self.y, self.c), Oracle, "what makes the oracle")
 
     @cached_property
-    def kept(self) -> Any:
+    def positive_mask(self) -> Any:
         """The examples that count."""
         return self.c > 0
 
@@ -68,28 +68,30 @@ class _Probe:
     def answers(self) -> list[tuple[Float[Array, " n"], Answer]]:
         """The oracle's answers to weights of several kinds."""
         if not self._answers:
-            rng, n = np.random.default_rng([self.random_state, 1]), int(self.kept.sum())
-            for k in range(QUERIES):
+            rng, n = np.random.default_rng([self.random_state, 1]), int(self.positive_mask.sum())
+            for k in range(N_QUERIES):
                 d = rng.dirichlet(np.full(n, (0.1, 1.0, 10.0)[k % 3])) if k else np.full(n, 1.0 / n)
-                answer = record(ask(self.oracle.best, Query(d, 1 + k % 2)), Answer, "best")
+                answer = require_instance(call_component(self.oracle.best, Query(d, 1 + k % 2)), Answer, "best")
                 self._answers.append((d, answer))
         return self._answers
 
     @cached_property
     def members(self) -> list[Hypothesis] | None:
         """All hypotheses, None if the oracle does not list them."""
-        listed = ask(self.oracle.members)
-        return None if listed is None else ask(lambda: list(listed))
+        listed = call_component(self.oracle.members)
+        return None if listed is None else call_component(lambda: list(listed))
 
     def values(self, h: Hypothesis) -> Float[Array, " n"]:
         """The margins of a hypothesis, computed from its values."""
-        raw = np.asarray(ask(h, self.X[self.kept]))
+        raw = np.asarray(call_component(h, self.X[self.positive_mask]))
         return (
-            self.y[self.kept] * raw if raw.shape == (int(self.kept.sum()),) else np.full(int(self.kept.sum()), np.nan)
+            self.y[self.positive_mask] * raw
+            if raw.shape == (int(self.positive_mask.sum()),)
+            else np.full(int(self.positive_mask.sum()), np.nan)
         )
 
     @cached_property
-    def known(self) -> dict[Hypothesis, Float[Array, " n"]]:
+    def known_margins(self) -> dict[Hypothesis, Float[Array, " n"]]:
         """Margins of all known hypotheses of the class: the members, the answers, and their negations."""
         found = [column.hypothesis for _, answer in self.answers for column in answer.columns]
         return {h: self.values(h) for h in [*(self.members or ()), *found]}
@@ -126,173 +128,194 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
             f"expected a class of oracles, or a function of (X, y, c) that makes one; got {short_repr(which)}. Pass it."
         )
     check_oracle_factory(made_by, None, None, None, "a class of oracles, or a function that makes one,")
-    probes = list(_probes(made_by, check_seed("random_state", random_state)))
-    checks = [made(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()]
-    return CheckReport(getattr(made_by, "__name__", "oracle"), suspected(checks, _asked(made_by, probes[0])))
+    probes = list(_make_probes(made_by, check_seed("random_state", random_state)))
+    checks = [
+        run_check(name, (item for probe in probes for item in check(probe))) for name, check in ORACLE_CHECKS.items()
+    ]
+    return CheckReport(
+        getattr(made_by, "__name__", "oracle"), add_locations(checks, _method_locations(made_by, probes[0]))
+    )
 
 
-def _probes(make: Made, random_state: int) -> Iterator[_Probe]:
+def _make_probes(make: OracleFactory, random_state: int) -> Iterator[OracleProbe]:
     """Yield examples with real features, then with few different values, then with multiplicities, one of them 0."""
     for k in range(3):
         rng = np.random.default_rng([random_state, k])
-        X = rng.normal(size=(EXAMPLES, FEATURES)) if k % 2 == 0 else rng.integers(0, 4, (EXAMPLES, FEATURES)) * 1.0
-        y = np.where(rng.random(EXAMPLES) < 0.5, 1, -1).astype(np.int8)
+        X = (
+            rng.normal(size=(N_EXAMPLES, N_FEATURES))
+            if k % 2 == 0
+            else rng.integers(0, 4, (N_EXAMPLES, N_FEATURES)) * 1.0
+        )
+        y = np.where(rng.random(N_EXAMPLES) < 0.5, 1, -1).astype(np.int8)
         y[:2] = 1, -1
-        c = rng.integers(0, 4, EXAMPLES).astype(np.float64) if k == 2 else np.ones(EXAMPLES)
+        c = rng.integers(0, 4, N_EXAMPLES).astype(np.float64) if k == 2 else np.ones(N_EXAMPLES)
         c[:3] = (1.0, 1.0, 0.0) if k == 2 else 1.0
-        yield _Probe(make, X, y, c, random_state)
+        yield OracleProbe(make, X, y, c, random_state)
 
 
-def _asked(make: Any, probe: _Probe) -> dict[str, list[str]]:
+def _method_locations(make: Any, probe: OracleProbe) -> dict[str, list[str]]:
     """Return the places of the functions that each check calls."""
     pieces: list[object] = [make]
     try:
         pieces += [type(column.hypothesis) for column in probe.answers[0][1].columns]
     except Exception:  # noqa: BLE001 a check has reported the failure
         pass
-    return methods_of(pieces, ASKED)
+    return method_locations(pieces, METHODS_BY_CHECK)
 
 
-def _examples(probe: _Probe) -> Measurements:
+def _check_examples(probe: OracleProbe) -> Findings:
     """N, y and c describe the examples that count."""
-    oracle, n = probe.oracle, int(probe.kept.sum())
-    count = number(ask(lambda: oracle.N), "N")
-    yield held(count == n, f"N must be the number of examples with c > 0, {n}; it is {count:g}")
-    c = np.asarray(ask(lambda: oracle.c))
-    yield held(np.array_equal(c, probe.c[probe.kept]), "c must be the positive multiplicities", {"c": c})
-    y = ask(lambda: oracle.y)
-    yield held(y is None or np.array_equal(y, probe.y[probe.kept]), "y must be the labels of the examples that count")
+    oracle, n = probe.oracle, int(probe.positive_mask.sum())
+    count = require_number(call_component(lambda: oracle.N), "N")
+    yield assertion(count == n, f"N must be the number of examples with c > 0, {n}; it is {count:g}")
+    c = np.asarray(call_component(lambda: oracle.c))
+    yield assertion(np.array_equal(c, probe.c[probe.positive_mask]), "c must be the positive multiplicities", {"c": c})
+    y = call_component(lambda: oracle.y)
+    yield assertion(
+        y is None or np.array_equal(y, probe.y[probe.positive_mask]), "y must be the labels of the examples that count"
+    )
 
 
-def _columns(probe: _Probe) -> Measurements:
+def _check_columns(probe: OracleProbe) -> Findings:
     """`best` returns between one column and as many as asked for, of different hypotheses."""
     for k, (_, answer) in enumerate(probe.answers):
         columns = answer.columns
-        yield held(
+        yield assertion(
             1 <= len(columns) <= 1 + k % 2, f"best must return 1 to {1 + k % 2} columns; it returns {len(columns)}"
         )
         names = {column.hypothesis for column in columns}
-        yield held(len(names) == len(columns), "no two columns may be of one hypothesis")
+        yield assertion(len(names) == len(columns), "no two columns may be of one hypothesis")
         for column in columns:
-            yield from _margins(probe, column)
+            yield from _check_margins(probe, column)
 
 
-def _margins(probe: _Probe, column: Column) -> Measurements:
+def _check_margins(probe: OracleProbe, column: Column) -> Findings:
     """The margins of a column are y h(x) of its hypothesis, in [-1, 1]."""
-    told, expected = np.asarray(column.margins), probe.values(record(column.hypothesis, Hypothesis, "a column"))
+    told, expected = (
+        np.asarray(column.margins),
+        probe.values(require_instance(column.hypothesis, Hypothesis, "a column")),
+    )
     shaped = told.shape == expected.shape and told.dtype.kind in "if"
-    yield held(shaped, f"margins must be {len(expected)} numbers; got shape {told.shape} of {told.dtype}")
+    yield assertion(shaped, f"margins must be {len(expected)} numbers; got shape {told.shape} of {told.dtype}")
     at = {"hypothesis": str(column.hypothesis)}
     if shaped:
-        yield Measured(float(np.abs(told).max()) - 1.0, ROUNDING, "margins leave [-1, 1] by", at)
-        yield Measured(float(np.abs(told - expected).max()), ROUNDING, "margins differ from y h(X) by", at)
+        yield Measurement(float(np.abs(told).max()) - 1.0, EDGE_TOLERANCE, "margins leave [-1, 1] by", at)
+        yield Measurement(float(np.abs(told - expected).max()), EDGE_TOLERANCE, "margins differ from y h(X) by", at)
 
 
-def _edge(probe: _Probe) -> Measurements:
+def _check_edge(probe: OracleProbe) -> Findings:
     """An edge is margins . d, and the first column has the largest."""
     for d, answer in probe.answers:
         for column in answer.columns:
             expected = math.fsum((np.asarray(column.margins, dtype=np.float64) * d).tolist())
             what = f"the edge {column.edge:.9g} of a column is not margins . d = {expected:.9g}: off by"
-            yield Measured(abs(number(column.edge, "edge") - expected), ROUNDING, what, {"d": d})
+            yield Measurement(abs(require_number(column.edge, "edge") - expected), EDGE_TOLERANCE, what, {"d": d})
         if not answer.preferred:
             later = max(column.edge for column in answer.columns) - answer.columns[0].edge
-            yield Measured(later, ROUNDING, "a later column has an edge that is larger than the first by", {"d": d})
+            yield Measurement(
+                later, EDGE_TOLERANCE, "a later column has an edge that is larger than the first by", {"d": d}
+            )
 
 
-def _largest(probe: _Probe) -> Measurements:
+def _check_bound(probe: OracleProbe) -> Findings:
     """No edge of a known hypothesis, or of its negation, exceeds `largest`; the upper bound for the class uses it."""
     oracle = probe.oracle
     for d, answer in probe.answers:
         if answer.largest is None:
-            yield NotAsked("no bound of the class is known")
+            yield NotApplicable("no bound of the class is known")
             continue
-        for h, margins in probe.known.items():
+        for h, margins in probe.known_margins.items():
             edge = math.fsum((margins * d).tolist())
             edge = abs(edge) if oracle.reflexive else edge
             what = f"`largest` is {answer.largest:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
             # One-sided: `largest` may be too small by no more than the rounding of this sum.
-            yield Measured(edge - number(answer.largest, "largest"), 1e-16, what, {"d": d, "hypothesis": str(h)})
+            yield Measurement(
+                edge - require_number(answer.largest, "largest"), 1e-16, what, {"d": d, "hypothesis": str(h)}
+            )
 
 
-def _best(probe: _Probe) -> Measurements:
+def _check_best(probe: OracleProbe) -> Findings:
     """The first column is the best of the class, if the class is listed and the oracle is exact."""
     if probe.members is None:
-        yield NotAsked("members lists no hypotheses")
+        yield NotApplicable("members lists no hypotheses")
         return
     for d, answer in probe.answers:
         if answer.largest is None or answer.preferred:
-            yield Remark("the oracle does not say that its answer is the best")
+            yield Note("the oracle does not say that its answer is the best")
             continue
-        best = max(float(probe.known[h] @ d) for h in probe.members)
+        best = max(float(probe.known_margins[h] @ d) for h in probe.members)
         what = f"the edge of the best member is {best:.9g}, that of the answer is smaller by"
-        yield Measured(best - float(answer.columns[0].edge), ROUNDING, what, {"d": d})
+        yield Measurement(best - float(answer.columns[0].edge), EDGE_TOLERANCE, what, {"d": d})
 
 
-def _members(probe: _Probe) -> Measurements:
+def _check_members(probe: OracleProbe) -> Findings:
     """The members contain every answer, and every negation if `reflexive`; `margins_of` returns their margins."""
     if probe.members is None:
-        yield NotAsked("members lists no hypotheses")
+        yield NotApplicable("members lists no hypotheses")
         return
     listed = set(probe.members)
-    for h in probe.known:
-        yield held(h in listed, f"best answers with a hypothesis that members does not list: {h}")
-    rows = {tuple(margins.tolist()) for margins in (probe.known[h] for h in listed)}
+    for h in probe.known_margins:
+        yield assertion(h in listed, f"best answers with a hypothesis that members does not list: {h}")
+    rows = {tuple(margins.tolist()) for margins in (probe.known_margins[h] for h in listed)}
     for h in listed:
-        told = ask(probe.oracle.margins_of, h)
+        told = call_component(probe.oracle.margins_of, h)
         if told is not None:
-            off = float(np.abs(np.asarray(told, dtype=np.float64) - probe.known[h]).max())
-            yield Measured(off, ROUNDING, "margins_of differs from y h(X) by", {"hypothesis": str(h)})
+            off = float(np.abs(np.asarray(told, dtype=np.float64) - probe.known_margins[h]).max())
+            yield Measurement(off, EDGE_TOLERANCE, "margins_of differs from y h(X) by", {"hypothesis": str(h)})
         if probe.oracle.reflexive:
-            negated = tuple((-probe.known[h]).tolist())
-            yield held(negated in rows, f"the class is said to be reflexive; it has no negation of {h}")
+            negated = tuple((-probe.known_margins[h]).tolist())
+            yield assertion(negated in rows, f"the class is said to be reflexive; it has no negation of {h}")
 
 
-def _state(probe: _Probe) -> Measurements:
+def _check_state(probe: OracleProbe) -> Findings:
     """A hypothesis restored from its state is equal to the original and has the same values."""
-    for h, margins in probe.known.items():
-        again = record(ask(lambda h=h: type(h).restored(h.state())), Hypothesis, "restored")
-        yield held(again == h and hash(again) == hash(h), f"restored(state()) is another hypothesis: {again} for {h}")
-        yield Measured(float(np.abs(probe.values(again) - margins).max()), ROUNDING, f"{h} restored differs by")
+    for h, margins in probe.known_margins.items():
+        again = require_instance(call_component(lambda h=h: type(h).restored(h.state())), Hypothesis, "restored")
+        yield assertion(
+            again == h and hash(again) == hash(h), f"restored(state()) is another hypothesis: {again} for {h}"
+        )
+        yield Measurement(
+            float(np.abs(probe.values(again) - margins).max()), EDGE_TOLERANCE, f"{h} restored differs by"
+        )
 
 
-def _digest(probe: _Probe) -> Measurements:
+def _check_digest(probe: OracleProbe) -> Findings:
     """The digest is the same for the same examples, and different for others."""
-    own = ask(lambda: probe.oracle.digest)
+    own = call_component(lambda: probe.oracle.digest)
     y = probe.y.copy()
     y[:2] = -y[:2]
-    same = ask(lambda: probe.make(probe.X, probe.y, probe.c).digest)
-    yield held(same == own, "digest must be the same for the same examples")
+    same = call_component(lambda: probe.make(probe.X, probe.y, probe.c).digest)
+    yield assertion(same == own, "digest must be the same for the same examples")
     for what, X, labels in (("features", probe.X + 1.5 * probe.X[::-1], probe.y), ("labels", probe.X, y)):
-        other = ask(lambda X=X, labels=labels: probe.make(X, labels, probe.c).digest)
-        yield held(other != own, f"digest must be another for other {what}")
+        other = call_component(lambda X=X, labels=labels: probe.make(X, labels, probe.c).digest)
+        yield assertion(other != own, f"digest must be another for other {what}")
 
 
-def _repeated(probe: _Probe) -> Measurements:
+def _check_restore(probe: OracleProbe) -> Findings:
     """After `restore` it gives the same answers, so that a resumed run equals an uninterrupted one."""
     oracle, (d, _) = probe.oracle, probe.answers[1]
-    before = ask(oracle.state)
-    one = ask(oracle.best, Query(d))
-    ask(oracle.restore, before)
-    two = ask(oracle.best, Query(d))
+    before = call_component(oracle.state)
+    one = call_component(oracle.best, Query(d))
+    call_component(oracle.restore, before)
+    two = call_component(oracle.best, Query(d))
     same = [c.hypothesis for c in one.columns] == [c.hypothesis for c in two.columns] and one.largest == two.largest
-    yield held(bool(same), "asked again after restore(state()) it gives another answer", {"d": d})
+    yield assertion(bool(same), "asked again after restore(state()) it gives another answer", {"d": d})
 
 
-ORACLE_CHECKS: dict[str, Callable[[_Probe], Measurements]] = {
-    "examples": _examples,
-    "columns": _columns,
-    "edge": _edge,
-    "largest": _largest,
-    "best": _best,
-    "members": _members,
-    "state": _state,
-    "digest": _digest,
-    "repeated": _repeated,
+ORACLE_CHECKS: dict[str, Callable[[OracleProbe], Findings]] = {
+    "examples": _check_examples,
+    "columns": _check_columns,
+    "edge": _check_edge,
+    "largest": _check_bound,
+    "best": _check_best,
+    "members": _check_members,
+    "state": _check_state,
+    "digest": _check_digest,
+    "repeated": _check_restore,
 }
 """The checks by name, in the order of a report."""
 
-ASKED: dict[str, tuple[str, ...]] = {
+METHODS_BY_CHECK: dict[str, tuple[str, ...]] = {
     "examples": ("__init__", "N", "c", "y"),
     "columns": ("margins_of", "best", "__call__"),
     "edge": ("best",),

@@ -14,48 +14,57 @@ from scipy.optimize import nnls
 
 from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
-from boostopt.checks.cvxpy_checks import UNSTATED, cones, cvxpy_value
-from boostopt.checks.domain_checks import domain, forbidden, mass, residuals, room, support, unsmoothed, value_bound
-from boostopt.checks.fault_localization import of_regularizer, suspected
-from boostopt.checks.references.cvxpy_references import curvature, minimum
-from boostopt.checks.references.measurements import (
-    FEASIBLE,
-    ROUNDING,
-    SOLVED,
-    Measured,
-    Measurements,
-    NotAsked,
-    Remark,
-    above,
-    apart,
-    ask,
-    fenchel_young,
-    held,
-    made,
-    number,
-    record,
-    scale_of,
-    vector,
+from boostopt.checks.cvxpy_checks import NO_CVXPY_EXPRESSION, check_cones, check_cvxpy_value
+from boostopt.checks.domain_checks import (
+    check_domain,
+    check_mass,
+    check_residuals,
+    check_room,
+    check_support,
+    check_unsmoothed,
+    check_value_bound,
+    forbidden,
 )
-from boostopt.checks.references.probes import FAR, SOLVES, RegularizerProbe
-from boostopt.checks.separable_checks import argmax, slope, strong_convexity
-from boostopt.checks.separable_checks import curvature as bent
+from boostopt.checks.fault_localization import add_locations, regularizer_locations
+from boostopt.checks.references.cvxpy_references import check_dcp, minimum_over_auxiliary
+from boostopt.checks.references.measurements import (
+    CLOSED_FORM_TOLERANCE,
+    FEASIBILITY_TOLERANCE,
+    SOLVER_TOLERANCE,
+    Findings,
+    Measurement,
+    NotApplicable,
+    Note,
+    absolute_difference,
+    assertion,
+    call_component,
+    excess_over,
+    fenchel_young_gap,
+    relative_scale,
+    require_instance,
+    require_number,
+    require_vector,
+    run_check,
+)
+from boostopt.checks.references.probes import LARGE_ARGUMENT, N_SOLVES, RegularizerProbe
+from boostopt.checks.separable_checks import check_curvatures as bent
+from boostopt.checks.separable_checks import check_derivatives, check_maximizers, check_strong_convexity
 from boostopt.errors import OptionError, short_repr
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 
-STEP = 1e-6
+DIFFERENCE_STEP = 1e-6
 """Step of the differences: far above the rounding of F*, far below the scale 1 / eta on which an entropy's F* bends."""
 
-PINNED = 1e-3
+GRADIENT_TOLERANCE = 1e-3
 """If one-sided differences are nearer to each other than this, F* has a gradient there; otherwise it has a kink."""
 
-ACTIVE = 1e-10
+ACTIVE_TOLERANCE = 1e-10
 """A weight counts as at an end of the box within this share of its upper end."""
 
-SLOPES = 3
+N_GRADIENT_POINTS = 3
 """Number of arguments at which all slopes of F* are compared."""
 
-PAIRS = 12
+N_SEGMENTS = 12
 """Number of segments on which the middle is compared with the ends."""
 
 
@@ -82,216 +91,242 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         raise OptionError(
             f"expected a Regularizer; got {short_repr(F)}. Subclass boostopt.authoring.Regularizer or Separable."
         )
-    probe = RegularizerProbe(F, check_seed("random_state", random_state), SOLVES)
-    checks = tuple(made(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
-    return CheckReport(type(F).__name__, suspected(checks, of_regularizer(F)))
+    probe = RegularizerProbe(F, check_seed("random_state", random_state), N_SOLVES)
+    checks = tuple(run_check(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
+    return CheckReport(type(F).__name__, add_locations(checks, regularizer_locations(F)))
 
 
-def _minimizer(probe: RegularizerProbe) -> Measurements:
+def _check_minimizer(probe: RegularizerProbe) -> Findings:
     F = probe.F
     if not F.exact:
-        yield NotAsked("F* is an upper bound only")
+        yield NotApplicable("F* is an upper bound only")
         return
     start = probe.project(None)
     value, least = probe.value(start), -probe.conjugate_at(np.zeros(F.N)).value
     what = "project(None) is no minimizer: F there minus the minimum -F*(0)"
-    yield Measured(apart(value, least), ROUNDING * scale_of(value), what, {"d": start})
+    yield Measurement(
+        absolute_difference(value, least), CLOSED_FORM_TOLERANCE * relative_scale(value), what, {"d": start}
+    )
 
 
-def _fenchel_young(probe: RegularizerProbe) -> Measurements:
+def _check_fenchel_young(probe: RegularizerProbe) -> Findings:
     values = [probe.value(d) for d in probe.weights]
-    for z, at in zip(probe.directions, probe.at, strict=True):
+    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
-            gap, rounding = fenchel_young(value, at.value, d, z)
-            yield Measured(-gap, rounding, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
+            gap, rounding = fenchel_young_gap(value, at.value, d, z)
+            yield Measurement(-gap, rounding, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
 
 
-def _maximizer(probe: RegularizerProbe) -> Measurements:
+def _check_maximizer(probe: RegularizerProbe) -> Findings:
     F = probe.F
     if not F.exact:
-        yield Remark("F* is an upper bound only: its d need not attain it; only its domain was checked")
-    for z, at in zip(probe.directions, probe.at, strict=True):
-        yield Measured(probe.outside(at.d), FEASIBLE, "the maximizer leaves the domain", {"z": z, "d": at.d})
+        yield Note("F* is an upper bound only: its d need not attain it; only its domain was checked")
+    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+        yield Measurement(
+            probe.domain_violation(at.d), FEASIBILITY_TOLERANCE, "the maximizer leaves the domain", {"z": z, "d": at.d}
+        )
         if F.exact:
-            gap, rounding = fenchel_young(probe.value(at.d), at.value, at.d, z)
-            yield Measured(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
+            gap, rounding = fenchel_young_gap(probe.value(at.d), at.value, at.d, z)
+            yield Measurement(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
 
 
-def _conjugate(probe: RegularizerProbe) -> Measurements:
+def _check_conjugate(probe: RegularizerProbe) -> Findings:
     F = probe.F
-    if not probe.stated:
-        yield NotAsked(UNSTATED)
+    if not probe.has_cvxpy_expression:
+        yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
     if not F.exact:
-        yield Remark("F* is an upper bound only: it must be at least the supremum, and close to it near a maximizer")
-    for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
-        supremum = probe.supremum.at(z)
+        yield Note("F* is an upper bound only: it must be at least the supremum, and close to it near a maximizer")
+    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
+        supremum = probe.supremum.value(z)
         if supremum is None:
-            yield Remark("no solver found the supremum at one argument")
+            yield Note("no solver found the supremum at one argument")
             continue
-        scale = scale_of(at.value, supremum, float(np.abs(z).max()))
+        scale = relative_scale(at.value, supremum, float(np.abs(z).max()))
         if F.exact:
             what = f"|F*(z) - sup <z, d> - F(d)|, F*(z) = {at.value:.9g} and the supremum is {supremum:.9g}"
-            yield Measured(apart(at.value, supremum), SOLVED * scale, what, {"z": z})
+            yield Measurement(absolute_difference(at.value, supremum), SOLVER_TOLERANCE * scale, what, {"z": z})
             continue
         d = probe.project(probe.variable.value)
         # The slopes at a point that misses the supremum by epsilon, and so the bound, are off by about its root.
         missed = max(probe.supremum.accuracy, supremum - (float(z @ d) - probe.value(d)))
         near = probe.conjugate_at(z, d)
         for bound in (at.value, near.value):
-            yield Measured(supremum - bound, SOLVED * scale, "the supremum exceeds the bound F*(z)", {"z": z})
+            yield Measurement(
+                supremum - bound, SOLVER_TOLERANCE * scale, "the supremum exceeds the bound F*(z)", {"z": z}
+            )
         if float(np.abs(z).max()) <= 1.0 and np.isfinite(supremum):
             what = "the bound F*(z), computed near a maximizer, exceeds the supremum"
-            yield Measured(near.value - supremum, math.sqrt(missed) * scale, what, {"z": z})
+            yield Measurement(near.value - supremum, math.sqrt(missed) * scale, what, {"z": z})
 
 
-def _gradient(probe: RegularizerProbe) -> Measurements:
+def _check_gradient(probe: RegularizerProbe) -> Findings:
     """The maximizer is a subgradient: it lies between the one-sided differences of F*, at kinks too."""
     F = probe.F
     if not F.exact:
-        yield NotAsked("F* is an upper bound only")
+        yield NotApplicable("F* is an upper bound only")
         return
     pinned, count = 0, 0
-    for z, at in list(zip(probe.directions, probe.at, strict=True))[:SLOPES]:
+    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[:N_GRADIENT_POINTS]:
         for n, unit in enumerate(np.eye(F.N)):
-            h = STEP * scale_of(float(np.abs(z).max())) / 2.0
+            h = DIFFERENCE_STEP * relative_scale(float(np.abs(z).max())) / 2.0
             ahead = (probe.conjugate_at(z + h * unit).value - at.value) / h
             behind = (at.value - probe.conjugate_at(z - h * unit).value) / h
-            pinned, count = pinned + (abs(ahead - behind) <= PINNED * scale_of(probe.size) / 2.0), count + 1
+            pinned, count = (
+                pinned + (abs(ahead - behind) <= GRADIENT_TOLERANCE * relative_scale(probe.size) / 2.0),
+                count + 1,
+            )
             outside = max(behind - float(at.d[n]), float(at.d[n]) - ahead)
-            tolerance = 1e-14 * scale_of(at.value, float(np.abs(at.d) @ np.abs(z))) / h * np.sqrt(F.N) + SOLVED
+            tolerance = (
+                1e-14 * relative_scale(at.value, float(np.abs(at.d) @ np.abs(z))) / h * np.sqrt(F.N) + SOLVER_TOLERANCE
+            )
             what = f"weight {n} of the maximizer is no slope of F*: it lies outside [{behind:.6g}, {ahead:.6g}]"
-            yield Measured(outside, tolerance, what, {"z": z, "d": at.d})
-    yield Remark("at kinks of F* the weight must lie between the slopes; F* has one slope", pinned, count)
+            yield Measurement(outside, tolerance, what, {"z": z, "d": at.d})
+    yield Note("at kinks of F* the weight must lie between the slopes; F* has one slope", pinned, count)
 
 
-def _stationarity(probe: RegularizerProbe) -> Measurements:
+def _check_stationarity(probe: RegularizerProbe) -> Findings:
     """At the maximizer, z is the slope of F plus multipliers of active constraints, with the right signs."""
     F = probe.F
     if not F.exact:
-        yield NotAsked("F* is an upper bound only")
+        yield NotApplicable("F* is an upper bound only")
         return
-    for z, at in zip(probe.directions, probe.at, strict=True):
-        conditions = record(ask(F.stationarity, at.d, ACTIVE), StationarityConditions, "stationarity")
+    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+        conditions = require_instance(
+            call_component(F.stationarity, at.d, ACTIVE_TOLERANCE), StationarityConditions, "stationarity"
+        )
         ends = (conditions.gradient, conditions.lower, conditions.upper)
-        slopes, lower, upper = (vector(part, F.N, "stationarity") for part in ends)
-        at_upper, at_lower = at.d >= upper * (1.0 - ACTIVE), at.d <= lower + ACTIVE * upper
+        slopes, lower, upper = (require_vector(part, F.N, "stationarity") for part in ends)
+        at_upper, at_lower = at.d >= upper * (1.0 - ACTIVE_TOLERANCE), at.d <= lower + ACTIVE_TOLERANCE * upper
         eye, ones = np.eye(F.N), np.ones((F.N, 1 if F.on_simplex else 0))
         columns = np.hstack([ones, -ones, eye[:, at_upper], -eye[:, at_lower], conditions.normals])
         rest = z - slopes
         finite = bool(np.isfinite(rest).all())
-        left = rest - columns @ ask(nnls, columns, rest)[0] if finite and columns.size else rest
+        left = rest - columns @ call_component(nnls, columns, rest)[0] if finite and columns.size else rest
         what = "z is not the slope of F at the maximizer plus multipliers of active constraints: left over"
-        tolerance = SOLVED * scale_of(float(np.abs(z).max()), float(np.abs(slopes).max()))
-        yield Measured(float(np.abs(left).max()), tolerance, what, {"z": z, "d": at.d})
+        tolerance = SOLVER_TOLERANCE * relative_scale(float(np.abs(z).max()), float(np.abs(slopes).max()))
+        yield Measurement(float(np.abs(left).max()), tolerance, what, {"z": z, "d": at.d})
 
 
-def _convexity(probe: RegularizerProbe) -> Measurements:
+def _check_convexity(probe: RegularizerProbe) -> Findings:
     F, rng = probe.F, probe.rng(4)
     values = [probe.value(d) for d in probe.weights]
-    for _ in range(PAIRS):
+    for _ in range(N_SEGMENTS):
         i, j = rng.integers(len(values), size=2)
         middle = 0.5 * (probe.weights[i] + probe.weights[j])
-        raised = above(probe.value(middle), 0.5 * (values[i] + values[j]))
+        raised = excess_over(probe.value(middle), 0.5 * (values[i] + values[j]))
         what = "F at the middle exceeds the mean of F at the ends"
-        scale = scale_of(values[i], values[j])
-        yield Measured(raised, ROUNDING * scale, what, {"d": probe.weights[i], "d'": probe.weights[j]})
+        scale = relative_scale(values[i], values[j])
+        yield Measurement(raised, CLOSED_FORM_TOLERANCE * scale, what, {"d": probe.weights[i], "d'": probe.weights[j]})
         if not F.exact:
             continue
-        i, j = rng.integers(len(probe.at), size=2)
+        i, j = rng.integers(len(probe.conjugate_points), size=2)
         middle = 0.5 * (probe.directions[i] + probe.directions[j])
-        raised = above(probe.conjugate_at(middle).value, 0.5 * (probe.at[i].value + probe.at[j].value))
+        raised = excess_over(
+            probe.conjugate_at(middle).value, 0.5 * (probe.conjugate_points[i].value + probe.conjugate_points[j].value)
+        )
         what = "F* at the middle exceeds the mean of F* at the ends"
-        scale = scale_of(probe.at[i].value, probe.at[j].value)
-        yield Measured(raised, ROUNDING * scale, what, {"z": probe.directions[i], "z'": probe.directions[j]})
+        scale = relative_scale(probe.conjugate_points[i].value, probe.conjugate_points[j].value)
+        yield Measurement(
+            raised, CLOSED_FORM_TOLERANCE * scale, what, {"z": probe.directions[i], "z'": probe.directions[j]}
+        )
 
 
-def _gaps(probe: RegularizerProbe) -> Measurements:
+def _check_gaps(probe: RegularizerProbe) -> Findings:
     values = [probe.value(d) for d in probe.weights]
-    for z, at in zip(probe.directions, probe.at, strict=True):
+    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
             gaps = probe.gaps(d, z, at)
-            expected, rounding = fenchel_young(value, at.value, d, z)
-            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
+            expected, rounding = fenchel_young_gap(value, at.value, d, z)
+            yield Measurement(-float(gaps.min()), rounding, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and F(d) + F*(z) - <d, z> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"z": z, "d": d})
+            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, what, {"z": z, "d": d})
 
 
-def _cvxpy_value(probe: RegularizerProbe) -> Measurements:
-    yield from cvxpy_value(probe, probe.weights, "d")
+def _check_cvxpy_value(probe: RegularizerProbe) -> Findings:
+    yield from check_cvxpy_value(probe, probe.weights, "d")
     yield from forbidden(probe)
 
 
-def _cvxpy_conjugate(probe: RegularizerProbe) -> Measurements:
+def _check_cvxpy_conjugate(probe: RegularizerProbe) -> Findings:
     import cvxpy as cp
 
     F = probe.F
     if not F.exact:
-        yield NotAsked("there is no closed form of F*")
+        yield NotApplicable("there is no closed form of F*")
         return
-    yield from curvature(F.cvxpy_conjugate, -cp.Variable(F.N))
-    for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
-        theirs = minimum(F.cvxpy_conjugate, z)
+    yield from check_dcp(F.cvxpy_conjugate, -cp.Variable(F.N))
+    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
+        theirs = minimum_over_auxiliary(F.cvxpy_conjugate, z)
         if theirs is None:
-            yield Remark("no solver found the minimum at one argument")
+            yield Note("no solver found the minimum at one argument")
             continue
         what = f"|F*(z) - min cvxpy_conjugate(z)|, F*(z) = {at.value:.9g} and CVXPY's is {theirs:.9g}"
-        scale = scale_of(at.value, float(np.abs(z).max()))
-        yield Measured(apart(at.value, theirs), SOLVED * scale, what, {"z": z})
+        scale = relative_scale(at.value, float(np.abs(z).max()))
+        yield Measurement(absolute_difference(at.value, theirs), SOLVER_TOLERANCE * scale, what, {"z": z})
 
 
-def _finite(probe: RegularizerProbe) -> Measurements:
+def _check_finite_values(probe: RegularizerProbe) -> Findings:
     F = probe.F
     # Where F itself is infinite, as a barrier is at the caps, so are its gaps.
     d = next((d for d in probe.weights[1:] if np.isfinite(probe.value(d))), None)
-    for z in (FAR * probe.directions[0], FAR * probe.directions[3], np.full(F.N, FAR), np.full(F.N, -FAR)):
+    for z in (
+        LARGE_ARGUMENT * probe.directions[0],
+        LARGE_ARGUMENT * probe.directions[3],
+        np.full(F.N, LARGE_ARGUMENT),
+        np.full(F.N, -LARGE_ARGUMENT),
+    ):
         at = probe.conjugate_at(z)
         gaps = np.zeros(0) if d is None else probe.gaps(d, z, at)
-        told = ask(lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())]))
+        told = call_component(
+            lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())])
+        )
         for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
             bad = float(np.count_nonzero(~np.isfinite(part)))
-            yield Measured(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
-        gap, rounding = fenchel_young(probe.value(at.d), at.value, at.d, z)
+            yield Measurement(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
+        gap, rounding = fenchel_young_gap(probe.value(at.d), at.value, at.d, z)
         # An upper bound may be loose for such large arguments, but it must still hold.
         off = abs(gap) if F.exact else -gap
-        yield Measured(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
+        yield Measurement(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
 
 
-def _sizes(probe: RegularizerProbe) -> Measurements:
+def _check_sizes(probe: RegularizerProbe) -> Findings:
     F, scale = probe.F, probe.weight_scale
     positive = bool((np.isfinite(scale) & (scale > 0)).all())
-    yield held(positive, "weight_scale must be positive and finite", {"weight_scale": scale})
-    sizes = {name: ask(lambda name=name: getattr(F, name)) for name in ("objective_scale", "mass", "magnitude")}
+    yield assertion(positive, "weight_scale must be positive and finite", {"weight_scale": scale})
+    sizes = {
+        name: call_component(lambda name=name: getattr(F, name)) for name in ("objective_scale", "mass", "magnitude")
+    }
     for name, answer in sizes.items():
-        size = number(answer, name)
+        size = require_number(answer, name)
         right = size >= 0.0 if name == "magnitude" else size > 0.0
-        yield held(right and size < np.inf, f"{name} must be finite and not negative", {name: size})
+        yield assertion(right and size < np.inf, f"{name} must be finite and not negative", {name: size})
 
 
-REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {
-    "domain": domain,
-    "residuals": residuals,
-    "minimizer": _minimizer,
-    "fenchel-young": _fenchel_young,
-    "maximizer": _maximizer,
-    "conjugate": _conjugate,
-    "gradient": _gradient,
-    "stationarity": _stationarity,
-    "convexity": _convexity,
-    "gaps": _gaps,
-    "slope": slope,
-    "argmax": argmax,
+REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Findings]] = {
+    "domain": check_domain,
+    "residuals": check_residuals,
+    "minimizer": _check_minimizer,
+    "fenchel-young": _check_fenchel_young,
+    "maximizer": _check_maximizer,
+    "conjugate": _check_conjugate,
+    "gradient": _check_gradient,
+    "stationarity": _check_stationarity,
+    "convexity": _check_convexity,
+    "gaps": _check_gaps,
+    "slope": check_derivatives,
+    "argmax": check_maximizers,
     "curvature": bent,
-    "strong_convexity": strong_convexity,
-    "cvxpy-value": _cvxpy_value,
-    "cvxpy-conjugate": _cvxpy_conjugate,
-    "value_bound": value_bound,
-    "unsmoothed": unsmoothed,
-    "support": support,
-    "mass": mass,
-    "room": room,
-    "finite": _finite,
-    "sizes": _sizes,
-    "cones": cones,
+    "strong_convexity": check_strong_convexity,
+    "cvxpy-value": _check_cvxpy_value,
+    "cvxpy-conjugate": _check_cvxpy_conjugate,
+    "value_bound": check_value_bound,
+    "unsmoothed": check_unsmoothed,
+    "support": check_support,
+    "mass": check_mass,
+    "room": check_room,
+    "finite": _check_finite_values,
+    "sizes": _check_sizes,
+    "cones": check_cones,
 }
 """The checks by name, in the order of a report."""

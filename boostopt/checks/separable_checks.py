@@ -12,108 +12,115 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import describe_derivative_jump
 from boostopt.checks.references.measurements import (
-    ROUNDING,
-    Measured,
-    Measurements,
-    NotAsked,
-    ask,
-    number,
-    scale_of,
-    vector,
+    CLOSED_FORM_TOLERANCE,
+    Findings,
+    Measurement,
+    NotApplicable,
+    call_component,
+    relative_scale,
+    require_number,
+    require_vector,
 )
 from boostopt.checks.references.probes import RegularizerProbe
 from boostopt.functions.regularizers.separable import Separable
 
-POINTS = 6
+N_POINTS = 6
 """Number of points of the box at which slopes are compared."""
 
-STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 """Step of the differences, as a share of the width of the box."""
 
-GRID = 41
+N_GRID_POINTS = 41
 """Number of points of the box with which the maximizer is compared."""
 
-BENT = 1e-3
+CURVATURE_TOLERANCE = 1e-3
 """Allowed relative error between a second derivative and differences of the first."""
 
-NO_SUM = "it is no sum over the examples in closed form (Separable)"
+NOT_SEPARABLE = "it is no sum over the examples in closed form (Separable)"
 
 
-def slope(probe: RegularizerProbe) -> Measurements:
+def check_derivatives(probe: RegularizerProbe) -> Findings:
     """`derivatives` lie between the one-sided differences of `values`, as slopes of a convex function do."""
     F = probe.F
     if not isinstance(F, Separable):
-        yield NotAsked(NO_SUM)
+        yield NotApplicable(NOT_SEPARABLE)
         return
-    for x, h in _inside(F, probe.rng(21)):
-        f = [vector(ask(F.values, x + k * h), F.N, "values") for k in (-1, 0, 1)]
-        told = vector(ask(F.derivatives, x), F.N, "derivatives")
+    for x, h in _interior_points(F, probe.rng(21)):
+        f = [require_vector(call_component(F.values, x + k * h), F.N, "values") for k in (-1, 0, 1)]
+        told = require_vector(call_component(F.derivatives, x), F.N, "derivatives")
         wide = h > 0
         width, sizes = np.where(wide, h, 1.0), np.abs(f).max(axis=0)
         outside = np.maximum((f[1] - f[0]) / width - told, told - (f[2] - f[1]) / width)[wide]
-        rounding = (ROUNDING * (1.0 + np.abs(told)) + 1e-14 * (1.0 + sizes) / width)[wide]
-        yield from _worst(outside, rounding, "derivatives is no slope of values: it misses differences by", x[wide])
+        rounding = (CLOSED_FORM_TOLERANCE * (1.0 + np.abs(told)) + 1e-14 * (1.0 + sizes) / width)[wide]
+        yield from _worst_measurement(
+            outside, rounding, "derivatives is no slope of values: it misses differences by", x[wide]
+        )
 
 
-def argmax(probe: RegularizerProbe) -> Measurements:
+def check_maximizers(probe: RegularizerProbe) -> Findings:
     """No other tested point x of the box has a larger y x - f(x) than `maximizers`."""
     F = probe.F
     if not isinstance(F, Separable):
-        yield NotAsked(NO_SUM)
+        yield NotApplicable(NOT_SEPARABLE)
         return
-    lower, upper = _ends(F)
+    lower, upper = _box_bounds(F)
     width = upper - lower
     for y in (
         *probe.directions,
-        *(at.multipliers["beta"] * np.ones(F.N) for at in probe.at if "beta" in at.multipliers),
+        *(at.multipliers["beta"] * np.ones(F.N) for at in probe.conjugate_points if "beta" in at.multipliers),
     ):
-        best = vector(ask(F.maximizers, y), F.N, "maximizers")
+        best = require_vector(call_component(F.maximizers, y), F.N, "maximizers")
         beyond = np.maximum(lower - best, best - upper)
-        yield Measured(
-            float(beyond.max()), ROUNDING * scale_of(float(width.max())), "maximizers leave the box", {"y": y}
+        yield Measurement(
+            float(beyond.max()),
+            CLOSED_FORM_TOLERANCE * relative_scale(float(width.max())),
+            "maximizers leave the box",
+            {"y": y},
         )
-        reached = y * best - vector(ask(F.values, best), F.N, "values")
-        for share in np.linspace(0.0, 1.0, GRID):
+        reached = y * best - require_vector(call_component(F.values, best), F.N, "values")
+        for share in np.linspace(0.0, 1.0, N_GRID_POINTS):
             x = lower + share * width
-            f = vector(ask(F.values, x), F.N, "values")
+            f = require_vector(call_component(F.values, x), F.N, "values")
             sizes = np.abs(reached) + np.abs(y * x) + np.where(np.isfinite(f), np.abs(f), 0.0)
             what = "y x - values(x) is larger at another x than at maximizers(y), by"
-            yield from _worst(y * x - f - reached, ROUNDING * (1.0 + sizes), what, y)
+            yield from _worst_measurement(y * x - f - reached, CLOSED_FORM_TOLERANCE * (1.0 + sizes), what, y)
 
 
-def curvature(probe: RegularizerProbe) -> Measurements:
+def check_curvatures(probe: RegularizerProbe) -> Findings:
     """`curvatures` are the slopes of `derivatives`, which do not jump."""
     F = probe.F
     if not isinstance(F, Separable):
-        yield NotAsked(NO_SUM)
+        yield NotApplicable(NOT_SEPARABLE)
         return
-    jump = ask(lambda: F.jump)
+    jump = call_component(lambda: F.jump)
     if jump is not None:
-        yield Measured(jump[-1], ROUNDING, describe_derivative_jump(type(F).__name__, *jump))
-    for x, h in _inside(F, probe.rng(22)):
-        ends = [vector(ask(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
-        told = vector(ask(F.curvatures, x), F.N, "curvatures")
+        yield Measurement(jump[-1], CLOSED_FORM_TOLERANCE, describe_derivative_jump(type(F).__name__, *jump))
+    for x, h in _interior_points(F, probe.rng(22)):
+        ends = [require_vector(call_component(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
+        told = require_vector(call_component(F.curvatures, x), F.N, "curvatures")
         wide = h > 0
         risen = (ends[1] - ends[0])[wide] / (2.0 * h[wide])
         rounding = 1e-14 * np.abs(ends).max(axis=0)[wide] / h[wide]
-        tolerance = BENT * (1.0 + np.abs(risen)) + rounding
+        tolerance = CURVATURE_TOLERANCE * (1.0 + np.abs(risen)) + rounding
         what = "curvatures is no slope of derivatives: it misses differences by"
-        yield from _worst(np.abs(told[wide] - risen), tolerance, what, x[wide])
+        yield from _worst_measurement(np.abs(told[wide] - risen), tolerance, what, x[wide])
 
 
-def strong_convexity(probe: RegularizerProbe) -> Measurements:
+def check_strong_convexity(probe: RegularizerProbe) -> Findings:
     """F lies below its chords by at least the amount that the modulus in the 1-norm requires."""
     F = probe.F
-    modulus = number(ask(lambda: F.strong_convexity), "strong_convexity")
+    modulus = require_number(call_component(lambda: F.strong_convexity), "strong_convexity")
     if modulus == 0.0:
-        yield NotAsked("there is none")
+        yield NotApplicable("there is none")
         return
     rng, pairs = probe.rng(23), list[tuple[Float[Array, " N"], Float[Array, " N"]]]()
     for _ in range(4 * len(probe.weights)):
         i, j = rng.integers(len(probe.weights), size=2)
         d, share = probe.weights[i], rng.choice([1.0, 0.1])
         pairs.append((d, d + share * (probe.weights[j] - d)))
-    pairs += [(d - move, d + move) for d in probe.weights for move in (0.3 * _balanced(ask(F.room, d)),)]
+    pairs += [
+        (d - move, d + move) for d in probe.weights for move in (0.3 * _balanced_move(call_component(F.room, d)),)
+    ]
     for d, other in pairs:
         ends = probe.value(d), probe.value(other)
         if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end tells nothing
@@ -121,10 +128,10 @@ def strong_convexity(probe: RegularizerProbe) -> Measurements:
         apart = float(np.abs(d - other).sum())
         above = probe.value(0.5 * (d + other)) + 0.125 * modulus * apart**2 - 0.5 * sum(ends)
         what = "F(middle) + strong_convexity |d - d'|^2 / 8 exceeds the mean of F at the ends by"
-        yield Measured(above, ROUNDING * scale_of(*ends), what, {"d": d, "d'": other})
+        yield Measurement(above, CLOSED_FORM_TOLERANCE * relative_scale(*ends), what, {"d": d, "d'": other})
 
 
-def _balanced(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
+def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the sizes with signs, some made smaller, so that they sum to 0.
 
     Along such moves, in proportion to the weights, an entropy has its modulus in the 1-norm.
@@ -138,23 +145,26 @@ def _balanced(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
     return np.where(signs > 0, sizes * (least / up if up else 0.0), -sizes * (least / down if down else 0.0))
 
 
-def _ends(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+def _box_bounds(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     """The ends of the box."""
-    return (vector(ask(lambda: F.lower), F.N, "lower"), vector(ask(lambda: F.upper), F.N, "upper"))
+    return (
+        require_vector(call_component(lambda: F.lower), F.N, "lower"),
+        require_vector(call_component(lambda: F.upper), F.N, "upper"),
+    )
 
 
-def _inside(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Array, " N"], Float[Array, " N"]]]:
+def _interior_points(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Array, " N"], Float[Array, " N"]]]:
     """Yield points well inside the box, each with a step for every weight."""
-    lower, upper = _ends(F)
+    lower, upper = _box_bounds(F)
     width = upper - lower
-    for _ in range(POINTS):
-        yield lower + rng.uniform(0.05, 0.95, F.N) * width, STEP * width
+    for _ in range(N_POINTS):
+        yield lower + rng.uniform(0.05, 0.95, F.N) * width, DIFFERENCE_STEP * width
 
 
-def _worst(
+def _worst_measurement(
     values: Float[Array, " n"], tolerances: Float[Array, " n"], what: str, at: Float[Array, " n"]
-) -> Iterator[Measured]:
+) -> Iterator[Measurement]:
     """Yield the value that is worst in proportion to its tolerance; NaN is worst of all."""
     if len(values):
         n = int(np.argmax(np.where(np.isnan(values), np.inf, values / tolerances)))
-        yield Measured(float(values[n]), float(tolerances[n]), what, {"n": n, "argument": float(at[n])})
+        yield Measurement(float(values[n]), float(tolerances[n]), what, {"n": n, "argument": float(at[n])})

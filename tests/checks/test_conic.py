@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import minimize
-from boostopt.checks.references.dual_function import conic_dual, dual_function, with_edges, with_multiplier
-from boostopt.checks.references.measurements import PieceFailed, optimum
+from boostopt.checks.references.dual_function import (
+    conic_dual,
+    dual_function,
+    label_edge_constraint,
+    lagrangian_problem,
+)
+from boostopt.checks.references.measurements import ComponentError, optimal_value
 
 U = np.array([[1.0, -1.0], [-0.5, 1.0], [0.25, 0.5], [-1.0, 0.5]])
 A = np.array([[0.5, -1.0, 0.3, 0.7], [-0.2, 0.4, 1.0, -0.6]])
@@ -44,7 +49,7 @@ def test_it_is_the_infimum_of_the_lagrangian(name: str, relation: str) -> None:
     rest = [c for c in problem.constraints if c.label != "w"]
     for w in (np.array([0.3, 0.2]), np.array([1.5, 0.0])):
         lagrangian = cp.Problem(cp.Minimize(problem.objective.expr + w @ edges.expr), rest)
-        assert dual_function(problem, w) == pytest.approx(optimum(lagrangian), abs=1e-6)
+        assert dual_function(problem, w) == pytest.approx(optimal_value(lagrangian), abs=1e-6)
 
 
 def test_inequalities_have_no_negative_multiplier_and_equations_have() -> None:
@@ -55,7 +60,7 @@ def test_inequalities_have_no_negative_multiplier_and_equations_have() -> None:
 
 def test_weak_duality_at_random_weights_and_strong_duality_at_the_multiplier() -> None:
     problem = primal(OBJECTIVES["all together, with a constant"])
-    value = optimum(problem)
+    value = optimal_value(problem)
     assert value is not None
     multiplier = np.array(problem.constraints[0].dual_value)
     assert dual_function(problem, multiplier) == pytest.approx(value, abs=1e-6)
@@ -92,7 +97,7 @@ def test_edges_in_the_objective_are_found_where_no_constraint_has_them() -> None
     problem = minimize(
         -cp.sum(d) + 0.25 * cp.sum_squares(cp.pos(U.T @ d)), subject_to={"psi": d <= 1, "d >= 0": d >= 0}
     )
-    found = with_edges(problem, U)
+    found = label_edge_constraint(problem, U)
     w = np.array([0.6, 0.4])
     expected = -np.maximum(1.0 - U @ w, 0.0).sum() - w @ w
     assert dual_function(found, w) == pytest.approx(expected, abs=1e-6)
@@ -104,33 +109,33 @@ def test_edges_may_be_combined_before_they_are_used() -> None:
     d = cp.Variable(4)
     objective = cp.square((U[:, 0] - U[:, 1]) @ d) + d @ U[:, 1] + cp.sum(cp.exp(-U.T @ d))
     problem = minimize(objective, subject_to={"beta": cp.sum(d) == 1, "d >= 0": d >= 0})
-    found, w = with_edges(problem, U), np.array([-0.3, 0.4])
+    found, w = label_edge_constraint(problem, U), np.array([-0.3, 0.4])
     e = cp.Variable(2)
     of_edges = cp.square(e[0] - e[1]) + e[1] + cp.sum(cp.exp(-e)) - w @ e
-    infimum = optimum(cp.Problem(cp.Minimize(of_edges)))
+    infimum = optimal_value(cp.Problem(cp.Minimize(of_edges)))
     assert infimum is not None
     assert dual_function(found, w) == pytest.approx((U @ w).min() + infimum, abs=1e-6)
 
 
 def test_labelled_primals_are_taken_as_they_are() -> None:
     problem = primal(OBJECTIVES["linear"])
-    assert with_edges(problem, U) is problem
+    assert label_edge_constraint(problem, U) is problem
 
 
 @pytest.mark.parametrize("labels", (("edges",), ("w+",), ("w", "w+", "w-")))
 def test_a_primal_without_edges_is_refused_in_words(labels: tuple[str, ...]) -> None:
     x = cp.Variable(4)
     problem = minimize(cp.max(x), subject_to={label: A @ x <= k for k, label in enumerate(labels)})
-    with pytest.raises(PieceFailed, match=rf"\bU\.T @ d\b.* {re.escape(', '.join(labels))}$"):
-        with_edges(problem, U)
+    with pytest.raises(ComponentError, match=rf"\bU\.T @ d\b.* {re.escape(', '.join(labels))}$"):
+        label_edge_constraint(problem, U)
 
 
 def test_a_constraint_of_another_size_is_refused() -> None:
-    with pytest.raises(PieceFailed, match=r'"w".*\b3\b'):
-        with_multiplier(primal(OBJECTIVES["linear"]), np.ones(3))
+    with pytest.raises(ComponentError, match=r'"w".*\b3\b'):
+        lagrangian_problem(primal(OBJECTIVES["linear"]), np.ones(3))
 
 
 def test_cones_without_a_known_dual_are_refused() -> None:
     X = cp.Variable((2, 2), PSD=True)
-    with pytest.raises(PieceFailed, match=r"\bexponential\b.*\bpower\b"):
+    with pytest.raises(ComponentError, match=r"\bexponential\b.*\bpower\b"):
         conic_dual(cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1]))

@@ -24,7 +24,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.checks import formulation_checks as pages
-from boostopt.checks.references.cvxpy_references import exact_problem
+from boostopt.checks.references.cvxpy_references import problem_with_exact_exponents
 from boostopt.programs.formulation import Formulation
 
 PARAMETERS = {
@@ -115,7 +115,7 @@ def test_exponents_are_those_that_were_written(make: Any) -> None:
     x: Any = cp.Variable(4, name="x")
     one: Any = cp.sum(x) == 1
     problem = cp.Problem(cp.Minimize(make(x)), [one.set_label("sum"), (make(2 * x) <= 9.0).set_label("cap")])
-    exact = exact_problem(problem)
+    exact = problem_with_exact_exponents(problem)
     assert [constraint.label for constraint in exact.constraints] == ["sum", "cap"]
     assert exact.variables() == [x]
     assert not any(kind.__name__.endswith("Approx") for kind in exact.atoms())

@@ -13,8 +13,15 @@ import pytest
 from boostopt import BoostoptError
 from boostopt.checks import Check, CheckReport, ChecksFailed, check_edge, check_formulation, check_regularizer
 from boostopt.checks.edge_checks import EDGE_CHECKS
-from boostopt.checks.formulation_checks import PAGE_CHECKS
-from boostopt.checks.references.measurements import Measured, Measurements, NotAsked, PieceFailed, Remark, made
+from boostopt.checks.formulation_checks import FORMULATION_CHECKS
+from boostopt.checks.references.measurements import (
+    ComponentError,
+    Findings,
+    Measurement,
+    NotApplicable,
+    Note,
+    run_check,
+)
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 from boostopt.errors import OptionError
 
@@ -99,7 +106,7 @@ def test_every_name_is_explained_on_the_page() -> None:
         re.findall(r"^\| `([^`]+)` \|", page.split(f"| {head} | what must hold |")[1].split("\n\n")[0], re.MULTILINE)
         for head in ("of F", "of G", "of a page")
     ]
-    assert tables == [list(REGULARIZER_CHECKS), list(EDGE_CHECKS), ["binds", *PAGE_CHECKS]]
+    assert tables == [list(REGULARIZER_CHECKS), list(EDGE_CHECKS), ["binds", *FORMULATION_CHECKS]]
 
 
 def test_html_is_self_contained_and_escaped() -> None:
@@ -111,55 +118,57 @@ def test_html_is_self_contained_and_escaped() -> None:
     assert not re.search("src=|href=|class=", html)
 
 
-def stream(*items: Measured | Remark | NotAsked | PieceFailed) -> Measurements:
+def stream(*items: Measurement | Note | NotApplicable | ComponentError) -> Findings:
     for item in items:
-        if isinstance(item, PieceFailed):
+        if isinstance(item, ComponentError):
             raise item
         yield item
 
 
 def test_the_worst_is_the_largest_in_proportion_to_its_tolerance() -> None:
-    check = made("gaps", stream(Measured(1.0, 10.0, "large"), Measured(0.5, 1.0, "larger"), Measured(0.0, 1.0, "none")))
+    check = run_check(
+        "gaps", stream(Measurement(1.0, 10.0, "large"), Measurement(0.5, 1.0, "larger"), Measurement(0.0, 1.0, "none"))
+    )
     assert check == Check("gaps", True, 0.5, 1.0, "3 compared")
 
 
 def test_a_failure_is_told_with_its_argument() -> None:
     at = {"z": np.array([0.25, -1.0]), "eta": 4.0}
-    check = made("gaps", stream(Measured(0.0, 1.0, "fine"), Measured(2.0, 1e-9, "a gap is negative", at)))
+    check = run_check("gaps", stream(Measurement(0.0, 1.0, "fine"), Measurement(2.0, 1e-9, "a gap is negative", at)))
     assert not check.passed
     assert check.words.startswith("1 of 2 ")
     assert check.words.endswith("a gap is negative: 2 > 1e-09, at z = [ 0.25, -1.  ], eta = 4")
 
 
 def test_nan_is_never_within_a_tolerance() -> None:
-    check = made("gaps", stream(Measured(0.0, 1.0, "fine"), Measured(np.nan, 1.0, "not a number")))
+    check = run_check("gaps", stream(Measurement(0.0, 1.0, "fine"), Measurement(np.nan, 1.0, "not a number")))
     assert not check.passed
     assert np.isnan(check.worst)
 
 
 def test_a_check_that_compared_nothing_has_not_passed() -> None:
-    assert not made("gaps", stream()).passed
-    check = made("gaps", stream(Remark("no supremum"), Remark("no supremum")))
+    assert not run_check("gaps", stream()).passed
+    check = run_check("gaps", stream(Note("no supremum"), Note("no supremum")))
     assert not check.passed
     assert check.words.count("no supremum") == 1
     assert "interval(" in check.words  # what to do
 
 
 def test_what_is_not_asked_is_said() -> None:
-    check = made("gaps", stream(NotAsked("no dual"), NotAsked("no dual")))
+    check = run_check("gaps", stream(NotApplicable("no dual"), NotApplicable("no dual")))
     assert check.passed
     assert np.isnan(check.worst)
     assert check.words.count("no dual") == 1
 
 
 def test_remarks_are_said_once_and_counted() -> None:
-    found = stream(Remark("one slope", 3, 4), Measured(0.0, 1.0, "fine"), Remark("one slope", 1, 4))
-    words = made("gaps", found).words
+    found = stream(Note("one slope", 3, 4), Measurement(0.0, 1.0, "fine"), Note("one slope", 1, 4))
+    words = run_check("gaps", found).words
     assert words.startswith("1 ") and words.endswith("; one slope at 4 of 8")
 
 
 def test_an_exception_keeps_what_was_found_before_it() -> None:
-    check = made("gaps", stream(Measured(2.0, 1.0, "a gap is negative"), PieceFailed("F.gaps raised")))
+    check = run_check("gaps", stream(Measurement(2.0, 1.0, "a gap is negative"), ComponentError("F.gaps raised")))
     assert not check.passed
     assert check.words.startswith("F.gaps raised; ") and check.words.endswith(" a gap is negative: 2 > 1")
 

@@ -16,7 +16,7 @@ from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Domain,
 from boostopt.checks.domain_checks import forbidden
 from boostopt.checks.references import measurements as measuring
 from boostopt.checks.references import random_instances as drawing
-from boostopt.checks.references.measurements import made, optimum
+from boostopt.checks.references.measurements import optimal_value, run_check
 from boostopt.checks.references.probes import RegularizerProbe
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 
@@ -38,7 +38,7 @@ def alpha_divergence(a: float) -> DescribedRegularizer:
 def test_an_infinite_supremum_that_is_none_is_not_compared() -> None:
     """The solver calls the problem unbounded; the domain is bounded."""
     probe = RegularizerProbe(alpha_divergence(23.0), 3, 1)
-    words = made("conjugate", REGULARIZER_CHECKS["conjugate"](probe)).words
+    words = run_check("conjugate", REGULARIZER_CHECKS["conjugate"](probe)).words
     assert "inf" not in words
     assert "interval(" in words  # what to do
 
@@ -67,7 +67,7 @@ def test_a_claim_is_taken_only_where_other_problems_confirm_it(
     problem: Any, claim: float, right: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claims(monkeypatch, claim)
-    found = optimum(problem)
+    found = optimal_value(problem)
     assert found == right or (found is not None and right is not None and abs(found - right) <= 1e-6)
 
 
@@ -77,7 +77,7 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
     Q = np.array([[2.0, -1.0, 1.0], [-1.0, 2.0, 0.0], [1.0, 0.0, 2.0]])  # not diagonal: no polishing ends at once
     F = DescribedRegularizer(CappedSimplex(np.ones(3), 1.0), lambda d: cp.quad_form(d, Q), np.full(3, 1.0 / 3.0))
     probe = RegularizerProbe(F, 0, 1)
-    at = probe.supremum.at
+    at = probe.supremum.value
 
     def rough(z: np.ndarray) -> float | None:
         value = at(z)
@@ -86,7 +86,7 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
         return value
 
     monkeypatch.setattr(probe.supremum, "at", rough)
-    check = made("conjugate", REGULARIZER_CHECKS["conjugate"](probe))
+    check = run_check("conjugate", REGULARIZER_CHECKS["conjugate"](probe))
     assert check.passed, check.words
 
 
@@ -101,7 +101,7 @@ class LooseByAThousandth(DescribedRegularizer):
 
 def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
     F = LooseByAThousandth(CappedSimplex(np.ones(4), 1.0), cp.sum_squares, np.full(4, 0.25))
-    check = made("conjugate", REGULARIZER_CHECKS["conjugate"](RegularizerProbe(F, 0, 1)))
+    check = run_check("conjugate", REGULARIZER_CHECKS["conjugate"](RegularizerProbe(F, 0, 1)))
     assert not check.passed
     assert check.worst == pytest.approx(1e-3, rel=1e-6)  # the bound minus the supremum
     assert "F*(z)" in check.words
@@ -111,8 +111,8 @@ def test_a_bound_that_is_loose_at_a_good_maximizer_is_caught() -> None:
 def test_an_expression_must_forbid_what_lies_outside_the_domain(kind: type[Regularizer]) -> None:
     make = next(make for family, make in MAKERS.items() if issubclass(kind, family))
     right, wrong = make(kind.__mro__[1]), make(kind)
-    assert made("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed
-    check = made("cvxpy-value", forbidden(RegularizerProbe(wrong, 0, 1)))
+    assert run_check("cvxpy-value", forbidden(RegularizerProbe(right, 0, 1))).passed
+    check = run_check("cvxpy-value", forbidden(RegularizerProbe(wrong, 0, 1)))
     assert not check.passed and re.search(r"\boutside\b.*\bcvxpy_value\b", check.words)
 
 
@@ -126,7 +126,7 @@ class OwnVariables(Cap):
 
 def test_an_expression_may_forbid_by_variables_of_its_own() -> None:
     F = OwnVariables(CappedSimplex(np.ones(4), 2.0))
-    assert made("cvxpy-value", forbidden(RegularizerProbe(F, 0, 1))).passed
+    assert run_check("cvxpy-value", forbidden(RegularizerProbe(F, 0, 1))).passed
 
 
 class TestInterval:
@@ -137,7 +137,7 @@ class TestInterval:
     @pytest.mark.parametrize(("lower", "upper"), [(50.0, 60.0), (1.1, 4.0), (-3.0, -2.0), (1e-6, 1e6)])
     def test_the_checks_draw_from_all_of_it(self, lower: float, upper: float) -> None:
         domain, rng = interval(lower, upper), np.random.default_rng(0)
-        drawn = [drawing._value(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
+        drawn = [drawing._draw_parameter(domain, self.EXAMPLES, rng) for _ in range(200)]  # pyright: ignore[reportPrivateUsage]
         assert all(domain.contains(value, self.EXAMPLES) for value in (*drawn, lower, upper, domain.typical))
         assert not any(domain.contains(value, self.EXAMPLES) for value in (lower - 1e-9, upper + 1e-3, np.nan))
         middle = np.sqrt(lower * upper) if lower > 0 else 0.5 * (lower + upper)

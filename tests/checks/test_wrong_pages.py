@@ -26,7 +26,7 @@ from boostopt.authoring import (
     minimize,
 )
 from boostopt.checks import CheckReport, check_formulation
-from boostopt.checks.formulation_checks import COPIES_COUNT, PAGE_CHECKS
+from boostopt.checks.formulation_checks import COPIES_MESSAGE, FORMULATION_CHECKS
 from boostopt.formulations.binary_erlpboost import BinaryERLPBoost
 from boostopt.formulations.entropy_projection import EntropyProjection
 from boostopt.formulations.erlpboost import ERLPBoost
@@ -402,11 +402,11 @@ def test_only_other_weights_show_a_dual_that_is_right_at_the_optimum_only() -> N
 def test_only_copies_show_multiplicities_that_are_ignored() -> None:
     (copies,) = checked(MultiplicitiesIgnored).failures
     assert copies.name == "copies"
-    assert COPIES_COUNT in copies.words
+    assert COPIES_MESSAGE in copies.words
 
 
 def test_there_is_no_check_that_no_mistake_of_the_catalogue_needs() -> None:
-    assert {name for _, names, _ in CATALOGUE for name in names} >= {*PAGE_CHECKS, "binds"}
+    assert {name for _, names, _ in CATALOGUE for name in names} >= {*FORMULATION_CHECKS, "binds"}
 
 
 @pytest.mark.thorough

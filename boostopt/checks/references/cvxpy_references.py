@@ -9,13 +9,13 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import with_exact_exponents
-from boostopt.checks.references.measurements import Measured, ask, best_of, held, optimum
+from boostopt.checks.references.measurements import Measurement, assertion, best_of, call_component, optimal_value
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
 """Returns (expression, constraints) for an affine CVXPY expression."""
 
 
-def exact_problem(problem: Any) -> Any:
+def problem_with_exact_exponents(problem: Any) -> Any:
     """Return a problem with the exponents that were written; its constraints keep their labels."""
     import cvxpy as cp
 
@@ -23,7 +23,7 @@ def exact_problem(problem: Any) -> Any:
     return cp.Problem(objective, [*map(with_exact_exponents, problem.constraints)])
 
 
-def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
+def evaluate_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the expression and its constraints, including the domains of its atoms (d >= 0 for an entropy)."""
     import cvxpy as cp
 
@@ -33,30 +33,30 @@ def as_written(model: Model, x: Any) -> tuple[Any, list[Any]]:
         # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
         return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
 
-    return ask(taken)
+    return call_component(taken)
 
 
-def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
+def evaluate_exact_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the same with the exponents that were written."""
-    expression, constraints = as_written(model, x)
+    expression, constraints = evaluate_model(model, x)
     return with_exact_exponents(expression), [*map(with_exact_exponents, constraints)]
 
 
-def minimum(model: Model, x: Float[Array, " n"]) -> float | None:
+def minimum_over_auxiliary(model: Model, x: Float[Array, " n"]) -> float | None:
     """Return the value of a modelled function at x, minimized over its own variables.
 
     Constraints on x alone are left out: if x lies on the boundary, they would fail by rounding.
     """
     import cvxpy as cp
 
-    expression, constraints = modelled(model, cp.Constant(x))
+    expression, constraints = evaluate_exact_model(model, cp.Constant(x))
     own = [constraint for constraint in constraints if constraint.variables()]
     if own or expression.variables():
-        return optimum(cp.Problem(cp.Minimize(expression), own))
-    return float(ask(lambda: expression.value))
+        return optimal_value(cp.Problem(cp.Minimize(expression), own))
+    return float(call_component(lambda: expression.value))
 
 
-class Supremum:
+class SupremumProblem:
     """The supremum of <y, x> - value over all feasible x, as a function of y.
 
     The problem is compiled once; x keeps the last maximizer.
@@ -75,42 +75,44 @@ class Supremum:
         self._y = cp.Parameter(x.size)
         self._problem = cp.Problem(cp.Maximize(self._y @ x - value), constraints)
 
-    def at(self, y: Float[Array, " n"]) -> float | None:
+    def value(self, y: Float[Array, " n"]) -> float | None:
         """Return the supremum, None if no solver finds it."""
         self._y.value = y
         value, self.accuracy = best_of(self._problem)
         return value
 
 
-def violation(model: Model, x: Float[Array, " n"]) -> float:
+def constraint_violation(model: Model, x: Float[Array, " n"]) -> float:
     """Return by how much x violates the constraints of a modelled function that involve x alone."""
     import cvxpy as cp
 
-    _, constraints = modelled(model, cp.Constant(x))
-    missed = [np.asarray(ask(constraint.violation)) for constraint in constraints if not constraint.variables()]
+    _, constraints = evaluate_exact_model(model, cp.Constant(x))
+    missed = [
+        np.asarray(call_component(constraint.violation)) for constraint in constraints if not constraint.variables()
+    ]
     return max((float(np.max(np.abs(entries), initial=0.0)) for entries in missed), default=0.0)
 
 
-def curvature(model: Model, x: Any) -> Iterator[Measured]:
+def check_dcp(model: Model, x: Any) -> Iterator[Measurement]:
     """Yield a failing measurement for each part of a modelled function that is not convex by CVXPY's rules."""
-    expression, constraints = modelled(model, x)
+    expression, constraints = evaluate_exact_model(model, x)
     if expression.size != 1:
-        yield held(False, f"the expression must be a scalar; it has shape {expression.shape}")
-    if not ask(expression.is_convex):
+        yield assertion(False, f"the expression must be a scalar; it has shape {expression.shape}")
+    if not call_component(expression.is_convex):
         curve = expression.curvature.lower()
-        yield held(False, f"the expression is not convex by CVXPY's rules, it is {curve}: {expression}"[:300])
+        yield assertion(False, f"the expression is not convex by CVXPY's rules, it is {curve}: {expression}"[:300])
     for constraint in constraints:
-        if not ask(constraint.is_dcp):
-            yield held(False, f"a constraint is not convex by CVXPY's rules: {constraint}"[:300])
+        if not call_component(constraint.is_dcp):
+            yield assertion(False, f"a constraint is not convex by CVXPY's rules: {constraint}"[:300])
 
 
 def conic_form(problem: Any, quadratic: bool) -> Any:
     """Return CVXPY's data of a problem for a conic solver; the objective is linear unless it may be quadratic."""
     options = {"use_quad_obj": quadratic}
-    return ask(lambda: problem.get_problem_data("CLARABEL", solver_opts=options))[0]
+    return call_component(lambda: problem.get_problem_data("CLARABEL", solver_opts=options))[0]
 
 
-def cones_used(problem: Any, declared: frozenset[str]) -> frozenset[str]:
+def required_cones(problem: Any, declared: frozenset[str]) -> frozenset[str]:
     """Return the cones in CVXPY's form of a problem; a quadratic objective counts as one if it is declared."""
     dims = conic_form(problem, "quadratic" in declared)["dims"]
     second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"

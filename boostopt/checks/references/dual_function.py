@@ -18,18 +18,18 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.checks.references.cvxpy_references import conic_form
-from boostopt.checks.references.measurements import FEASIBLE, PieceFailed, optimum
+from boostopt.checks.references.measurements import FEASIBILITY_TOLERANCE, ComponentError, optimal_value
 
-SIDES: Mapping[str, float] = {"w": 1.0, "w+": 1.0, "w-": -1.0}
+MULTIPLIER_SIGNS: Mapping[str, float] = {"w": 1.0, "w+": 1.0, "w-": -1.0}
 """Labels of the constraints whose multipliers make up the hypothesis weights, with their signs."""
 
 
-def labelled(problem: Any) -> dict[str, Any]:
+def labelled_constraints(problem: Any) -> dict[str, Any]:
     """Return the labelled constraints of a problem, by label."""
     return {constraint.label: constraint for constraint in problem.constraints if constraint.label}
 
 
-def with_edges(primal: Any, U: Float[Array, "N t"]) -> Any:
+def label_edge_constraint(primal: Any, U: Float[Array, "N t"]) -> Any:
     """Return a printed primal with constraints labelled "w", or "w+" and "w-".
 
     If it has none because the edges are in the objective, new variables e replace every product of d with columns
@@ -37,22 +37,22 @@ def with_edges(primal: Any, U: Float[Array, "N t"]) -> Any:
     """
     import cvxpy as cp
 
-    sides = set(labelled(primal)) & set(SIDES)
+    sides = set(labelled_constraints(primal)) & set(MULTIPLIER_SIGNS)
     if sides in ({"w"}, {"w+", "w-"}):
         return primal
     e = cp.Variable(U.shape[1], name="e")
-    search = _Products(U, e)
-    objective = cp.Minimize(search.replaced(primal.objective.expr))
-    constraints = [c.copy([search.replaced(arg) for arg in c.args]).set_label(c.label) for c in primal.constraints]
+    search = _EdgeSubstitution(U, e)
+    objective = cp.Minimize(search.substitute(primal.objective.expr))
+    constraints = [c.copy([search.substitute(arg) for arg in c.args]).set_label(c.label) for c in primal.constraints]
     if sides or search.d is None:
-        raise PieceFailed(
+        raise ComponentError(
             'the printed primal must label its constraint on the edges "w", a two-sided pair "w+" and "w-", or have '
-            f"the edges as products U.T @ d; its labels are {', '.join(labelled(primal)) or 'none'}"
+            f"the edges as products U.T @ d; its labels are {', '.join(labelled_constraints(primal)) or 'none'}"
         )
     return cp.Problem(objective, [*constraints, (U.T @ search.d == e).set_label("w")])
 
 
-class _Products:
+class _EdgeSubstitution:
     """Replaces the products of a variable d with combinations of the columns of U by the same combinations of e."""
 
     def __init__(self, U: Float[Array, "N t"], e: Any) -> None:
@@ -60,7 +60,7 @@ class _Products:
         self.inverse = np.linalg.pinv(U.T)
         self.d: Any = None
 
-    def replaced(self, expression: Any) -> Any:
+    def substitute(self, expression: Any) -> Any:
         """Return the expression in terms of e."""
         from cvxpy.atoms.affine.binary_operators import MulExpression
 
@@ -73,7 +73,7 @@ class _Products:
             if combination is not None:
                 self.d = d
                 return combination @ self.e
-        return expression.copy([self.replaced(arg) for arg in expression.args])
+        return expression.copy([self.substitute(arg) for arg in expression.args])
 
     def _combination(self, factor: Any, d: Any) -> Float[Array, "*k t"] | None:
         """Return S with factor = S U.T, where d is a variable of the examples and there is such an S."""
@@ -86,16 +86,16 @@ class _Products:
         rows = np.asarray(value.toarray() if hasattr(value, "toarray") else value, dtype=np.float64)
         rows = rows if rows.shape[-1] == N else rows.T
         combination = rows @ self.inverse
-        exact = np.abs(combination @ self.U.T - rows).max() <= FEASIBLE * np.abs(rows).max(initial=1.0)
+        exact = np.abs(combination @ self.U.T - rows).max() <= FEASIBILITY_TOLERANCE * np.abs(rows).max(initial=1.0)
         return combination if exact and np.abs(rows).max(initial=0.0) > 0 else None
 
 
 def dual_function(primal: Any, w: Float[Array, " t"]) -> float | None:
-    """Return L(w) of a primal from `with_edges` by its conic dual: -inf if unbounded, None if the solver fails."""
-    return optimum(conic_dual(with_multiplier(primal, w)))
+    """Return L(w) of a primal from `label_edge_constraint` by its conic dual: -inf if unbounded, None if the solver fails."""
+    return optimal_value(conic_dual(lagrangian_problem(primal, w)))
 
 
-def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
+def lagrangian_problem(primal: Any, w: Float[Array, " t"]) -> Any:
     """Return the primal whose optimal value is L(w).
 
     The objective is moved into a constraint, because CVXPY's conic form has no place for its constant.
@@ -103,7 +103,7 @@ def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
     import cvxpy as cp
     from cvxpy.constraints.zero import Equality
 
-    sides = set(labelled(primal)) & set(SIDES)
+    sides = set(labelled_constraints(primal)) & set(MULTIPLIER_SIGNS)
     v, value = cp.Variable(len(w)), cp.Variable()
     constraints = list[Any]()
     for constraint in primal.constraints:
@@ -111,8 +111,10 @@ def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
             constraints.append(constraint)
             continue
         if constraint.size != len(w):
-            raise PieceFailed(f'the constraint "{constraint.label}" must have an entry for each of {len(w)} hypotheses')
-        moved = cp.vec(constraint.expr, order="F") - SIDES[constraint.label] * v
+            raise ComponentError(
+                f'the constraint "{constraint.label}" must have an entry for each of {len(w)} hypotheses'
+            )
+        moved = cp.vec(constraint.expr, order="F") - MULTIPLIER_SIGNS[constraint.label] * v
         constraints.append(moved == 0 if isinstance(constraint, Equality) else moved <= 0)
     return cp.Problem(cp.Minimize(value), [*constraints, primal.objective.expr + w @ v <= value])
 
@@ -124,12 +126,12 @@ def conic_dual(problem: Any) -> Any:
     data = conic_form(problem, quadratic=False)
     A, b, c, dims = data["A"], data["b"], data["c"], data["dims"]
     if len(dims.psd) or len(dims.pnd) or data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
-        raise PieceFailed("the printed primal must use only linear, second-order, exponential and power cones")
+        raise ComponentError("the printed primal must use only linear, second-order, exponential and power cones")
     y = cp.Variable(len(b))
-    return cp.Problem(cp.Maximize(-b @ y), [A.T @ y + c == 0, *_in_dual_cones(y, dims)])
+    return cp.Problem(cp.Maximize(-b @ y), [A.T @ y + c == 0, *_dual_cone_constraints(y, dims)])
 
 
-def _in_dual_cones(y: Any, dims: Any) -> list[Any]:
+def _dual_cone_constraints(y: Any, dims: Any) -> list[Any]:
     """Return the constraints y in K*, block by block in CVXPY's order: zero, non-negative, second-order, exp, power."""
     import cvxpy as cp
 

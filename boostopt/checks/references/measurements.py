@@ -1,7 +1,7 @@
 """Checks as streams of measured values with tolerances; a check keeps the worst value.
 
 An exception of the piece that is checked is a failure of the piece and becomes part of the report. An exception of this
-package is a bug and propagates. So every call of foreign code goes through `ask`.
+package is a bug and propagates. So every call of foreign code goes through `call_component`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.user_files import locate_last_user_frame
 from boostopt.checks.check_report import Check
 
-ROUNDING = 1e-9
+CLOSED_FORM_TOLERANCE = 1e-9
 """Relative errors up to this size count as rounding: closed forms reach about 1e-12, mistakes are seldom below 1e-4."""
 
-FEASIBLE = 1e-9
+FEASIBILITY_TOLERANCE = 1e-9
 """A point that leaves a set by no more than this counts as inside; repaired points miss by 1e-15."""
 
-SOLVED = 1e-6
+SOLVER_TOLERANCE = 1e-6
 """Allowed relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, and 1e-7 is accepted."""
 
-OFF = 0.05
+INFEASIBLE_RESIDUAL = 0.05
 """Hypothesis weights with at least this residual count as outside the domain of G*: their supremum grows as fast."""
 
-SHOWN = 12
+MAX_PRINTED_ENTRIES = 12
 """Number of entries of an array that messages show."""
 
 ADVICE = "if the numbers are too large for a solver, bound the parameters, interval(lower, upper)"
@@ -41,22 +41,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class PieceFailed(Exception):
+class ComponentError(Exception):
     """A piece raised an exception or returned an invalid answer; the message names the method and the failure."""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A number that must not exceed its tolerance; `what` says what it measures, `at` holds the arguments by name."""
+class Measurement:
+    """A number that must not exceed its tolerance; `description` says what it measures, `arguments` holds the arguments by name."""
 
     value: float
     tolerance: float
-    what: str
-    at: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    description: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
-class Remark:
+class Note:
     """A remark beside the measurements. The report states it once, with its counts summed: "at `part` of `whole`"."""
 
     words: str
@@ -65,16 +65,16 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class NotAsked:
+class NotApplicable:
     """Why the property cannot be asked of this piece."""
 
     words: str
 
 
-Measurements = Iterator[Measured | Remark | NotAsked]
+Findings = Iterator[Measurement | Note | NotApplicable]
 
 
-def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def call_component(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return the answer of a piece; PieceFailed if it raises an exception. Its warnings are ignored."""
     try:
         with warnings.catch_warnings():
@@ -82,95 +82,103 @@ def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             return method(*args, **kwargs)
     except Exception as failure:
         name = getattr(method, "__qualname__", None) or type(method).__name__  # the name in the author's code
-        raise PieceFailed(f"{_place(failure) or name} raised {in_words(failure)}") from failure
+        raise ComponentError(
+            f"{_innermost_location(failure) or name} raised {describe_exception(failure)}"
+        ) from failure
 
 
-def record(answer: R, kind: type[Any], whose: str) -> R:
+def require_instance(answer: R, kind: type[Any], whose: str) -> R:
     """Return an answer that must be of a given type."""
     if not isinstance(answer, kind):
-        raise PieceFailed(f"{whose} must return a {kind.__name__}; got {answer!r}"[:300])
+        raise ComponentError(f"{whose} must return a {kind.__name__}; got {answer!r}"[:300])
     return answer
 
 
-def number(answer: Any, whose: str) -> float:
+def require_number(answer: Any, whose: str) -> float:
     """Return an answer that must be a number."""
     try:
         return float(answer)
     except (TypeError, ValueError):
-        raise PieceFailed(f"{whose} must return a number; got {answer!r}"[:300]) from None
+        raise ComponentError(f"{whose} must return a number; got {answer!r}"[:300]) from None
 
 
-def vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
+def require_vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
     """Return an answer that must be a vector of `length` numbers."""
     array = np.asarray(answer)
     if array.shape != (length,) or array.dtype.kind not in "biuf":
-        raise PieceFailed(
+        raise ComponentError(
             f"{whose} must return {length} numbers, shape ({length},); got shape {array.shape} of {array.dtype}"
         )
     return array.astype(np.float64)
 
 
-def largest_of(residuals: Any, whose: str) -> float:
+def largest_residual(residuals: Any, whose: str) -> float:
     """Return the largest value of a dictionary of residuals, 0 for an empty one."""
     if not isinstance(residuals, Mapping):
-        raise PieceFailed(f"{whose} must return numbers by the name of the constraint; got {residuals!r}"[:300])
-    return max((number(value, whose) for value in residuals.values()), default=0.0)
+        raise ComponentError(f"{whose} must return numbers by the name of the constraint; got {residuals!r}"[:300])
+    return max((require_number(value, whose) for value in residuals.values()), default=0.0)
 
 
-def made(name: str, measurements: Measurements) -> Check:
+def run_check(name: str, measurements: Findings) -> Check:
     """Run a check: keep the worst value, count the others."""
-    worst: Measured | None = None
+    worst: Measurement | None = None
     count, failed, remarks, skipped = 0, 0, dict[str, list[int]](), dict[str, None]()
     try:
         for item in measurements:
-            if isinstance(item, Remark):
+            if isinstance(item, Note):
                 counts = remarks.setdefault(item.words, [0, 0])
                 counts[:] = counts[0] + item.part, counts[1] + item.whole
-            elif isinstance(item, NotAsked):
+            elif isinstance(item, NotApplicable):
                 skipped[item.words] = None
             else:
                 count += 1
                 failed += not item.value <= item.tolerance  # nan fails too
                 worst = item if worst is None or _severity(item) > _severity(worst) else worst
-    except PieceFailed as failure:
-        before = [told(worst)] if worst is not None and failed else []
-        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]), places_of(failure))
+    except ComponentError as failure:
+        before = [describe_measurement(worst)] if worst is not None and failed else []
+        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]), error_locations(failure))
     counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
     if worst is None:
         if skipped:
             return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
         unsolved = [*counted, ADVICE] if counted else []
         return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *unsolved]))
-    words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
+    words = (
+        [f"{failed} of {count} compared fail; worst: {describe_measurement(worst)}"]
+        if failed
+        else [f"{count} compared"]
+    )
     return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
 
 
-def places_of(failure: PieceFailed) -> tuple[str, ...]:
+def error_locations(failure: ComponentError) -> tuple[str, ...]:
     """Return the place where a piece raised, as the places of a check; none if it is not in a user's file."""
     where = "" if failure.__cause__ is None else locate_last_user_frame(failure.__cause__)
     return (where,) if where else ()
 
 
-def told(item: Measured) -> str:
+def describe_measurement(item: Measurement) -> str:
     """Return a measured value in words, with the arguments."""
-    at = ", ".join(f"{name} = {shown(value)}" for name, value in item.at.items())
-    return f"{item.what}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {at}" if at else "")
+    at = ", ".join(f"{name} = {format_argument(value)}" for name, value in item.arguments.items())
+    return f"{item.description}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {at}" if at else "")
 
 
-def shown(value: Any) -> str:
+def format_argument(value: Any) -> str:
     """Write an argument in a line."""
     if not isinstance(value, np.ndarray):
         return f"{value:.6g}" if isinstance(value, float) else str(value)
-    text = np.array2string(value[:SHOWN], precision=4, separator=", ", max_line_width=10_000, suppress_small=False)
-    return text if len(value) <= SHOWN else f"{text[:-1]}, ...]"
+    text = np.array2string(
+        value[:MAX_PRINTED_ENTRIES], precision=4, separator=", ", max_line_width=10_000, suppress_small=False
+    )
+    return text if len(value) <= MAX_PRINTED_ENTRIES else f"{text[:-1]}, ...]"
 
 
-def in_words(failure: BaseException) -> str:
+def describe_exception(failure: BaseException) -> str:
     """Return an exception in one line."""
     return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:300]
 
 
-def optimum(problem: Any) -> float | None:
+def optimal_value(problem: Any) -> float | None:
     """Return the optimal value of a `cvxpy.Problem`, -inf or inf if it is infeasible or unbounded.
 
     None if the solver finds no answer. PieceFailed if CVXPY refuses the problem.
@@ -179,7 +187,7 @@ def optimum(problem: Any) -> float | None:
 
 
 def best_of(problem: Any) -> tuple[float | None, float]:
-    """Return the optimal value of a problem as `optimum` does, and the accuracy that the solver was asked for.
+    """Return the optimal value of a problem as `optimal_value` does, and the accuracy that the solver was asked for.
 
     A solver's word that a problem is unbounded or infeasible is no proof of it, so other problems must confirm it.
     """
@@ -193,7 +201,7 @@ def _answer(problem: Any) -> tuple[float | None, float]:
     """Return what the solver says."""
     from cvxpy.error import SolverError
 
-    for options in _OPTIONS:
+    for options in _CLARABEL_OPTIONS:
         with warnings.catch_warnings():
             # The tolerance judges inaccurate answers, so their warnings, and those of approximated norms, are dropped.
             warnings.simplefilter("ignore")
@@ -202,7 +210,7 @@ def _answer(problem: Any) -> tuple[float | None, float]:
             except SolverError:
                 continue
             except Exception as failure:
-                raise PieceFailed(f"CVXPY refuses the problem with {in_words(failure)}") from failure
+                raise ComponentError(f"CVXPY refuses the problem with {describe_exception(failure)}") from failure
         if problem.status in ("optimal", "optimal_inaccurate"):
             inaccurate = problem.status == "optimal_inaccurate"
             return float(problem.solution.opt_val), options["reduced_tol_gap_abs" if inaccurate else "tol_gap_abs"]
@@ -233,8 +241,8 @@ def _unbounded(problem: Any) -> tuple[float | None, float]:
         if all(float(np.abs(x.value).max()) < 0.5 * size for x in problem.variables()):
             return value, accuracy
         values.append(value)
-    grown = apart(*values) > SOLVED * scale_of(*values)
-    return (-_sign(problem) * np.inf, 0.0) if grown else (values[-1], SOLVED)
+    grown = absolute_difference(*values) > SOLVER_TOLERANCE * relative_scale(*values)
+    return (-_sign(problem) * np.inf, 0.0) if grown else (values[-1], SOLVER_TOLERANCE)
 
 
 def _infeasible(problem: Any) -> tuple[float | None, float]:
@@ -250,54 +258,58 @@ def _infeasible(problem: Any) -> tuple[float | None, float]:
         loose = cp.abs(constraint.expr) if isinstance(constraint, Equality) else loose
         relaxed.append(constraint if loose is None else loose <= missing)
     value, _ = _answer(cp.Problem(cp.Minimize(missing), relaxed))
-    satisfied = value is None or value <= SOLVED
+    satisfied = value is None or value <= SOLVER_TOLERANCE
     return (None, np.inf) if satisfied else (_sign(problem) * np.inf, 0.0)
 
 
 BOXES = (1e3, 1e5)
 """Sizes of variables within which a problem that a solver calls unbounded is solved again."""
 
-_REDUCED = {"reduced_tol_gap_abs": 1e-7, "reduced_tol_gap_rel": 1e-7, "reduced_tol_feas": 1e-7}
-_OPTIONS: tuple[dict[str, Any], ...] = (
-    {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, **_REDUCED},
-    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, **_REDUCED, "equilibrate_enable": False},
+_REDUCED_TOLERANCES = {"reduced_tol_gap_abs": 1e-7, "reduced_tol_gap_rel": 1e-7, "reduced_tol_feas": 1e-7}
+_CLARABEL_OPTIONS: tuple[dict[str, Any], ...] = (
+    {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, **_REDUCED_TOLERANCES},
+    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, **_REDUCED_TOLERANCES, "equilibrate_enable": False},
 )
-"""Answers are accepted at 1e-7, well below `SOLVED`."""
+"""Answers are accepted at 1e-7, well below `SOLVER_TOLERANCE`."""
 
 
-def apart(a: float, b: float) -> float:
+def absolute_difference(a: float, b: float) -> float:
     """Return |a - b|, 0 for equal infinities, inf where only one is infinite."""
     return 0.0 if a == b else abs(a - b)
 
 
-def above(a: float, b: float) -> float:
+def excess_over(a: float, b: float) -> float:
     """Return a - b; 0 if b is inf, because nothing exceeds inf."""
     return 0.0 if b == np.inf else a - b
 
 
-def scale_of(*sizes: float) -> float:
+def relative_scale(*sizes: float) -> float:
     """Return 1 plus the finite sizes, the scale of a relative tolerance."""
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
 
 
-def held(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measured:
+def assertion(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measurement:
     """Return the measurement of a true or false statement."""
-    return Measured(0.0 if holds else np.inf, FEASIBLE, what, at or {})
+    return Measurement(0.0 if holds else np.inf, FEASIBILITY_TOLERANCE, what, at or {})
 
 
-def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]) -> tuple[float, float]:
+def fenchel_young_gap(
+    value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]
+) -> tuple[float, float]:
     """Return f(x) + f*(y) - <x, y>, and a bound on its rounding."""
-    size = scale_of(value, conjugate, float(np.abs(x) @ np.abs(y)))
-    return value + conjugate - float(x @ y), ROUNDING * size
+    size = relative_scale(value, conjugate, float(np.abs(x) @ np.abs(y)))
+    return value + conjugate - float(x @ y), CLOSED_FORM_TOLERANCE * size
 
 
-def _severity(item: Measured) -> float:
+def _severity(item: Measurement) -> float:
     return float(item.value) / item.tolerance if item.value == item.value else np.inf
 
 
-def _place(failure: Exception) -> str:
+def _innermost_location(failure: Exception) -> str:
     """Return the last function of a traceback outside installed packages, with file and line; "" if there is none."""
-    frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _written(f.f_code.co_filename)]
+    frames = [
+        (f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _is_project_file(f.f_code.co_filename)
+    ]
     if len(frames) < 2:  # the first is `ask` itself
         return ""
     frame, line = frames[-1]
@@ -305,6 +317,6 @@ def _place(failure: Exception) -> str:
     return f"{name} ({Path(frame.f_code.co_filename).name}, line {line})"
 
 
-def _written(filename: str) -> bool:
+def _is_project_file(filename: str) -> bool:
     """Whether a file of code belongs to this package or to its user."""
     return filename.endswith(".py") and "site-packages" not in filename

@@ -8,34 +8,42 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.checks.references.cvxpy_references import Supremum, modelled
-from boostopt.checks.references.measurements import FEASIBLE, ask, largest_of, number, record, scale_of, vector
+from boostopt.checks.references.cvxpy_references import SupremumProblem, evaluate_exact_model
+from boostopt.checks.references.measurements import (
+    FEASIBILITY_TOLERANCE,
+    call_component,
+    largest_residual,
+    relative_scale,
+    require_instance,
+    require_number,
+    require_vector,
+)
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.formulas.inputs import INTERIOR_CONE
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 
-FAR = 1e6
+LARGE_ARGUMENT = 1e6
 """Size of arguments of F* for which all values must still be finite."""
 
-BOX = 100.0
+EDGE_BOX_RADIUS = 100.0
 """Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
 
 
-SOLVES = 5
+N_SOLVES = 5
 """Number of arguments of each kind for which a solver is called."""
 
-MOVED = 3
+N_MOVES = 3
 """Number of points that are moved out of the domain; there are twice as many moves within it."""
 
 
-class Probe:
+class ComponentProbe:
     """An F or a G of n arguments, with the points at which it is evaluated, drawn once."""
 
     n: int
     solves: int
 
     def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
-        self.piece: Any = piece
+        self.component: Any = piece
         self.n, self.solves = n, solves
         self._seed = random_state
 
@@ -44,13 +52,13 @@ class Probe:
         return np.random.default_rng([self._seed, stream])
 
     @cached_property
-    def stated(self) -> bool:
+    def has_cvxpy_expression(self) -> bool:
         """Whether CVXPY has an expression of the piece: of some formulas it has none."""
-        return ask(lambda: INTERIOR_CONE not in self.piece.cones)
+        return call_component(lambda: INTERIOR_CONE not in self.component.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:
         """The piece as CVXPY has it; without an expression 0 on its domain."""
-        return self.piece.cvxpy_value(x) if self.stated else (0.0, self.limits(x))
+        return self.component.cvxpy_value(x) if self.has_cvxpy_expression else (0.0, self.limits(x))
 
     def limits(self, x: Any) -> list[Any]:
         """The domain of a piece that CVXPY has no expression of."""
@@ -58,10 +66,10 @@ class Probe:
 
     def value(self, x: Float[Array, " n"]) -> float:
         """F(d) or G(e)."""
-        return number(ask(self.piece.value, x), "value")
+        return require_number(call_component(self.component.value, x), "value")
 
 
-class RegularizerProbe(Probe):
+class RegularizerProbe(ComponentProbe):
     """A regularizer with the points at which it is evaluated."""
 
     def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
@@ -74,28 +82,28 @@ class RegularizerProbe(Probe):
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """F* at z."""
-        at = ask(self.F.conjugate_at, z) if near is None else ask(self.F.conjugate_at, z, near)
-        record(at, ConjugatePoint, "conjugate_at")
-        number(at.value, "conjugate_at")
-        vector(at.d, self.F.N, "conjugate_at")
+        at = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
+        require_instance(at, ConjugatePoint, "conjugate_at")
+        require_number(at.value, "conjugate_at")
+        require_vector(at.d, self.F.N, "conjugate_at")
         return at
 
     def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the point of the domain to which F maps q."""
-        return vector(ask(self.F.project, q), self.F.N, "project")
+        return require_vector(call_component(self.F.project, q), self.F.N, "project")
 
-    def outside(self, d: Float[Array, " N"]) -> float:
+    def domain_violation(self, d: Float[Array, " N"]) -> float:
         """Return by how much d leaves the domain, by F's own residuals; inf if d is not finite."""
-        return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
+        return largest_residual(call_component(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """The terms of F(d) + F*(z) - <d, z>."""
-        return vector(ask(self.F.gaps, d, z, at), self.F.N, "gaps")
+        return require_vector(call_component(self.F.gaps, d, z, at), self.F.N, "gaps")
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
         """Natural sizes of the weights."""
-        return vector(ask(lambda: self.F.weight_scale), self.F.N, "weight_scale")
+        return require_vector(call_component(lambda: self.F.weight_scale), self.F.N, "weight_scale")
 
     @cached_property
     def size(self) -> float:
@@ -103,7 +111,7 @@ class RegularizerProbe(Probe):
         return float(np.abs(self.weight_scale).sum())
 
     @cached_property
-    def junk(self) -> list[Float[Array, " N"]]:
+    def invalid_weights(self) -> list[Float[Array, " N"]]:
         """Weights that a failed solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
         N, rng = self.F.N, self.rng(0)
         mixed = rng.normal(size=N)
@@ -134,7 +142,7 @@ class RegularizerProbe(Probe):
     def moved(self) -> list[Float[Array, " N"]]:
         """Points of the domain after moves that leave it, most of them by one condition alone."""
         N, rng, moved = self.F.N, self.rng(3), list[Float[Array, " N"]]()
-        for d in self.weights[:MOVED]:
+        for d in self.weights[:N_MOVES]:
             here, there = np.eye(N)[rng.permutation(N)[:2]]
             moved += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
             moved += [0.5 * d, d.sum() * here, d + d.sum() * (here - there)]
@@ -146,7 +154,7 @@ class RegularizerProbe(Probe):
     def directions(self) -> list[Float[Array, " N"]]:
         """Arguments of F*: as large as margins, smaller, larger, with ties."""
         N, rng = self.F.N, self.rng(2)
-        scale = number(ask(lambda: self.F.objective_scale), "objective_scale")
+        scale = require_number(call_component(lambda: self.F.objective_scale), "objective_scale")
         return [
             rng.uniform(-1, 1, N),
             rng.normal(size=N) * 3.0,
@@ -157,7 +165,7 @@ class RegularizerProbe(Probe):
         ]
 
     @cached_property
-    def at(self) -> list[ConjugatePoint]:
+    def conjugate_points(self) -> list[ConjugatePoint]:
         """F* at the directions."""
         return [self.conjugate_at(z) for z in self.directions]
 
@@ -177,30 +185,30 @@ class RegularizerProbe(Probe):
     @cached_property
     def modelled(self) -> tuple[Any, list[Any]]:
         """The CVXPY expression of F, and its constraints."""
-        return modelled(self.model, self.variable)
+        return evaluate_exact_model(self.model, self.variable)
 
     @cached_property
-    def supremum(self) -> Supremum:
+    def supremum(self) -> SupremumProblem:
         """Maximizes <z, d> - F(d)."""
-        return Supremum(self.variable, self.modelled[0], self.modelled[1])
+        return SupremumProblem(self.variable, self.modelled[0], self.modelled[1])
 
     @cached_property
-    def largest(self) -> Supremum:
+    def largest(self) -> SupremumProblem:
         """Maximizes <z, d> over the domain."""
-        return Supremum(self.variable, 0.0, self.modelled[1])
+        return SupremumProblem(self.variable, 0.0, self.modelled[1])
 
     @cached_property
-    def extremes(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
+    def linear_maximizers(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
         """(direction, vertex, maximum of <direction, d>): maximizers of linear functions over the domain."""
         extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
         for z in self.directions[: self.solves]:
-            largest = self.largest.at(z)
+            largest = self.largest.value(z)
             if largest is not None and np.isfinite(largest):
                 extremes.append((z, self.project(self.variable.value), largest))
         return extremes
 
 
-class EdgeProbe(Probe):
+class EdgeProbe(ComponentProbe):
     """An edge function with the points at which it is evaluated."""
 
     t: int
@@ -211,30 +219,33 @@ class EdgeProbe(Probe):
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         """G*(w)."""
-        return number(ask(self.G.conjugate, w) if near is None else ask(self.G.conjugate, w, near), "conjugate")
+        return require_number(
+            call_component(self.G.conjugate, w) if near is None else call_component(self.G.conjugate, w, near),
+            "conjugate",
+        )
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         """The best answer to e."""
-        return vector(ask(self.G.subgradient, e), self.t, "subgradient")
+        return require_vector(call_component(self.G.subgradient, e), self.t, "subgradient")
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         """Return the point of the domain of G* to which G maps w, None if there is none."""
-        projected = ask(self.G.project, w)
-        return None if projected is None else vector(projected, self.t, "project")
+        projected = call_component(self.G.project, w)
+        return None if projected is None else require_vector(projected, self.t, "project")
 
-    def off(self, w: Float[Array, " t"]) -> float:
+    def domain_violation(self, w: Float[Array, " t"]) -> float:
         """Return by how much w leaves the domain of G*, by G's own residuals."""
-        return largest_of(ask(self.G.residuals, w), "residuals")
+        return largest_residual(call_component(self.G.residuals, w), "residuals")
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """The terms of G(e) + G*(w) - <w, e>."""
-        return vector(ask(self.G.gaps, e, w), self.t, "gaps")
+        return require_vector(call_component(self.G.gaps, e, w), self.t, "gaps")
 
     @cached_property
     def domain(self) -> Polyhedron | None:
         """The domain of G; None for all of R^t."""
-        allowed = ask(self.G.domain, self.t)
-        return None if allowed is None else record(allowed, Polyhedron, "domain")
+        allowed = call_component(self.G.domain, self.t)
+        return None if allowed is None else require_instance(allowed, Polyhedron, "domain")
 
     @cached_property
     def raw_edges(self) -> list[Float[Array, " t"]]:
@@ -255,8 +266,12 @@ class EdgeProbe(Probe):
         allowed = self.domain
         if allowed is None:
             return self.raw_edges
-        nearest = [_moved_into(allowed, e) for e in self.raw_edges]
-        return [e for e in nearest if beyond(allowed, e) <= FEASIBLE * scale_of(float(np.abs(e).max()))]
+        nearest = [_project_into_polyhedron(allowed, e) for e in self.raw_edges]
+        return [
+            e
+            for e in nearest
+            if polyhedron_violation(allowed, e) <= FEASIBILITY_TOLERANCE * relative_scale(float(np.abs(e).max()))
+        ]
 
     @cached_property
     def raw_weights(self) -> list[Float[Array, " t"]]:
@@ -282,15 +297,15 @@ class EdgeProbe(Probe):
     @cached_property
     def box(self) -> float:
         """Half width of the box of edges that stands for all of R^t; bounds may hold on [-1, 1] alone."""
-        return BOX if self.G.exact else 1.0
+        return EDGE_BOX_RADIUS if self.G.exact else 1.0
 
     @cached_property
-    def near(self) -> Supremum:
+    def inner_supremum(self) -> SupremumProblem:
         """The supremum of <w, e> - G(e) over the edges in the box, with the CVXPY expression of G."""
         return self._within(self.box)
 
     @cached_property
-    def far(self) -> Supremum:
+    def outer_supremum(self) -> SupremumProblem:
         """The same supremum over a box ten times as large."""
         return self._within(10.0 * self.box)
 
@@ -299,15 +314,15 @@ class EdgeProbe(Probe):
         """G* at the weights."""
         return [self.conjugate(w) for w in self.weights]
 
-    def _within(self, R: float) -> Supremum:
+    def _within(self, R: float) -> SupremumProblem:
         import cvxpy as cp
 
         e = cp.Variable(self.t)
-        value, constraints = modelled(self.model, e)
-        return Supremum(e, value, [*constraints, e <= R, e >= -R])
+        value, constraints = evaluate_exact_model(self.model, e)
+        return SupremumProblem(e, value, [*constraints, e <= R, e >= -R])
 
 
-def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
+def _project_into_polyhedron(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
     """Return e after least-squares steps onto the conditions; one step is enough if they are independent."""
     inverse = np.linalg.pinv(allowed.rows(len(e)))
     for _ in range(50):
@@ -316,7 +331,7 @@ def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"
     return e
 
 
-def beyond(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
+def polyhedron_violation(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
     """Return by how much e leaves a polyhedron."""
     image = allowed.image(e)
     return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

@@ -11,7 +11,13 @@ import numpy as np
 from scipy.optimize import linprog
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.checks.references.measurements import PieceFailed, ask, in_words, optimum, shown
+from boostopt.checks.references.measurements import (
+    ComponentError,
+    call_component,
+    describe_exception,
+    format_argument,
+    optimal_value,
+)
 from boostopt.errors import ProblemError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import (
@@ -26,13 +32,13 @@ from boostopt.programs.parameters import (
 )
 from boostopt.programs.program import Examples, Program
 
-ATTEMPTS = 40
+MAX_DRAWS = 40
 """Draws before the search for an instance is given up: some parameters fit few examples only."""
 
-ROOM = 1e-3
+MIN_INTERIOR_WEIGHT = 1e-3
 """A lower bound on all weights of some point with the edges wanted."""
 
-COLUMNS = (3, 2, 1)
+N_COLUMNS = (3, 2, 1)
 """Numbers of hypotheses, used in turn, if the page leaves this number open."""
 
 FAR_APART = 10.0
@@ -43,7 +49,7 @@ EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
 
 
 @dataclass(frozen=True)
-class Instance:
+class RandomInstance:
     """A bound program, with the arguments of `bind`.
 
     Attributes
@@ -54,7 +60,7 @@ class Instance:
         The parameters passed to `bind`, without those that `canonical` sets.
     c, d0
         As passed to `bind`, None for the default.
-    refusals
+    rejected_draws
         The refusals of earlier draws, in the words of the page.
     """
 
@@ -62,43 +68,43 @@ class Instance:
     values: Mapping[str, Any]
     c: Float[Array, " N"] | None
     d0: Float[Array, " N"] | None
-    refusals: tuple[str, ...] = ()
+    rejected_draws: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         p = self.program.parameters
-        values = ", ".join(f"{field.name} = {shown(getattr(p, field.name))}" for field in fields(p))
+        values = ", ".join(f"{field.name} = {format_argument(getattr(p, field.name))}" for field in fields(p))
         further = [name for name, value in (("c", self.c), ("d0", self.d0)) if value is not None]
         return f"({self.program.margins!r}, {values}{''.join(f', uneven {name}' for name in further)})"
 
 
 def draw_instances(
     page: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
-) -> list[Instance]:
+) -> list[RandomInstance]:
     """Return instances of a page, at most one of them infeasible if others can be found.
 
     Raises
     ------
-    PieceFailed
-        The page raises anything but a ProblemError, or none of `ATTEMPTS` draws can be bound.
+    ComponentError
+        The page raises anything but a ProblemError, or none of `MAX_DRAWS` draws can be bound.
     """
-    instances = list[Instance]()
+    instances = list[RandomInstance]()
     infeasible = 0
     for k in range(number):
-        instance: Instance | None = None
+        instance: RandomInstance | None = None
         refused, hopeless = list[ProblemError](), False
-        for attempt in range(ATTEMPTS):
+        for attempt in range(MAX_DRAWS):
             rng = np.random.default_rng([random_state, k, attempt])
             try:
-                instance = _draw(page, rng, k, parameters, zeros=attempt < ATTEMPTS // 2)
+                instance = _draw_instance(page, rng, k, parameters, zeros=attempt < MAX_DRAWS // 2)
             except ProblemError as refusal:
                 refused.append(refusal)
                 continue
             hopeless = _is_infeasible(instance.program)
-            if not (infeasible and hopeless) and (hopeless or _has_room(instance.program)):
+            if not (infeasible and hopeless) and (hopeless or _has_interior_point(instance.program)):
                 break
         if instance is None:
-            told = f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused[-1]}"
-            raise PieceFailed(told) from refused[-1]
+            told = f"no random instance can be bound; the last of {MAX_DRAWS} was refused: {refused[-1]}"
+            raise ComponentError(told) from refused[-1]
         infeasible += hopeless
         instances.append(replace(instance, refusals=tuple(map(str, refused))))
     return instances
@@ -107,12 +113,12 @@ def draw_instances(
 def _is_infeasible(program: Program) -> bool:
     """Whether a solver reports an infeasible program; if no solver takes it, the checks report that."""
     try:
-        return optimum(ask(program.cvxpy, "primal")) == math.inf
-    except PieceFailed:
+        return optimal_value(call_component(program.cvxpy, "primal")) == math.inf
+    except ComponentError:
         return False
 
 
-def _has_room(program: Program) -> bool:
+def _has_interior_point(program: Program) -> bool:
     """Whether some weights that are all positive satisfy the equations for the edges.
 
     If the equations force weights to 0, the dual optimum is not attained, and there is no upper end to check.
@@ -132,16 +138,16 @@ def _has_room(program: Program) -> bool:
         b_eq=np.append(allowed.high[equation], 1.0),
         bounds=(None, None),
     )
-    return answer.status == 0 and float(answer.x[-1]) > ROOM
+    return answer.status == 0 and float(answer.x[-1]) > MIN_INTERIOR_WEIGHT
 
 
-def _draw(
+def _draw_instance(
     page: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
-) -> Instance:
+) -> RandomInstance:
     """Draw the k-th instance: real entries or signs; even c and d0, then uneven ones, then a zero in d0 as well."""
     N = int(rng.integers(8, 11))
-    t = page.columns or COLUMNS[k % len(COLUMNS)]
-    U = _margins(rng, N, t, signs=k % 2 == 1)
+    t = page.columns or N_COLUMNS[k % len(N_COLUMNS)]
+    U = _draw_margins(rng, N, t, signs=k % 2 == 1)
     c = rng.uniform(0.4, 2.5, N) if k % 3 else None
     d0 = None
     if page.takes_reference and k % 3:
@@ -156,12 +162,12 @@ def _draw(
         if name not in values:
             canonical = isinstance(parameter.default, float) and math.isnan(parameter.default)
             if not (canonical and rng.random() < 0.5):
-                values[name] = bool((k >> flags) & 1) if flag else _value(parameter.domain, examples, rng)
+                values[name] = bool((k >> flags) & 1) if flag else _draw_parameter(parameter.domain, examples, rng)
         flags += flag
-    return Instance(bound(page, U, c, d0, values), values, c, d0)
+    return RandomInstance(bind_formulation(page, U, c, d0, values), values, c, d0)
 
 
-def bound(
+def bind_formulation(
     page: Formulation[Any],
     U: Float[Array, "N t"],
     c: Float[Array, " N"] | None,
@@ -174,10 +180,10 @@ def bound(
     except ProblemError:
         raise
     except Exception as failure:
-        raise PieceFailed(f"binding raised {in_words(failure)}") from failure
+        raise ComponentError(f"binding raised {describe_exception(failure)}") from failure
 
 
-def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:
+def _draw_margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:
     """Draw a margin matrix of full column rank, so that the edges determine the hypothesis weights."""
     while True:
         U = rng.choice([-1.0, 1.0], (N, t)) if signs else rng.uniform(-1, 1, (N, t))
@@ -185,7 +191,7 @@ def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Arr
             return U
 
 
-def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
+def _draw_parameter(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
     """Draw a parameter, of a typical size if its domain is known, otherwise any number that the domain contains."""
     if domain.kind == "per example":
         kinds = (rng.normal(size=examples.N), rng.random(examples.N), 1.0 * (rng.random(examples.N) < 0.5))
@@ -210,8 +216,8 @@ def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
         return float(rng.uniform(-0.6, 0.6))
     if domain is FRACTION:
         return float(rng.uniform(0.1, 0.9))
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_DRAWS):
         for value in (rng.uniform(0, 1), rng.uniform(-1, 1), positive, rng.uniform(1, total), 10 * rng.normal()):
             if domain.contains(float(value), examples):
                 return float(value)
-    raise PieceFailed(f"no number was found in the domain {domain.text}; pass a value")
+    raise ComponentError(f"no number was found in the domain {domain.text}; pass a value")

@@ -11,7 +11,7 @@ from boostopt._utils.user_files import classes_in, is_python_file_path, load_use
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
-from boostopt.checks.backend_checks import TOL
+from boostopt.checks.backend_checks import DEFAULT_TOL
 from boostopt.cli.application import command, output
 from boostopt.cli.option_parsing import read_formulation, read_setting
 from boostopt.cli.option_types import NUMBER, Set
@@ -26,7 +26,7 @@ def check_command(
     ],
     set: Set = None,
     random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
-    tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = TOL,
+    tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = DEFAULT_TOL,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> int:
     """Check a page on small random instances: F, G and the problems of its code; failures are named with their line.
