@@ -25,7 +25,7 @@ from boostopt.comparison.failures import WORDS
 from boostopt.comparison.rendering.phrases import ratio, seconds
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.solve_record import FAILURES, Row
-from boostopt.instances.standard import OF_TWO
+from boostopt.instances.standard import TWO_COLUMN_FORMULATIONS
 
 BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"
 LIMIT = 60.0
@@ -255,7 +255,7 @@ def _served(rows: Sequence[Row]) -> str:
 def memory_table(high: Sequence[Row]) -> Iterator[str]:
     """Yield the memory of each solver."""
     yield from _head(["solver", "median", "most", "on"])
-    large = [row for row in high if case_of(row) in LARGEST and formulation_of(row) not in OF_TWO]
+    large = [row for row in high if case_of(row) in LARGEST and formulation_of(row) not in TWO_COLUMN_FORMULATIONS]
     by_solver = _grouped([row for row in large if row.peak_memory is not None], solver_of)
     for solver in _in_order(by_solver):
         of = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from boostopt._utils.files import lack_of
 from boostopt.cli.oracle_options import check_options
 from boostopt.data.class_labels import is_missing, missing_label
-from boostopt.data.labelled_tables import check_names, feature_names, warn_of_index
-from boostopt.data.parquet import Parquet, is_numeric, parquet_files, text_among_numbers
+from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
+from boostopt.data.parquet import ParquetFiles, is_numeric, not_numeric_error, parquet_files
 from boostopt.errors import DataError, OptionError, short_repr
 from boostopt.oracles import Oracle
 
@@ -102,7 +102,7 @@ class ClusterTable:
         table = clusters.read(_addresses(source))
         names = feature_names(source, list(table.columns), label, weights, drop)
         _check_numeric(source, table, names if weights is None else [*names, weights])
-        warn_of_index(source, names)
+        warn_about_index_column(source, names)
         labels, missing = clusters.different(table, label)
         absent = next((each for each in labels.tolist() if is_missing(each, missing_values)), None)
         if missing or absent is not None:
@@ -144,7 +144,7 @@ def predict_on_cluster(
         raise DataError(f"expected a new or an empty folder for the predictions; got {out!r}. Name another one.")
     table = clusters.read(_addresses(source))
     header = list(table.columns)
-    check_names(source, names, header)
+    require_columns(source, names, header)
     columns = list(names) or [name for name in header if name != label]
     if len(columns) != count:
         raise DataError(
@@ -160,7 +160,7 @@ def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
     """Raise DataError for a column that does not hold numbers."""
     for name in names:
         if not is_numeric(kind := str(table.dtypes[name])):
-            raise text_among_numbers(source, name, kind)
+            raise not_numeric_error(source, name, kind)
 
 
 def _addresses(source: str) -> str | list[str]:
@@ -169,7 +169,7 @@ def _addresses(source: str) -> str | list[str]:
         return source
     files = parquet_files(source)
     if files:
-        _ = Parquet(source, files)  # raises an error if something is wrong with the files
+        _ = ParquetFiles(source, files)  # raises an error if something is wrong with the files
         return list(map(os.path.abspath, files))
     if not os.path.isfile(source) and not os.path.isdir(source):
         raise DataError(f"expected parquet files; {lack_of(source)}")

@@ -41,7 +41,7 @@ from boostopt.cli.option_types import (
     ZeroBased,
 )
 from boostopt.cli.oracle_options import oracle_of_data
-from boostopt.data.class_labels import two_classes
+from boostopt.data.class_labels import to_signs
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
@@ -86,7 +86,7 @@ class FileOptions:
         missing = read_names(self.missing_values)
 
         def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            return two_classes(data, labels, len(labels), self.positive, missing=missing)[0]
+            return to_signs(data, labels, len(labels), self.positive, missing=missing)[0]
 
         return ClusterTable.read(data, self.label, self.weights, self.drop or (), known, missing)
 

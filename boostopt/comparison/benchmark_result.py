@@ -20,7 +20,7 @@ from boostopt.comparison.provenance import Origin
 from boostopt.comparison.rendering.phrases import asked_for, together, trivial_bounds, verdict
 from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
 from boostopt.comparison.solve_record import Result, Row
-from boostopt.data.csv_tables import table_of_records
+from boostopt.data.csv_tables import records_to_csv
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Benchmark:
 
     def to_csv(self) -> str:
         """Return one line for each run, with all its settings, as CSV."""
-        return table_of_records([plain(record) for record in self._records()])
+        return records_to_csv([plain(record) for record in self._records()])
 
     def to_dataframe(self) -> Any:
         """Return the same as a data frame of pandas.

@@ -19,7 +19,7 @@ from boostopt.comparison.provenance import Origin
 from boostopt.comparison.rendering.phrases import clashes, proved, relative_width, together, width
 from boostopt.comparison.rendering.progress_output import called, of_backend, of_backends
 from boostopt.comparison.solve_record import Row
-from boostopt.data.csv_tables import table_of_records
+from boostopt.data.csv_tables import records_to_csv
 from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.request import DEFAULT_TOL, resolve_profile, resolve_tolerance
@@ -130,7 +130,7 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Return the rows as CSV with a header; options and path as JSON in their cells."""
-        return table_of_records([plain(row.record()) for row in self.rows])
+        return records_to_csv([plain(row.record()) for row in self.rows])
 
     def to_dataframe(self) -> Any:
         """Return the rows as a data frame of pandas.

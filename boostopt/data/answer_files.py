@@ -16,20 +16,20 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import file_suffix, lack_of, read_bytes, read_npz
 from boostopt._utils.validation import check_path
-from boostopt.data.csv_tables import SEPARATORS, is_number, number_columns, read_table, to_number
-from boostopt.data.solution_files import LAYOUTS, WEIGHT, Entry, read_entries
-from boostopt.data.source_contents import SMALL, SPARSEST
+from boostopt.data.csv_tables import SEPARATORS, is_number_text, parse_number, parse_number_columns, read_table
+from boostopt.data.solution_files import LAYOUTS, WEIGHT_NAME_PATTERN, NamedValue, read_entries
+from boostopt.data.source_contents import MAX_ENTRIES_PER_NONZERO, SMALL_ARRAY_BYTES
 from boostopt.errors import DataError, reason_of
 
-TEXTS = (".sol", ".txt")
+TEXT_SUFFIXES = (".sol", ".txt")
 """Endings of text files with a name and a value on each line."""
 
-NAMED = 6
+MAX_NAMED = 6
 """The most names that a message lists when a file holds something else."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExternalAnswer:
     """An answer computed elsewhere.
 
     Attributes
@@ -47,7 +47,7 @@ class Answer:
     unread: tuple[str, ...] = ()
     leaves_zeros_out: bool = False
 
-    def fill(self, N: int, t: int) -> Answer:
+    def fill(self, N: int, t: int) -> ExternalAnswer:
         """Return the answer for N examples and t hypotheses, with the weights 0 that the file leaves out."""
         if not self.leaves_zeros_out:
             return self
@@ -59,7 +59,7 @@ def _filled(weights: Any, length: int) -> Any:
     return None if weights is None else np.concatenate([weights, np.zeros(max(0, length - len(weights)))])
 
 
-def load_answer(source: str) -> Answer:
+def load_answer(source: str) -> ExternalAnswer:
     """Load an answer computed elsewhere: the arrays d, w or both.
 
     Parameters
@@ -85,23 +85,23 @@ def load_answer(source: str) -> Answer:
         unread = tuple(sorted(set(arrays) - set(weights)))
     elif file_suffix(path) in SEPARATORS:
         held, rows = read_table(path)
-        weights = number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
+        weights = parse_number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
         unread = ()
-    elif file_suffix(path) in TEXTS:
-        entries, leaves_zeros_out = read_entries(source, _text(path))
-        held, weights = _summary(entries), _weights(source, entries, leaves_zeros_out)
+    elif file_suffix(path) in TEXT_SUFFIXES:
+        entries, leaves_zeros_out = read_entries(source, _read_text(path))
+        held, weights = _some_names(entries), _collect_weights(source, entries, leaves_zeros_out)
         unread = ()
     else:
         raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}. Save it as one of these.")
     if not weights:
-        layouts = f" {LAYOUTS}" if file_suffix(path) in TEXTS else ""
+        layouts = f" {LAYOUTS}" if file_suffix(path) in TEXT_SUFFIXES else ""
         raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.{layouts}")
     for name, values in weights.items():
-        _check_finite(source, name, values)
-    return Answer(**weights, unread=unread, leaves_zeros_out=leaves_zeros_out)
+        _require_finite(source, name, values)
+    return ExternalAnswer(**weights, unread=unread, leaves_zeros_out=leaves_zeros_out)
 
 
-def _check_finite(source: str, name: str, values: Any) -> None:
+def _require_finite(source: str, name: str, values: Any) -> None:
     """Refuse an entry that is not finite: `certify` would replace it, and certify another answer than the saved one."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
@@ -113,7 +113,7 @@ def _check_finite(source: str, name: str, values: Any) -> None:
     )
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Return a file as text."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
@@ -126,30 +126,32 @@ def _text(path: Path) -> str:
     return text
 
 
-def _summary(entries: list[Entry]) -> list[str]:
+def _some_names(entries: list[NamedValue]) -> list[str]:
     """Return some of the names in a file."""
     names = list(dict.fromkeys(name for _, name, _ in entries))
-    return names if len(names) <= NAMED else [*names[:NAMED], "..."]
+    return names if len(names) <= MAX_NAMED else [*names[:MAX_NAMED], "..."]
 
 
-def _weights(source: str, entries: Iterable[Entry], leaves_zeros_out: bool) -> dict[str, Float[Array, " n"]]:
+def _collect_weights(
+    source: str, entries: Iterable[NamedValue], leaves_zeros_out: bool
+) -> dict[str, Float[Array, " n"]]:
     """Return d and w; every weight of each must occur exactly once, or may be missing if it is 0."""
     letters: dict[str, dict[int, float]] = {}
     for line, name, text in entries:
-        matched = WEIGHT.fullmatch(name)
+        matched = WEIGHT_NAME_PATTERN.fullmatch(name)
         if matched is None:
             continue
         values = letters.setdefault(matched[1], {})
         index = int(matched[2])
         if index in values:
             raise DataError(f"{source}, line {line}: {name} is there twice. Keep the value that is meant.")
-        if not is_number(text):
+        if not is_number_text(text):
             raise DataError(f"{source}, line {line}: {name} must be a number; got {text[:40]!r}.")
-        values[index] = to_number(text)
-    return {letter: _in_order(source, letter, values, leaves_zeros_out) for letter, values in letters.items()}
+        values[index] = parse_number(text)
+    return {letter: _weight_vector(source, letter, values, leaves_zeros_out) for letter, values in letters.items()}
 
 
-def _in_order(source: str, letter: str, values: dict[int, float], leaves_zeros_out: bool) -> Float[Array, " n"]:
+def _weight_vector(source: str, letter: str, values: dict[int, float], leaves_zeros_out: bool) -> Float[Array, " n"]:
     """Return the weights 1, 2, ..., none of which may be missing unless it is 0."""
     last = max(values)
     if 0 in values:
@@ -160,9 +162,9 @@ def _in_order(source: str, letter: str, values: dict[int, float], leaves_zeros_o
             f"{source}: expected {letter}_1 to {letter}_{last}; {letter}_{missing} is missing, "
             f"{last - len(values)} in all. Have the solver write values that are 0 too."
         )
-    if 8 * last > SMALL and last > SPARSEST * len(values):
+    if 8 * last > SMALL_ARRAY_BYTES and last > MAX_ENTRIES_PER_NONZERO * len(values):
         raise DataError(
-            f"{source}: expected at least one of {SPARSEST} weights; got {len(values)} up to {letter}_{last}. Correct "
+            f"{source}: expected at least one of {MAX_ENTRIES_PER_NONZERO} weights; got {len(values)} up to {letter}_{last}. Correct "
             "the largest index."
         )
     weights = np.zeros(last)

@@ -18,10 +18,10 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Int8
 from boostopt._utils.files import MAX_UNPACKED_BYTES
 from boostopt._utils.validation import invalid_value_error, is_real_number
-from boostopt.data.csv_tables import MISSING, to_number, truth_value
+from boostopt.data.csv_tables import MISSING_VALUE_TEXTS, parse_number, truth_value
 from boostopt.errors import DataError, did_you_mean, format_names, short_repr
 
-WHOLE = 2.0**53
+MAX_EXACT_INTEGER = 2.0**53
 """float64 holds every whole number below this one."""
 
 KEEP = "; if it is the name of a class, list the spellings of missing values that you use (missing_values=...)"
@@ -34,7 +34,7 @@ Label = bool | int | float | str
 """A label, or a class, as a plain value."""
 
 
-def two_classes(
+def to_signs(
     source: str,
     labels: Any,
     N: int,
@@ -46,7 +46,9 @@ def two_classes(
     """Return labels -1 and 1, and the class that each of the two stands for; classes 0, 1, ... may have names."""
     keys = _parse(source, labels, N, is_typed, missing)
     classes: list[Label] = np.unique(keys).tolist()
-    words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(_name, classes))
+    words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(
+        map(_class_name, classes)
+    )
     wanted = classes[-1]
     if positive is not None:
         if not isinstance(positive, str | bool | np.bool_) and not is_real_number(positive):
@@ -71,18 +73,18 @@ def two_classes(
             "Set one against the others with positive=..."
         )
     (other,) = [key for key in classes if key != wanted] if len(classes) == 2 else [None]
-    negative = "all others" if other is None else _name(other, names)
-    return np.where(keys == wanted, 1, -1).astype(np.int8), (negative, _name(wanted, names))
+    negative = "all others" if other is None else _class_name(other, names)
+    return np.where(keys == wanted, 1, -1).astype(np.int8), (negative, _class_name(wanted, names))
 
 
-def _name(key: Label, names: Sequence[str] = ()) -> str:
+def _class_name(key: Label, names: Sequence[str] = ()) -> str:
     """Return the name of a class, or else its label without a needless ".0"."""
     if names and not isinstance(key, str):
         return names[int(key)]
     return str(key).removesuffix(".0") if isinstance(key, float) else str(key)
 
 
-def as_they_are(
+def infer_label_type(
     source: str, labels: Any, N: int, is_typed: bool = True, missing: Collection[str] | None = None
 ) -> npt.NDArray[Any]:
     """Return labels as truth values, whole numbers, numbers or texts: the first of these types that fits all of them.
@@ -96,7 +98,7 @@ def as_they_are(
     is_typed
         Whether texts stay texts. If not, they are read as numbers if each of them is the usual spelling of one.
     missing
-        Spellings of a missing label, `MISSING` in any case by default.
+        Spellings of a missing label, `MISSING_VALUE_TEXTS` in any case by default.
 
     Raises
     ------
@@ -120,7 +122,7 @@ def match_class(label: Any, classes: Sequence[Label]) -> Label | None:
     -------
     None if the label denotes no class.
     """
-    text = _text(label)
+    text = _label_text(label)
     if any(isinstance(each, str) for each in classes):
         spellings = [text]
         if isinstance(label, float | np.floating) and float(label).is_integer():
@@ -157,7 +159,7 @@ def match_classes(
     matched: dict[Any, Label | None] = {}
     for label in different:
         found = match_class(label, classes)
-        matched[label] = _text(label) if found is None and not is_missing(label, missing) else found
+        matched[label] = _label_text(label) if found is None and not is_missing(label, missing) else found
     return [matched[label] for label in values]
 
 
@@ -165,13 +167,13 @@ def is_missing(label: Any, missing: Collection[str] | None = None) -> bool:
     """Whether a label is missing: blank, nan, or one of the spellings of a missing value."""
     if label is None or (isinstance(label, float | np.floating) and label != label):
         return True
-    text = _text(label)
-    return not text or (text.lower() in MISSING if missing is None else text in missing)
+    text = _label_text(label)
+    return not text or (text.lower() in MISSING_VALUE_TEXTS if missing is None else text in missing)
 
 
 def missing_label(label: Any, column: str = "", missing: Collection[str] | None = None) -> str:
     """Return the message, without the place, for an example whose label is missing."""
-    text = _text(label) if isinstance(label, str | bytes) else ""
+    text = _label_text(label) if isinstance(label, str | bytes) else ""
     what = f"got {text!r}, which stands for a missing one," if text else "there is none"
     where = f" in column {column!r}" if column else ""
     keep = KEEP if text and missing is None else ""
@@ -193,7 +195,7 @@ def _parse(source: str, labels: Any, N: int, is_typed: bool, missing: Collection
         return _plain(np.array([int(label) if label == int(label) else float(label) for label in values]))
     if all(isinstance(label, bool | int | float) for label in values):
         return _plain(np.array(values))
-    texts = {label: _text(label) for label in set(values)}
+    texts = {label: _label_text(label) for label in set(values)}
     parsed = {text: text for text in texts.values()} if is_typed else _read_texts(source, set(texts.values()))
     kinds = {type(value) for value in parsed.values()}
     dtype = object if str in kinds else float if float in kinds else np.int64
@@ -224,7 +226,7 @@ def _plain(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         floats = numbers.astype(np.float64)
     if not np.isfinite(floats).all() or (floats != numbers).any():
         return np.array(list(map(str, numbers)), dtype=object)
-    is_whole = (np.abs(floats) < WHOLE).all() and (floats == np.trunc(floats)).all()
+    is_whole = (np.abs(floats) < MAX_EXACT_INTEGER).all() and (floats == np.trunc(floats)).all()
     return floats.astype(np.int64) if is_whole else floats
 
 
@@ -235,7 +237,7 @@ def _read_texts(source: str, texts: Collection[str]) -> dict[str, Any]:
     values = [number for number in numbers.values() if number is not None]
     if len(values) < len(texts):
         return {text: text for text in texts}
-    if all(abs(number) < WHOLE for number in values):
+    if all(abs(number) < MAX_EXACT_INTEGER for number in values):
         is_whole = all(number == int(number) for number in values)
         return {
             text: int(number) if is_whole else float(number) for text, number in numbers.items() if number is not None
@@ -282,7 +284,7 @@ def _check_spellings(source: str, texts: Iterable[str]) -> None:
 def _exact(text: str) -> Decimal | None:
     """Return the finite number that a text spells in any way; None for other texts."""
     try:
-        to_number(text)
+        parse_number(text)
         value = Decimal(text)
     except (ValueError, InvalidOperation):  # the latter for an exponent beyond all bounds
         return None
@@ -291,12 +293,12 @@ def _exact(text: str) -> Decimal | None:
 
 def _number(text: str) -> int | float | None:
     """Return the number that a text spells in any way; None for other texts."""
-    for kind in (int, to_number):
+    for kind in (int, parse_number):
         with suppress(ValueError):
             return kind(text)
     return None
 
 
-def _text(label: Any) -> str:
+def _label_text(label: Any) -> str:
     """A label as it is written."""
     return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()

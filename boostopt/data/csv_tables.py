@@ -25,24 +25,31 @@ from boostopt.errors import DataError, reason_of
 SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Separators of the cells of a table, by the ending of its file."""
 
-_SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_SEPARATOR_NAMES: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
-_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+_SPREADSHEET_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
 """The beginning of a text that spreadsheets run (OWASP, CSV injection), or of a text guarded against this."""
 
-TRUTH: Mapping[str, bool] = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+BOOLEAN_TEXTS: Mapping[str, bool] = {
+    "True": True,
+    "TRUE": True,
+    "true": True,
+    "False": False,
+    "FALSE": False,
+    "false": False,
+}
 """Truth values as pandas, R and most other tools write them."""
 
-MISSING = frozenset(
+MISSING_VALUE_TEXTS = frozenset(
     ["", "#n/a n/a", *"? n/a na nan -nan none null #n/a #na <na> 1.#ind 1.#qnan -1.#ind -1.#qnan".split(" ")]
 )
 """Spellings of a missing value in lower case: those of pandas.read_csv, and that of the UCI repository."""
 
-Rows = Iterator[tuple[int, list[str]]]
+CSVRows = Iterator[tuple[int, list[str]]]
 """For each row, the line on which it ends, and its cells."""
 
 
-def to_number(text: str) -> float:
+def parse_number(text: str) -> float:
     """Convert a text to a number.
 
     Raises
@@ -50,10 +57,10 @@ def to_number(text: str) -> float:
     ValueError
         The text is not a number. 1_000 is a name, although Python reads it as 1000.
     """
-    return to_numbers([text])[0]
+    return parse_numbers([text])[0]
 
 
-def to_numbers(texts: Sequence[str]) -> list[float]:
+def parse_numbers(texts: Sequence[str]) -> list[float]:
     """Convert texts to numbers.
 
     Raises
@@ -66,10 +73,10 @@ def to_numbers(texts: Sequence[str]) -> list[float]:
     return list(map(float, texts))
 
 
-def is_number(text: str) -> bool:
+def is_number_text(text: str) -> bool:
     """Return whether a text is a number."""
     try:
-        to_number(text)
+        parse_number(text)
     except ValueError:
         return False
     return True
@@ -77,40 +84,40 @@ def is_number(text: str) -> bool:
 
 def truth_value(text: str) -> bool | None:
     """Return the truth value that a text spells; None for other texts."""
-    return TRUTH.get(text)
+    return BOOLEAN_TEXTS.get(text)
 
 
-def guarded(cell: Any) -> Any:
+def guard_formula(cell: Any) -> Any:
     """Return the cell for a value: a text that a spreadsheet would run gets an apostrophe.
 
-    `meant` removes the apostrophe. Numbers stay as they are, and so do texts that are numbers: these are no formulas.
+    `unguard_formula` removes the apostrophe. Numbers stay as they are, and so do texts that are numbers: these are no formulas.
     """
-    runs = isinstance(cell, str) and _FORMULA.match(cell) and not is_number(cell)
+    runs = isinstance(cell, str) and _SPREADSHEET_FORMULA.match(cell) and not is_number_text(cell)
     return f"'{cell}" if runs else cell
 
 
-def meant(cell: str) -> str:
+def unguard_formula(cell: str) -> str:
     """Return the text of a cell without the protecting apostrophe."""
     rest = cell[1:]
-    return rest if cell.startswith("'") and _FORMULA.match(rest) and not is_number(rest) else cell
+    return rest if cell.startswith("'") and _SPREADSHEET_FORMULA.match(rest) and not is_number_text(rest) else cell
 
 
-def written_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table_to_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return a table as CSV, safe to open in a spreadsheet."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(map(guarded, header))
-    writer.writerows(map(guarded, row) for row in rows)
+    writer.writerow(map(guard_formula, header))
+    writer.writerows(map(guard_formula, row) for row in rows)
     return text.getvalue()
 
 
-def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
+def records_to_csv(records: Sequence[Mapping[str, Any]]) -> str:
     """Return records as CSV; missing fields are empty, and lists and objects are JSON in their cells."""
     header = list(dict.fromkeys(name for record in records for name in record))
-    return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
+    return table_to_csv(header, ([_cell(record.get(name)) for name in header] for record in records))
 
 
-def read_table(path: Path) -> tuple[list[str], Rows]:
+def read_table(path: Path) -> tuple[list[str], CSVRows]:
     """Return the header of a table, and an iterator of its rows, all as long as the header.
 
     Raises
@@ -125,11 +132,11 @@ def read_table(path: Path) -> tuple[list[str], Rows]:
         raise DataError(f"{path} is not CSV text in UTF-8: {reason_of(failure)}.") from failure
     separator = SEPARATORS.get(file_suffix(path), ",")
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
-    lines = _lines(path, csv.reader(text, strict=True, delimiter=separator), content)
+    lines = _csv_rows(path, csv.reader(text, strict=True, delimiter=separator), content)
     _, cells = next(lines, (0, []))
     if not cells:
         raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
-    return [meant(name.strip()) for name in cells], _of_one_length(path, lines, cells)
+    return [unguard_formula(name.strip()) for name in cells], _require_equal_length(path, lines, cells)
 
 
 def _cell(value: Any) -> Any:
@@ -137,7 +144,7 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, dict | list) else value
 
 
-def _lines(path: Path, reader: Any, content: bytes) -> Rows:
+def _csv_rows(path: Path, reader: Any, content: bytes) -> CSVRows:
     """Yield the rows that are not blank."""
     try:
         for row in reader:
@@ -147,33 +154,33 @@ def _lines(path: Path, reader: Any, content: bytes) -> Rows:
         first = content.partition(b"\n")[0].decode(errors="replace")
         raise DataError(
             f"{path}, line {reader.line_num}: this is not CSV text: {reason_of(failure)}. Check the quotes."
-            + other_separator(path, first.split(SEPARATORS.get(file_suffix(path), ",")))
+            + separator_advice(path, first.split(SEPARATORS.get(file_suffix(path), ",")))
         ) from failure
 
 
-def _of_one_length(path: Path, lines: Rows, header: list[str]) -> Rows:
+def _require_equal_length(path: Path, lines: CSVRows, header: list[str]) -> CSVRows:
     """Yield the rows, which must be as long as the header."""
     for line, row in lines:
         if len(row) != len(header):
             raise DataError(
                 f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
-                + other_separator(path, header)
+                + separator_advice(path, header)
             )
         yield line, row
 
 
-def other_separator(path: Path, header: Sequence[str]) -> str:
+def separator_advice(path: Path, header: Sequence[str]) -> str:
     """Return the advice if a wrong sign separates the cells of a header; "" if none does."""
     own = SEPARATORS.get(file_suffix(path), ",")
-    for sign, name in _SIGNS.items():
+    for sign, name in _SEPARATOR_NAMES.items():
         if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
-            advice = f"Save the file with {_SIGNS[own]}"
+            advice = f"Save the file with {_SEPARATOR_NAMES[own]}"
             renamed = next((f", or name it {suffix}" for suffix, cut in SEPARATORS.items() if cut == sign), "")
-            return f" Cells must be separated by {_SIGNS[own]}; the header has {name}. {advice}{renamed}."
+            return f" Cells must be separated by {_SEPARATOR_NAMES[own]}; the header has {name}. {advice}{renamed}."
     return ""
 
 
-def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
+def column_positions(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
     """Return the positions of the named columns, each of which must occur once.
 
     Raises
@@ -190,14 +197,14 @@ def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
     return [at[name] for name in names]
 
 
-class Numbers:
+class NumberBuffer:
     """Rows of numbers, collected one by one."""
 
     def __init__(self, path: Path, columns: int) -> None:
         self._path, self._columns = path, columns
         self._entries, self._rows = array("d"), 0
 
-    def add(self, row: list[float]) -> None:
+    def append(self, row: list[float]) -> None:
         """Append a row.
 
         Raises
@@ -213,13 +220,15 @@ class Numbers:
                 f"{self._columns} columns have more. Leave out rows or columns, or save the arrays with np.savez."
             )
 
-    def table(self) -> Float[Array, "N columns"]:
+    def to_array(self) -> Float[Array, "N columns"]:
         """Return all rows, shape (N, columns)."""
         entries = np.frombuffer(self._entries) if self._entries else np.empty(0)
         return entries.reshape(self._rows, self._columns)
 
 
-def number_columns(path: Path, header: list[str], rows: Rows, names: Sequence[str]) -> dict[str, Float[Array, " n"]]:
+def parse_number_columns(
+    path: Path, header: list[str], rows: CSVRows, names: Sequence[str]
+) -> dict[str, Float[Array, " n"]]:
     """Return columns of numbers, each up to its blank end.
 
     Raises
@@ -227,19 +236,19 @@ def number_columns(path: Path, header: list[str], rows: Rows, names: Sequence[st
     DataError
         A column occurs twice, or has a cell that is not a number.
     """
-    at = places(path, header, names)
+    at = column_positions(path, header, names)
     cells: dict[str, list[str]] = {name: [] for name in names}
     for _, row in rows:
         for name, j in zip(names, at, strict=True):
             cells[name].append(row[j])
-    return {name: _column(path, name, column) for name, column in cells.items()}
+    return {name: _parse_column(path, name, column) for name, column in cells.items()}
 
 
-def _column(path: Path, name: str, cells: list[str]) -> Float[Array, " n"]:
+def _parse_column(path: Path, name: str, cells: list[str]) -> Float[Array, " n"]:
     """Return the numbers of a column up to its blank end."""
     while cells and not cells[-1].strip():
         cells.pop()
     try:
-        return np.array([to_number(cell) for cell in cells])
+        return np.array([parse_number(cell) for cell in cells])
     except ValueError as failure:
         raise DataError(f"{path}: column {name!r} must hold numbers; {reason_of(failure)}.") from None

@@ -16,25 +16,31 @@ from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.files import file_suffix, lack_of, read_npz
 from boostopt._utils.validation import check_flag, check_optional, check_path, check_string
 from boostopt._utils.validation import check_names as listed_names
-from boostopt.data.class_labels import as_they_are, check_count, two_classes
+from boostopt.data.class_labels import check_count, infer_label_type, to_signs
 from boostopt.data.csv_tables import SEPARATORS
-from boostopt.data.labelled_tables import DEFAULT_LABEL, labelled_columns, named_columns
-from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
-from boostopt.data.source_contents import Contents, check_weights, of_arrays, of_name, of_svmlight
+from boostopt.data.labelled_tables import DEFAULT_LABEL, load_labelled_csv, load_named_csv
+from boostopt.data.parquet import PARQUET_SUFFIX, load_labelled_parquet, load_named_parquet, parquet_files
+from boostopt.data.source_contents import (
+    SourceContents,
+    contents_of_npz,
+    load_sklearn_dataset,
+    load_svmlight,
+    validate_weights,
+)
 from boostopt.errors import DataError, OptionError, did_you_mean
 from boostopt.oracles.stumps.boosted import boosted_stump_matrix
 from boostopt.oracles.stumps.random_matrix import stump_matrix
 
-EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
+SKLEARN_DATASETS = ("breast_cancer", "digits", "iris", "wine")
 """The classification sets that come with scikit-learn; sets with more than two classes need `positive`."""
 
-EMBEDDED_SET = "embedded"
+SKLEARN_FORM = "embedded"
 """The form of a source that is one of these."""
 
 HYPOTHESES = ("boosted", "random")
 """The ways in which `Dataset.margin_matrix` chooses decision stumps."""
 
-TABLE = "table"
+CSV_FORM = "table"
 """The form of a source with named columns: CSV, or the same with tabs."""
 
 
@@ -105,7 +111,7 @@ class Dataset:
             return boosted_stump_matrix(self.X, self.y, t, random_state, self.c)
         return stump_matrix(self.X, self.y, t, random_state)
 
-    def in_order(self, names: Sequence[str]) -> Dataset:
+    def with_features(self, names: Sequence[str]) -> Dataset:
         """Return the data set with these features alone, in this order; itself if it lacks one of them."""
         if self.X is None or not names or tuple(names) == self.features or not set(names) <= set(self.features):
             return self
@@ -164,20 +170,20 @@ def load_dataset(
     UserWarning
         A column of a CSV file without a name, which is the index of a data frame, is taken as a feature.
     """
-    source, form = _source(source)
+    source, form = _source_and_form(source)
     missing = None if missing_values is None else listed_names("missing_values", missing_values)
-    contents = _columns(source, form, label, weights, drop, missing)
+    contents = _load_named_columns(source, form, label, weights, drop, missing)
     zero_based = _check_indices(source, zero_based)
     if contents is None and form == ".npz":
         arrays = read_npz(Path(source))
         if "U" in arrays:
-            return _margins(source, arrays)
+            return _dataset_of_margins(source, arrays)
         if not {"X", "y"} <= arrays.keys():
             raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
-        contents = of_arrays(source, arrays, ("c", "d0"))
-    contents = contents or _unnamed(source, form, zero_based)
+        contents = contents_of_npz(source, arrays, ("c", "d0"))
+    contents = contents or _load_unnamed(source, form, zero_based)
     X, names, is_typed = contents.X, contents.classes, contents.has_typed_labels
-    y, classes = two_classes(source, contents.labels, len(X), positive, names, is_typed, missing)
+    y, classes = to_signs(source, contents.labels, len(X), positive, names, is_typed, missing)
     return Dataset(
         source,
         X,
@@ -191,17 +197,17 @@ def load_dataset(
     )
 
 
-def _margins(source: str, arrays: Mapping[str, Any]) -> Dataset:
+def _dataset_of_margins(source: str, arrays: Mapping[str, Any]) -> Dataset:
     """Return a margin matrix with the weights of its examples, if there are any."""
     U, c, d0 = arrays["U"], arrays.get("c"), arrays.get("d0")
     if U.ndim != 2 or 0 in U.shape:
         raise DataError(f"{source}: U must have shape (N, t) and not be empty; got {U.shape}. Save the margins.")
-    check_weights(source, len(U), {"c": c, "d0": d0})
+    validate_weights(source, len(U), {"c": c, "d0": d0})
     return Dataset(source, U=U, c=c, d0=d0, unread=tuple(sorted(set(arrays) - {"U", "c", "d0"})))
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelledTable:
     """Examples as a source holds them: labels of any kind and number, features with their names.
 
     Attributes
@@ -238,7 +244,7 @@ def load_table(
     drop: Sequence[str] = (),
     zero_based: bool | None = None,
     missing_values: Sequence[str] | None = None,
-) -> Table:
+) -> LabelledTable:
     """Load the training examples of a classifier: labels as they are, of two or more classes.
 
     Parameters
@@ -258,20 +264,20 @@ def load_table(
     UserWarning
         As `load_dataset`.
     """
-    source, form = _source(source)
+    source, form = _source_and_form(source)
     missing = None if missing_values is None else listed_names("missing_values", missing_values)
-    contents = _columns(source, form, label, weights, drop, missing)
+    contents = _load_named_columns(source, form, label, weights, drop, missing)
     zero_based = _check_indices(source, zero_based)
-    contents = contents or _unnamed(source, form, zero_based)
+    contents = contents or _load_unnamed(source, form, zero_based)
     if contents.labels is None:
         raise DataError(f"{source} must hold arrays X and y; it holds no y. There is nothing to learn.")
-    y = as_they_are(source, contents.labels, len(contents.X), contents.has_typed_labels, missing)
-    return Table(source, contents.X, y, contents.features, contents.c, contents.unread, contents.zero_based)
+    y = infer_label_type(source, contents.labels, len(contents.X), contents.has_typed_labels, missing)
+    return LabelledTable(source, contents.X, y, contents.features, contents.c, contents.unread, contents.zero_based)
 
 
 def load_features(
     source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL, zero_based: bool | None = None
-) -> Table:
+) -> LabelledTable:
     """Load the features for predictions of a classifier: those that it was fitted to, whatever else the source holds.
 
     Parameters
@@ -303,11 +309,13 @@ def load_features(
     UserWarning
         `zero_based` is None, and the indices of svmlight text may begin with 0 or with 1.
     """
-    source, form = _source(source)
-    if form == PARQUET:
-        contents = named_parquet(source, parquet_files(source), names, label)
+    source, form = _source_and_form(source)
+    if form == PARQUET_SUFFIX:
+        contents = load_named_parquet(source, parquet_files(source), names, label)
     else:
-        contents = named_columns(source, names, label) if form == TABLE else _unnamed(source, form, zero_based, count)
+        contents = (
+            load_named_csv(source, names, label) if form == CSV_FORM else _load_unnamed(source, form, zero_based, count)
+        )
     X, labels = contents.X, contents.labels
     if X.shape[1] != count:
         raise DataError(
@@ -322,27 +330,27 @@ def load_features(
             "does not say how the indices of its features began. If it is 0, pass zero_based=True.",
             stacklevel=2,
         )
-    return Table(source, X, labels, tuple(names), None, contents.unread, contents.zero_based)
+    return LabelledTable(source, X, labels, tuple(names), None, contents.unread, contents.zero_based)
 
 
-def _columns(
+def _load_named_columns(
     source: str,
     form: str,
     label: str,
     weights: str | None,
     drop: Sequence[str],
     missing: Sequence[str] | None,
-) -> Contents | None:
+) -> SourceContents | None:
     """Return the contents of a table without the columns to drop; None for a source without column names."""
     drop, label, weights = (
         listed_names("drop", drop),
         check_string("label", label),
         check_optional(check_string, "weights", weights),
     )
-    if form == TABLE:
-        return labelled_columns(source, label, weights, drop, missing)
-    if form == PARQUET:
-        return labelled_parquet(source, parquet_files(source), label, weights, drop, missing)
+    if form == CSV_FORM:
+        return load_labelled_csv(source, label, weights, drop, missing)
+    if form == PARQUET_SUFFIX:
+        return load_labelled_parquet(source, parquet_files(source), label, weights, drop, missing)
     if weights is not None:
         raise DataError(
             f"expected a CSV or parquet file for weights in a column; got {source!r}. Leave out weights=...: an npz "
@@ -362,40 +370,40 @@ def _check_indices(source: str, zero_based: bool | None) -> bool | None:
     return check_optional(check_flag, "zero_based", zero_based)
 
 
-def _unnamed(source: str, form: str, zero_based: bool | None = None, count: int | None = None) -> Contents:
+def _load_unnamed(source: str, form: str, zero_based: bool | None = None, count: int | None = None) -> SourceContents:
     """Return the contents of a source without column names; `count` is the number of features, if it is known."""
     if form == ".npz":
-        return of_arrays(source, read_npz(Path(source)))
-    return of_name(source) if form == EMBEDDED_SET else of_svmlight(source, zero_based, count)
+        return contents_of_npz(source, read_npz(Path(source)))
+    return load_sklearn_dataset(source) if form == SKLEARN_FORM else load_svmlight(source, zero_based, count)
 
 
 def has_columns(source: str) -> bool:
     """Whether a source has named columns: a table or parquet files."""
-    return _source(source)[1] in (TABLE, PARQUET)
+    return _source_and_form(source)[1] in (CSV_FORM, PARQUET_SUFFIX)
 
 
 def has_indices(source: str) -> bool:
     """Whether the features of a source have indices: svmlight text."""
-    return _source(source)[1] not in (TABLE, PARQUET, ".npz", EMBEDDED_SET)
+    return _source_and_form(source)[1] not in (CSV_FORM, PARQUET_SUFFIX, ".npz", SKLEARN_FORM)
 
 
-def _source(source: object) -> tuple[str, str]:
-    """Return the name or the path of a source, and its form: its suffix, `TABLE`, or `EMBEDDED_SET`."""
+def _source_and_form(source: object) -> tuple[str, str]:
+    """Return the name or the path of a source, and its form: its suffix, `CSV_FORM`, or `SKLEARN_FORM`."""
     check_path("source", source, DataError)
     # The name is not read as a path: `./wine` is a file, not an embedded set.
     name = os.fspath(cast("str | os.PathLike[str]", source))
     path = Path(name)
-    if name in EMBEDDED and not os.path.isfile(name):
-        return name, EMBEDDED_SET
+    if name in SKLEARN_DATASETS and not os.path.isfile(name):
+        return name, SKLEARN_FORM
     if parquet_files(name):
-        return name, PARQUET
+        return name, PARQUET_SUFFIX
     if os.path.isdir(name):
         raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
     if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
-        near = did_you_mean(name, EMBEDDED) if path.suffix == "" else ""
+        near = did_you_mean(name, SKLEARN_DATASETS) if path.suffix == "" else ""
         lack = lack_of(name)
         raise DataError(
-            f"expected a file or one of {', '.join(EMBEDDED)}; "
+            f"expected a file or one of {', '.join(SKLEARN_DATASETS)}; "
             + (lack.replace(" Check the path.", near) if near else lack)
         )
-    return name, TABLE if file_suffix(path) in SEPARATORS else file_suffix(path)
+    return name, CSV_FORM if file_suffix(path) in SEPARATORS else file_suffix(path)

@@ -14,51 +14,51 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.csv_tables import (
-    MISSING,
-    Numbers,
-    Rows,
-    is_number,
-    meant,
-    other_separator,
-    places,
+    MISSING_VALUE_TEXTS,
+    CSVRows,
+    NumberBuffer,
+    column_positions,
+    is_number_text,
+    parse_numbers,
     read_table,
-    to_numbers,
+    separator_advice,
     truth_value,
+    unguard_formula,
 )
-from boostopt.data.source_contents import Contents
+from boostopt.data.source_contents import SourceContents
 from boostopt.errors import DataError, format_names_truncated, unknown_name
 
 DEFAULT_LABEL = "label"
 """The default column of the classes."""
 
-UNNAMED = re.compile(r"(Unnamed: \d+)?")
+INDEX_NAME_PATTERN = re.compile(r"(Unnamed: \d+)?")
 """The column name of an index that pandas writes, and its name after it is read and written once more."""
 
-REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
+MISSING_VALUE_ADVICE = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
 """Advice about one."""
 
-ENCODE = " Encode it, or leave it out with drop=..."
+ENCODE_ADVICE = " Encode it, or leave it out with drop=..."
 """The advice for text among numbers."""
 
 
-def labelled_columns(
+def load_labelled_csv(
     source: str, label: str, weights: str | None, drop: Sequence[str], missing: Collection[str] | None = None
-) -> Contents:
+) -> SourceContents:
     """Return the contents of a table with a column of labels and, if it is named, a column of weights."""
     path = Path(source)
     header, rows = read_table(path)
     remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
-    names = feature_names(path, header, label, weights, drop, other_separator(path, header) or remedy)
-    at = places(path, header, [label])[0]
-    columns = places(path, header, names if weights is None else [*names, weights])
-    table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", ENCODE, at)
+    names = feature_names(path, header, label, weights, drop, separator_advice(path, header) or remedy)
+    at = column_positions(path, header, [label])[0]
+    columns = column_positions(path, header, names if weights is None else [*names, weights])
+    table, labels, lines = _parse_table(path, header, rows, columns, f"every column but {label!r}", ENCODE_ADVICE, at)
     for line, text in zip(lines, labels.tolist(), strict=True):
         if is_missing(text, missing):
             raise DataError(f"{path}, line {line}: {missing_label(text, label, missing)}")
-    warn_of_index(path, names)
+    warn_about_index_column(path, names)
     if weights is None:
-        return Contents(source, table, labels, tuple(names), has_typed_labels=False)
-    return Contents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1], has_typed_labels=False)
+        return SourceContents(source, table, labels, tuple(names), has_typed_labels=False)
+    return SourceContents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1], has_typed_labels=False)
 
 
 def feature_names(
@@ -94,7 +94,7 @@ def feature_names(
         raise DataError(f"{source} has no such column: {unknown_name('column', weights, header)} Correct weights=...")
     if weights == label:
         raise DataError(f"{source}: expected one column for the class and one for the weights; got {label!r} for both.")
-    dropped = _dropped(header, drop)
+    dropped = _dropped_columns(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
     if unknown is not None and unknown in (label, weights):
         what = "classes" if unknown == label else "weights"
@@ -110,9 +110,9 @@ def feature_names(
     return [name for name in header if name not in left_out]
 
 
-def warn_of_index(source: str | Path, names: Sequence[str]) -> None:
+def warn_about_index_column(source: str | Path, names: Sequence[str]) -> None:
     """Warn if the name of a feature shows that it is the index of a data frame."""
-    for name in filter(UNNAMED.fullmatch, names):
+    for name in filter(INDEX_NAME_PATTERN.fullmatch, names):
         warnings.warn(
             f"{source}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. "
             f'Leave it out (--drop "{name}", in Python drop=[{name!r}]), or write the file with index=False.',
@@ -120,7 +120,7 @@ def warn_of_index(source: str | Path, names: Sequence[str]) -> None:
         )
 
 
-def _dropped(header: Sequence[str], drop: Sequence[str]) -> list[str]:
+def _dropped_columns(header: Sequence[str], drop: Sequence[str]) -> list[str]:
     """Return the columns to leave out: names as in the header, or names separated by commas."""
     names: list[str] = []
     for text in map(str.strip, drop):
@@ -128,42 +128,42 @@ def _dropped(header: Sequence[str], drop: Sequence[str]) -> list[str]:
     return names
 
 
-def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
+def load_named_csv(source: str, names: Sequence[str], label: str) -> SourceContents:
     """Return the named columns of a table, its labels if there are any, and the names of the other columns."""
     path = Path(source)
     header, rows = read_table(path)
-    at = places(path, header, [label])[0] if label in header and label not in names else None
-    check_names(path, names, header, other_separator(path, header))
-    columns = places(path, header, names) if names else [j for j in range(len(header)) if j != at]
-    table, labels, _ = _numbers(path, header, rows, columns, "every feature", "", at)
+    at = column_positions(path, header, [label])[0] if label in header and label not in names else None
+    require_columns(path, names, header, separator_advice(path, header))
+    columns = column_positions(path, header, names) if names else [j for j in range(len(header)) if j != at]
+    table, labels, _ = _parse_table(path, header, rows, columns, "every feature", "", at)
     read = {at, *columns}
     unread = tuple(name for j, name in enumerate(header) if j not in read)
     labels = None if at is None else labels
-    return Contents(source, table, labels, tuple(names), unread=unread, has_typed_labels=False)
+    return SourceContents(source, table, labels, tuple(names), unread=unread, has_typed_labels=False)
 
 
-def check_names(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
+def require_columns(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
     """Raise DataError if a feature of a model is not a column of a table."""
     there = set(header)
     missing = [name for name in names if name not in there]
     if missing:
         raise DataError(
-            f"{source} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
-            f"It has {_some(header)}.{remedy}"
+            f"{source} must have the columns that the model was fitted to; it lacks {_first_names(missing)}. "
+            f"It has {_first_names(header)}.{remedy}"
         )
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
+def _first_names(names: Sequence[str], most: int = 6) -> str:
     """Return the first few names."""
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _to_features(cells: Sequence[str]) -> list[float]:
+def _parse_features(cells: Sequence[str]) -> list[float]:
     """Convert cells to numbers; truth values are numbers too."""
     try:
-        return to_numbers(cells)
+        return parse_numbers(cells)
     except ValueError:
-        return to_numbers([_truth_as_number(cell) for cell in cells])
+        return parse_numbers([_truth_as_number(cell) for cell in cells])
 
 
 def _truth_as_number(cell: str) -> str:
@@ -172,33 +172,33 @@ def _truth_as_number(cell: str) -> str:
     return cell if truth is None else str(int(truth))
 
 
-def _numbers(
-    path: Path, header: list[str], rows: Rows, columns: list[int], which: str, remedy: str, label: int | None
+def _parse_table(
+    path: Path, header: list[str], rows: CSVRows, columns: list[int], which: str, remedy: str, label: int | None
 ) -> tuple[Float[Array, "N columns"], npt.NDArray[Any], list[int]]:
     """Return columns of finite numbers, the column of the labels (empty for none), and the lines of the rows."""
-    numbers, lines, labels = Numbers(path, len(columns)), list[int](), list[str]()
+    numbers, lines, labels = NumberBuffer(path, len(columns)), list[int](), list[str]()
     for line, cells in rows:
         try:
-            numbers.add(_to_features([cells[j] for j in columns]))
+            numbers.append(_parse_features([cells[j] for j in columns]))
         except ValueError as failure:
             if isinstance(failure, DataError):
                 raise
-            j = next(j for j in columns if not is_number(_truth_as_number(cells[j])))
+            j = next(j for j in columns if not is_number_text(_truth_as_number(cells[j])))
             cell = cells[j].strip().lower()
             raise DataError(
                 f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "
-                f"{header[j]!r}.{REMEDY if cell in MISSING else remedy}"
+                f"{header[j]!r}.{MISSING_VALUE_ADVICE if cell in MISSING_VALUE_TEXTS else remedy}"
             ) from None
         lines.append(line)
         if label is not None:
-            labels.append(meant(cells[label].strip()))
+            labels.append(unguard_formula(cells[label].strip()))
     if not lines:
         raise DataError(f"{path} has a header and no rows.")
-    table = numbers.table()
+    table = numbers.to_array()
     if not np.isfinite(table).all():
         n, k = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
             f"{path}, line {lines[n]}: {which} must be finite; got {table[n, k]} in column {header[columns[k]]!r}."
-            + (REMEDY if np.isnan(table[n, k]) else " Correct the cell, or leave the row out.")
+            + (MISSING_VALUE_ADVICE if np.isnan(table[n, k]) else " Correct the cell, or leave the row out.")
         )
     return table, np.array(labels, dtype=object), lines

@@ -18,11 +18,17 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import MAX_UNPACKED_BYTES
 from boostopt.data.class_labels import is_missing, missing_label
-from boostopt.data.labelled_tables import ENCODE, REMEDY, check_names, feature_names, warn_of_index
-from boostopt.data.source_contents import Contents
+from boostopt.data.labelled_tables import (
+    ENCODE_ADVICE,
+    MISSING_VALUE_ADVICE,
+    feature_names,
+    require_columns,
+    warn_about_index_column,
+)
+from boostopt.data.source_contents import SourceContents
 from boostopt.errors import DataError, OptionError, reason_of
 
-PARQUET = ".parquet"
+PARQUET_SUFFIX = ".parquet"
 """The ending of a parquet file."""
 
 
@@ -40,56 +46,56 @@ def parquet_files(source: str) -> list[str]:
         except OSError as failure:
             raise DataError(f"{source} cannot be read: {failure.strerror}. Change its permissions.") from failure
         found = [os.path.join(source, name) for name in names if not name.startswith((".", "_"))]
-        return sorted((path for path in found if _is_file(path)), key=_numbered)
-    if not source.lower().endswith(PARQUET) or os.path.lexists(source) or not glob.has_magic(source):
-        return [source] if _is_file(source) else []
-    found = [path for path in glob.glob(source) if _is_file(path)]
+        return sorted((path for path in found if _is_parquet_file(path)), key=_natural_sort_key)
+    if not source.lower().endswith(PARQUET_SUFFIX) or os.path.lexists(source) or not glob.has_magic(source):
+        return [source] if _is_parquet_file(source) else []
+    found = [path for path in glob.glob(source) if _is_parquet_file(path)]
     if not found:
         raise DataError(f"expected the pattern of some parquet files; there is no file {source!r}. Check the path.")
-    return sorted(found, key=_numbered)
+    return sorted(found, key=_natural_sort_key)
 
 
-def _is_file(path: str) -> bool:
-    return path.lower().endswith(PARQUET) and os.path.isfile(path)
+def _is_parquet_file(path: str) -> bool:
+    return path.lower().endswith(PARQUET_SUFFIX) and os.path.isfile(path)
 
 
-def _numbered(path: str) -> list[Any]:
+def _natural_sort_key(path: str) -> list[Any]:
     """Return a sort key that puts part 10 after part 2, as Dask numbers them."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
 
 
-def labelled_parquet(
+def load_labelled_parquet(
     source: str,
     files: Sequence[str],
     label: str,
     weights: str | None,
     drop: Sequence[str],
     missing: Collection[str] | None = None,
-) -> Contents:
+) -> SourceContents:
     """Return the contents of parquet files with a column of labels and, if it is named, a column of weights."""
-    parquet = Parquet(source, files)
+    parquet = ParquetFiles(source, files)
     names = feature_names(source, parquet.header, label, weights, drop)
-    warn_of_index(source, names)
+    warn_about_index_column(source, names)
     table = parquet.read([*names, label] if weights is None else [*names, label, weights])
-    c = None if weights is None else _numbers(source, table, [weights])[:, 0]
-    labels = _labels(source, table, label, missing)
-    return Contents(source, _numbers(source, table, names), labels, tuple(names), c=c)
+    c = None if weights is None else _numeric_columns(source, table, [weights])[:, 0]
+    labels = _label_column(source, table, label, missing)
+    return SourceContents(source, _numeric_columns(source, table, names), labels, tuple(names), c=c)
 
 
-def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label: str) -> Contents:
+def load_named_parquet(source: str, files: Sequence[str], names: Sequence[str], label: str) -> SourceContents:
     """Return the named columns of parquet files, their labels if there are any, and the names of the other columns."""
-    parquet = Parquet(source, files)
+    parquet = ParquetFiles(source, files)
     header = parquet.header
-    check_names(source, names, header)
+    require_columns(source, names, header)
     labelled = label in header and label not in names
     columns = list(names) or [name for name in header if name != label]
     table = parquet.read([*columns, label] if labelled else columns)
-    labels = _labels(source, table, label, is_optional=True) if labelled else None
+    labels = _label_column(source, table, label, is_optional=True) if labelled else None
     unread = tuple(name for name in header if name not in {*columns, label})
-    return Contents(source, _numbers(source, table, columns), labels, tuple(names), unread=unread)
+    return SourceContents(source, _numeric_columns(source, table, columns), labels, tuple(names), unread=unread)
 
 
-class Parquet:
+class ParquetFiles:
     """Parquet files with the same columns. Only their metadata is read at first.
 
     Attributes
@@ -107,12 +113,12 @@ class Parquet:
     """
 
     def __init__(self, source: str, files: Sequence[str]) -> None:
-        self._arrow, self._parquet = _module("pyarrow"), _module("pyarrow.parquet")
+        self._arrow, self._parquet = _import_pyarrow("pyarrow"), _import_pyarrow("pyarrow.parquet")
         self._source, self._files = source, files
         self._rows, self.header = 0, list[str]()
         for path in files:
-            about = self._asked(path, self._parquet.read_metadata)
-            header = _header(about.schema.to_arrow_schema())
+            about = self._call_pyarrow(path, self._parquet.read_metadata)
+            header = _column_names(about.schema.to_arrow_schema())
             if path == files[0]:
                 self.header: list[str] = header
             elif set(header) != set(self.header):
@@ -135,7 +141,9 @@ class Parquet:
                 f"{self._source} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} rows of "
                 f"{len(columns)} columns have more. Leave out rows or columns, or boost on a cluster: --cluster local."
             )
-        parts = [self._asked(path, lambda path: self._parquet.ParquetFile(path).read(columns)) for path in self._files]
+        parts = [
+            self._call_pyarrow(path, lambda path: self._parquet.ParquetFile(path).read(columns)) for path in self._files
+        ]
         try:
             return self._arrow.concat_tables([part.select(columns) for part in parts], promote_options="permissive")
         except self._arrow.ArrowException as failure:
@@ -143,7 +151,7 @@ class Parquet:
                 f"{self._source}: a column must be of one kind in all files: {_first_line(failure)}. Write them anew."
             ) from failure
 
-    def _asked(self, path: str, read: Any) -> Any:
+    def _call_pyarrow(self, path: str, read: Any) -> Any:
         try:
             return read(path)
         except (OSError, self._arrow.ArrowException) as failure:
@@ -152,7 +160,7 @@ class Parquet:
             ) from failure
 
 
-def _module(name: str) -> Any:
+def _import_pyarrow(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as missing:
@@ -165,26 +173,26 @@ def _first_line(failure: Exception) -> str:
     return reason_of((str(failure).splitlines() or [""])[0])
 
 
-def _header(schema: Any) -> list[str]:
+def _column_names(schema: Any) -> list[str]:
     """Return the columns of a file, except for an index written by pandas."""
     about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
     return [name for name in schema.names if name not in index]
 
 
-def _numbers(source: str, table: Any, names: Sequence[str]) -> Float[Array, "N columns"]:
+def _numeric_columns(source: str, table: Any, names: Sequence[str]) -> Float[Array, "N columns"]:
     """Return columns of finite numbers."""
     numbers = np.empty((table.num_rows, len(names)))
     for j, name in enumerate(names):
         column = table.column(name)
         if not is_numeric(str(column.type)):
-            raise text_among_numbers(source, name, str(column.type))
+            raise not_numeric_error(source, name, str(column.type))
         numbers[:, j] = column.cast("float64", safe=False).to_numpy()
     if not np.isfinite(numbers).all():
         n, j = np.argwhere(~np.isfinite(numbers))[0]
         raise DataError(
             f"{source}, row {n}: every feature must be finite; got {numbers[n, j]} in column {names[j]!r}."
-            + (REMEDY if np.isnan(numbers[n, j]) else " Correct the cell, or leave the row out.")
+            + (MISSING_VALUE_ADVICE if np.isnan(numbers[n, j]) else " Correct the cell, or leave the row out.")
         )
     return numbers
 
@@ -194,12 +202,12 @@ def is_numeric(kind: str) -> bool:
     return re.fullmatch(r"u?int\d+|float\d*|half_?float|double|bool(ean)?|null", kind.lower()) is not None
 
 
-def text_among_numbers(source: str, name: str, kind: str) -> DataError:
+def not_numeric_error(source: str, name: str, kind: str) -> DataError:
     """Return the error for a feature that is not a number."""
-    return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE}")
+    return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE_ADVICE}")
 
 
-def _labels(
+def _label_column(
     source: str, table: Any, label: str, missing: Collection[str] | None = None, is_optional: bool = False
 ) -> Any:
     """Return a column of classes, each of which must be there unless it is optional."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from boostopt.data.csv_tables import is_number
+from boostopt.data.csv_tables import is_number_text
 from boostopt.errors import DataError
 
-WEIGHT = re.compile(r"([dw])_(\d{1,12})")
+WEIGHT_NAME_PATTERN = re.compile(r"([dw])_(\d{1,12})")
 """The name of a weight; the limit on its digits exceeds every file that can be read."""
 
 LAYOUTS = (
@@ -28,14 +28,14 @@ CBC = r"\A\s*(Optimal|Infeasible|Unbounded|Integer|Stopped|Status)\b.* - objecti
 ZEROS_LEFT_OUT = rf"\(obj:|^# Columns \S+ sparse$|^ *writeLevel=\"[34]\"|{CBC}"
 """A mark of the layouts in which values that are 0 may be missing: those of SCIP, HiGHS, CPLEX and CBC."""
 
-Entry = tuple[int, str, str]
+NamedValue = tuple[int, str, str]
 """Number of a line, a name and the text of its value."""
 
 Line = tuple[int, list[str]]
 """Number of a line and its words."""
 
 
-def read_entries(source: str, text: str) -> tuple[list[Entry], bool]:
+def read_entries(source: str, text: str) -> tuple[list[NamedValue], bool]:
     """Return the names in a solution file with their values, and whether the layout leaves out values that are 0.
 
     Raises
@@ -50,7 +50,7 @@ def read_entries(source: str, text: str) -> tuple[list[Entry], bool]:
     return list(read(source, lines, words)), re.search(ZEROS_LEFT_OUT, text, re.MULTILINE) is not None
 
 
-def _highs_raw(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _highs_raw(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield values of columns and multipliers of rows in HiGHS's raw and sparse styles, where "#" opens each part."""
     multipliers, block = False, ""
     for number, part in words:
@@ -65,14 +65,14 @@ def _highs_raw(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iter
             raise DataError(f"{source}, line {number}: expected a solution; the solver found none. Look at its log.")
 
 
-def _highs_pretty(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _highs_pretty(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in HiGHS's pretty style: index, status (or none), bounds, value, multiplier (or none), name."""
     block = ""
     for number, part in words:
         if part[0] in ("Columns", "Rows"):
             block = part[0]
-        elif block and part[0].isdigit() and WEIGHT.fullmatch(part[-1]):
-            numbers = part[2:] if part[1].isalpha() and not is_number(part[1]) else part[1:]
+        elif block and part[0].isdigit() and WEIGHT_NAME_PATTERN.fullmatch(part[-1]):
+            numbers = part[2:] if part[1].isalpha() and not is_number_text(part[1]) else part[1:]
             if block == "Rows" and len(numbers) == 4:  # lower, upper, value, name: no multiplier
                 continue
             if len(numbers) not in (4, 5):
@@ -85,7 +85,7 @@ def _highs_pretty(source: str, lines: Sequence[str], words: Sequence[Line]) -> I
             block = ""
 
 
-def _glpk(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _glpk(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in the layout of glpsol, whose table has blank cells under a line of dashes for each column."""
     spans, is_row, has_multipliers = list[tuple[int, int]](), False, False
     for number, line in enumerate(lines, 1):
@@ -104,17 +104,17 @@ def _glpk(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[
                 yield number, cells[1], "0" if cells[-1] in ("", "< eps") else cells[-1]
 
 
-def _nameless(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _nameless(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Refuse the layouts without names: those of glpsol -w, and of HiGHS's styles -1 and 2."""
     raise DataError(f"{source}: expected the names of weights; got a layout without names. {LAYOUTS}")
 
 
-def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in the layout of CBC: index, name, value and multiplier; rows, if there are any, come first."""
     found = list[tuple[int, list[str], str]]()
     for number, part in words[1:]:
         cells = [word for word in part if word != "**"]  # the mark of a value that breaks its bounds
-        matched = next(filter(None, map(WEIGHT.fullmatch, cells)), None)
+        matched = next(filter(None, map(WEIGHT_NAME_PATTERN.fullmatch, cells)), None)
         if matched is None:
             continue
         if len(cells) != 4 or not cells[0].isdigit() or matched[0] != cells[1]:
@@ -128,22 +128,22 @@ def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[E
         yield number, cells[1], cells[3 if has_rows and letter == found[0][2] else 2]
 
 
-def _mosek(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _mosek(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in the layout of MOSEK, where a multiplier is the difference of those of the two bounds."""
     block, has_multipliers = "", False
     for number, part in words:
         if len(part) == 1 or part[0] == "INDEX":
             block = part[0] if len(part) == 1 else block
             has_multipliers = part[-4:] == ["DUAL", "LOWER", "DUAL", "UPPER"]
-        elif len(part) < 6 or not WEIGHT.fullmatch(part[1]):
+        elif len(part) < 6 or not WEIGHT_NAME_PATTERN.fullmatch(part[1]):
             continue
         elif block == "VARIABLES":
             yield number, part[1], part[3]
-        elif block == "CONSTRAINTS" and has_multipliers and len(part) == 8 and all(map(is_number, part[6:])):
+        elif block == "CONSTRAINTS" and has_multipliers and len(part) == 8 and all(map(is_number_text, part[6:])):
             yield number, part[1], repr(float(part[6]) - float(part[7]))
 
 
-def _cplex(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _cplex(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in the layout of CPLEX: an element of XML for each column and row."""
     for number, line in enumerate(lines, 1):
         for element in re.finditer(r"<(variable|constraint)\s[^>]*>", line):
@@ -153,30 +153,30 @@ def _cplex(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator
                 yield number, attributes.get("name", ""), value
 
 
-def _plain(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[Entry]:
+def _plain(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the name in each line with the value after it; a line without a weight or number is a heading."""
     for number, part in words:
         named = [word for word in part if word not in ("=", "**")] or part
-        at = [k for k, word in enumerate(named) if WEIGHT.fullmatch(word)]
+        at = [k for k, word in enumerate(named) if WEIGHT_NAME_PATTERN.fullmatch(word)]
         if at and named[0][0] != "#":
             k = at[0]
-            if len(at) > 1 or (k > 0 and not (k + 1 < len(named) and is_number(named[k + 1]))):
+            if len(at) > 1 or (k > 0 and not (k + 1 < len(named) and is_number_text(named[k + 1]))):
                 raise DataError(
                     f"{source}, line {number}: expected one name and its value; got {' '.join(part)[:80]!r}. {LAYOUTS}"
                 )
             yield _entry(source, number, named[k:])
-        elif len(named) > 1 and is_number(named[1]):
+        elif len(named) > 1 and is_number_text(named[1]):
             yield number, named[0], named[1]
 
 
-def _entry(source: str, number: int, part: list[str]) -> Entry:
+def _entry(source: str, number: int, part: list[str]) -> NamedValue:
     """Return a name with its value, which must not be missing."""
     if len(part) < 2:
         raise DataError(f"{source}, line {number}: expected a name and its value; got {part[0][:80]!r}.")
     return number, part[0], part[1]
 
 
-_READERS: Mapping[str, Callable[[str, Sequence[str], Sequence[Line]], Iterator[Entry]]] = {
+_READERS: Mapping[str, Callable[[str, Sequence[str], Sequence[Line]], Iterator[NamedValue]]] = {
     r"^# Primal solution values$": _highs_raw,
     r"\A\s*Columns\n\s*Index\b": _highs_pretty,
     r"^ *No\. +(Row|Column) name": _glpk,

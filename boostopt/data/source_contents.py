@@ -19,11 +19,11 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import MAX_UNPACKED_BYTES, read_bytes
-from boostopt.data.class_labels import WHOLE
+from boostopt.data.class_labels import MAX_EXACT_INTEGER
 from boostopt.data.csv_tables import SEPARATORS
 from boostopt.errors import DataError, reason_of
 
-NPY = b"\x93NUMPY"
+NPY_MAGIC = b"\x93NUMPY"
 """The first bytes of a NumPy file with a single array."""
 
 ARCHIVES: Mapping[bytes, tuple[str, str]] = {
@@ -32,18 +32,18 @@ ARCHIVES: Mapping[bytes, tuple[str, str]] = {
 }
 """The first bytes of files that are known by their ending, what they are, and this ending."""
 
-DENSE_LIMIT = MAX_UNPACKED_BYTES
+MAX_DENSE_BYTES = MAX_UNPACKED_BYTES
 """The most bytes of a sparse file as a dense array of features."""
 
-SMALL = 1 << 28
+SMALL_ARRAY_BYTES = 1 << 28
 """Bytes of the dense array up to which any sparsity is accepted."""
 
-SPARSEST = 1000
+MAX_ENTRIES_PER_NONZERO = 1000
 """The most entries of a larger array for each stored one: beyond this, a misspelt index is more likely than data."""
 
 
 @dataclass(frozen=True)
-class Contents:
+class SourceContents:
     """Examples as a source holds them.
 
     Attributes
@@ -78,20 +78,20 @@ class Contents:
     zero_based: bool | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", _dense(self.source, self.X))
-        check_weights(self.source, len(self.X), {"c": self.c, "d0": self.d0})
+        object.__setattr__(self, "X", _dense_features(self.source, self.X))
+        validate_weights(self.source, len(self.X), {"c": self.c, "d0": self.d0})
 
 
-def of_name(name: str) -> Contents:
+def load_sklearn_dataset(name: str) -> SourceContents:
     """Return a data set that comes with scikit-learn."""
     from sklearn import datasets
 
     bunch: Any = getattr(datasets, f"load_{name}")()
     features, classes = tuple(map(str, bunch.feature_names)), tuple(map(str, bunch.target_names))
-    return Contents(name, bunch.data, bunch.target, features, classes)
+    return SourceContents(name, bunch.data, bunch.target, features, classes)
 
 
-def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] = ("c",)) -> Contents:
+def contents_of_npz(source: str, arrays: Mapping[str, Any], weights: Collection[str] = ("c",)) -> SourceContents:
     """Return the arrays X and y of an npz file, and its weights by name if it holds any."""
     if "X" not in arrays:
         raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
@@ -100,10 +100,10 @@ def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] =
         raise DataError(f"{source}: y must be numbers or texts; got {labels.dtype}. Complex numbers have no order.")
     unread = tuple(sorted(set(arrays) - {"X", "y", *weights}))
     c, d0 = (arrays.get(name) if name in weights else None for name in ("c", "d0"))
-    return Contents(source, arrays["X"], labels, c=c, d0=d0, unread=unread)
+    return SourceContents(source, arrays["X"], labels, c=c, d0=d0, unread=unread)
 
 
-def of_svmlight(source: str, zero_based: bool | None = None, count: int | None = None) -> Contents:
+def load_svmlight(source: str, zero_based: bool | None = None, count: int | None = None) -> SourceContents:
     """Return the contents of svmlight text.
 
     Parameters
@@ -137,13 +137,12 @@ def of_svmlight(source: str, zero_based: bool | None = None, count: int | None =
         loaded: Any = load_svmlight_file(io.BytesIO(content), zero_based=cast(Any, True))
     except (ValueError, OverflowError) as failure:
         raise DataError(
-            f"{path} is not svmlight text ('label index:value ...'): {reason_of(failure, 200)}."
-            f"{_table_instead(content)}"
+            f"{path} is not svmlight text ('label index:value ...'): {reason_of(failure, 200)}.{_table_advice(content)}"
         ) from failure
     table, y = loaded
-    if (np.abs(y) >= WHOLE).any():
+    if (np.abs(y) >= MAX_EXACT_INTEGER).any():
         raise DataError(
-            f"{path}: labels of svmlight text must be smaller than 2^53 = {WHOLE:.0f}, from which float64 merges whole "
+            f"{path}: labels of svmlight text must be smaller than 2^53 = {MAX_EXACT_INTEGER:.0f}, from which float64 merges whole "
             "numbers. Number the classes anew, or write them into a CSV file."
         )
     smallest = int(table.indices.min()) if table.nnz else None
@@ -162,8 +161,8 @@ def of_svmlight(source: str, zero_based: bool | None = None, count: int | None =
                 f"{first + count - 1}; got {table.shape[1] - 1}. Leave out the other features, or fit the model to all."
             )
         features.resize((features.shape[0], count))
-    _check_dense(source, features)  # before there are names of as many features
-    return Contents(source, features, y, numbered_features(features.shape[1], zero_based), zero_based=zero_based)
+    _validate_dense_size(source, features)  # before there are names of as many features
+    return SourceContents(source, features, y, numbered_features(features.shape[1], zero_based), zero_based=zero_based)
 
 
 def numbered_features(count: int, zero_based: bool | None) -> tuple[str, ...]:
@@ -174,7 +173,7 @@ def numbered_features(count: int, zero_based: bool | None) -> tuple[str, ...]:
 
 def _check_text(path: Path, content: bytes) -> None:
     """Raise DataError for a file of another format under an ending that does not say so."""
-    if content.startswith(NPY):
+    if content.startswith(NPY_MAGIC):
         raise DataError(
             f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
             "np.savez(file, U=U) for margins."
@@ -184,14 +183,14 @@ def _check_text(path: Path, content: bytes) -> None:
             raise DataError(f"expected svmlight text in {path}; got {what}. Give the file the ending {ending}.")
 
 
-def _table_instead(content: bytes) -> str:
+def _table_advice(content: bytes) -> str:
     """Return the advice for text that looks like a table; "" for other text."""
     first = content.strip().partition(b"\n")[0].decode(errors="replace")
     endings = [suffix for suffix, sign in SEPARATORS.items() if sign in first and ":" not in first]
     return f" It looks like a table: give the file the ending {endings[0]}, and a header line." if endings else ""
 
 
-def check_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
+def validate_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
     """Refuse multiplicities c or a reference d0 without one number for each example, and c with an overflowing sum."""
     for name, values in weights.items():
         if values is not None and (values.dtype.kind not in "biuf" or values.shape != (N,)):
@@ -205,10 +204,10 @@ def check_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
             raise DataError(f"{source}: the multiplicities c must have a finite sum; it overflows. Scale them.")
 
 
-def _dense(source: str, features: Any) -> Float[Array, "N features"]:
+def _dense_features(source: str, features: Any) -> Float[Array, "N features"]:
     """Return dense finite features."""
     if scipy.sparse.issparse(features):
-        _check_dense(source, features)
+        _validate_dense_size(source, features)
         features = features.toarray()
     array = np.asarray(features)
     if array.dtype.kind not in "biuf" or array.ndim != 2 or 0 in array.shape:
@@ -223,15 +222,15 @@ def _dense(source: str, features: Any) -> Float[Array, "N features"]:
     return X
 
 
-def _check_dense(source: str, features: Any) -> None:
+def _validate_dense_size(source: str, features: Any) -> None:
     """Refuse sparse features that are too large as a dense array, or whose shape must be a mistake."""
     entries = features.shape[0] * features.shape[1]
-    if 8 * entries > DENSE_LIMIT:
+    if 8 * entries > MAX_DENSE_BYTES:
         raise DataError(
             f"{source} has features of shape {features.shape}: too large to hold as a dense array, of at most "
-            f"{DENSE_LIMIT:,} bytes. Leave out features, or mend the largest index."
+            f"{MAX_DENSE_BYTES:,} bytes. Leave out features, or mend the largest index."
         )
-    if 8 * entries > SMALL and entries > SPARSEST * features.nnz:
+    if 8 * entries > SMALL_ARRAY_BYTES and entries > MAX_ENTRIES_PER_NONZERO * features.nnz:
         raise DataError(
             f"{source} has features of shape {features.shape}, and {features.nnz} that are not 0: too few for a dense "
             f"array of {8 * entries:,} bytes. Correct the largest index, or number the features without holes."

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.files import write_npz
-from boostopt.data.source_contents import DENSE_LIMIT
+from boostopt.data.source_contents import MAX_DENSE_BYTES
 from boostopt.errors import DataError
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
@@ -37,9 +37,9 @@ def _dense(margins: Margins) -> Any:
     if "dense" in stored:
         return stored["dense"]
     size = margins.N * margins.t * stored["data"].itemsize
-    if size > DENSE_LIMIT:
+    if size > MAX_DENSE_BYTES:
         raise DataError(
-            f"expected a margin matrix of at most {DENSE_LIMIT} bytes as a dense array, for that is what instances are "
+            f"expected a margin matrix of at most {MAX_DENSE_BYTES} bytes as a dense array, for that is what instances are "
             f"read from; this sparse one has shape {margins.shape}, {size} bytes. Export the program (.mps, .cbf), or "
             "save the sparse matrix with scipy.sparse.save_npz."
         )

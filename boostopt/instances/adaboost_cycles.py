@@ -13,17 +13,17 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.instances.known_instance import Instance, checked_count
+from boostopt.instances.known_instance import Instance, validate_count
 
-SOURCE = "Rudin, Daubechies, Schapire 2004"
+REFERENCE_TEXT = "Rudin, Daubechies, Schapire 2004"
 
 SQRT5 = math.sqrt(5)
-A, B = (3 - SQRT5) / 4, (SQRT5 - 1) / 4
+SMALLEST_CYCLE_WEIGHT, MIDDLE_CYCLE_WEIGHT = (3 - SQRT5) / 4, (SQRT5 - 1) / 4
 """The two smaller weights on a cycle of period three; the largest is 1/2."""
-GOLDEN = (SQRT5 - 1) / 2
+CYCLE_EDGE = (SQRT5 - 1) / 2
 """The edge in every round of this cycle."""
 
-LARGEST = 50
+MAX_SIZE = 50
 """The largest size: for much larger m, 1 - edge, about 2^(1 - m), is lost in rounding."""
 
 
@@ -42,17 +42,23 @@ def cycle_3x3() -> Instance:
     ----------
     Rudin, Daubechies, Schapire 2004, the 3 x 3 case.
     """
-    cycle = np.array([[A, B, 0.5], [0.5, A, B], [B, 0.5, A]])
+    cycle = np.array(
+        [
+            [SMALLEST_CYCLE_WEIGHT, MIDDLE_CYCLE_WEIGHT, 0.5],
+            [0.5, SMALLEST_CYCLE_WEIGHT, MIDDLE_CYCLE_WEIGHT],
+            [MIDDLE_CYCLE_WEIGHT, 0.5, SMALLEST_CYCLE_WEIGHT],
+        ]
+    )
     return Instance(
         name="cycle, 3 x 3",
-        U=_all_but_one(3),
+        U=_one_error_per_column(3),
         shows="AdaBoost's distribution converges to a cycle, and its margin to the maximum.",
-        sources=(f"{SOURCE}, the 3 x 3 case",),
+        sources=(f"{REFERENCE_TEXT}, the 3 x 3 case",),
         parameters={"nu": 1.0, "d0": cycle[0]},
         known={
             "cycle of the columns 0, 1, 2": cycle,
             "cycle of the columns 0, 2, 1": cycle[:, [0, 2, 1]],
-            "edge in every round": GOLDEN,
+            "edge in every round": CYCLE_EDGE,
             "contraction over a period": (SQRT5 - 2) ** 2,
             "AdaBoost w": np.full(3, 1 / 3),
             "AdaBoost margin": 1 / 3,
@@ -87,18 +93,18 @@ def cycle_mxm(m: int) -> Instance:
     ----------
     Rudin, Daubechies, Schapire 2004, the m x m case.
     """
-    m = checked_count("m", m, 3, "Take 3 or more: with 2 all edges are 0 at once.")
-    if m > LARGEST:
+    m = validate_count("m", m, 3, "Take 3 or more: with 2 all edges are 0 at once.")
+    if m > MAX_SIZE:
         raise ProblemError(
-            f"m must be at most {LARGEST}; got {m}. Take a smaller one: its edges would be 1 to rounding."
+            f"m must be at most {MAX_SIZE}; got {m}. Take a smaller one: its edges would be 1 to rounding."
         )
-    x = _ratio(m)
+    x = _cycle_ratio(m)
     first = 0.5 * x ** np.arange(m)[::-1]
     return Instance(
         name=f"cycle, {m} x {m}",
-        U=_all_but_one(m),
+        U=_one_error_per_column(m),
         shows="AdaBoost's distribution has a cycle through all columns, and its margin there is the maximum.",
-        sources=(f"{SOURCE}, the m x m case",),
+        sources=(f"{REFERENCE_TEXT}, the m x m case",),
         parameters={"nu": 1.0, "d0": first},
         known={
             "order of columns": np.arange(m),
@@ -130,19 +136,30 @@ def manifold_4x5() -> Instance:
     ----------
     Rudin, Daubechies, Schapire 2004, section 3, the 4 x 5 case; no figure shows it.
     """
-    U = np.column_stack([_all_but_one(4), [-1.0, -1.0, 1.0, 1.0]])
-    cycle = np.array([[A / 2, A / 2, 0.5, B], [0.25, 0.25, B, A], [B / 2, B / 2, A, 0.5]])
+    U = np.column_stack([_one_error_per_column(4), [-1.0, -1.0, 1.0, 1.0]])
+    cycle = np.array(
+        [
+            [SMALLEST_CYCLE_WEIGHT / 2, SMALLEST_CYCLE_WEIGHT / 2, 0.5, MIDDLE_CYCLE_WEIGHT],
+            [0.25, 0.25, MIDDLE_CYCLE_WEIGHT, SMALLEST_CYCLE_WEIGHT],
+            [MIDDLE_CYCLE_WEIGHT / 2, MIDDLE_CYCLE_WEIGHT / 2, SMALLEST_CYCLE_WEIGHT, 0.5],
+        ]
+    )
     return Instance(
         name="manifold of cycles, 4 x 5",
         U=U,
         shows="AdaBoost with a legal but not the best oracle stays at the margin 1/3, where 1/2 is possible.",
-        sources=(f"{SOURCE}, section 3, the 4 x 5 case",),
+        sources=(f"{REFERENCE_TEXT}, section 3, the 4 x 5 case",),
         parameters={"nu": 1.0, "d0": cycle[0]},
         known={
             "order of columns": np.array([4, 3, 2]),
             "cycle": cycle,
-            "ends of the manifold": np.array([[0, A, 0.5, B], [A, 0, 0.5, B]]),
-            "edge in every round": GOLDEN,
+            "ends of the manifold": np.array(
+                [
+                    [0, SMALLEST_CYCLE_WEIGHT, 0.5, MIDDLE_CYCLE_WEIGHT],
+                    [SMALLEST_CYCLE_WEIGHT, 0, 0.5, MIDDLE_CYCLE_WEIGHT],
+                ]
+            ),
+            "edge in every round": CYCLE_EDGE,
             "AdaBoost w": np.array([0, 0, 1, 1, 1]) / 3,
             "AdaBoost margin": 1 / 3,
             "LPBoost optimum": 1 / 2,
@@ -152,12 +169,12 @@ def manifold_4x5() -> Instance:
     )
 
 
-def _all_but_one(m: int) -> Float[Array, "m m"]:
+def _one_error_per_column(m: int) -> Float[Array, "m m"]:
     """Return 1 1' - 2 I: hypothesis j is wrong only on example j."""
     return np.ones((m, m)) - 2 * np.eye(m)
 
 
-def _ratio(m: int) -> float:
+def _cycle_ratio(m: int) -> float:
     """Return the x < 1 with 1 + x + ... + x^(m-1) = 2, as the fixed point of x = (1 + x^m) / 2 from below."""
     x, smaller = 0.5, 0.0
     while x > smaller:  # the iterates increase until rounding stops them; a step cuts the error by m x^(m-1) / 2 < 0.6

@@ -8,17 +8,17 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import ProblemError
-from boostopt.instances.known_instance import Instance, checked_count, checked_generator
+from boostopt.instances.known_instance import Instance, validate_count, validate_generator
 
-N, HALF, SIZE, COMMON = 160, 80, 10, 5
+N, N_FIRST, SUBSET_SIZE, MAX_FRACTIOND = 160, 80, 10, 5
 """The number of examples, of those where the first hypothesis is 0, of members of a subset, and of shared members."""
 
 EPSILON = 0.2
 
-LARGEST = 10_000
+MAX_ROUNDS = 10_000
 """The most rounds for which the subsets are found within seconds."""
 
-BATCH = 512
+BATCH_SIZE = 512
 """Number of subsets drawn at a time."""
 
 
@@ -57,19 +57,19 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
     ----------
     Glocer 2009, lemma 3.11, theorem 3.12; lemma 3.22 and theorem 3.23 fail likewise.
     """
-    rounds = checked_count("rounds", rounds, 2, "Take more: the first shows nothing yet.")
-    if rounds > LARGEST:
+    rounds = validate_count("rounds", rounds, 2, "Take more: the first shows nothing yet.")
+    if rounds > MAX_ROUNDS:
         raise ProblemError(
-            f"rounds must be at most {LARGEST}; got {rounds}. Take 8121: the bound is exceeded from there."
+            f"rounds must be at most {MAX_ROUNDS}; got {rounds}. Take 8121: the bound is exceeded from there."
         )
-    subsets = _subsets(rounds - 1, checked_generator(random_state))
+    subsets = _draw_subsets(rounds - 1, validate_generator(random_state))
     U = np.full((N, rounds), -1.0)
-    U[:, 0] = np.repeat([0.0, 1.0], [HALF, N - HALF])
+    U[:, 0] = np.repeat([0.0, 1.0], [N_FIRST, N - N_FIRST])
     np.put_along_axis(U[:, 1:], subsets.T, 1.0, axis=0)
     eta = 2 / EPSILON * math.log(N)
     weights = np.where(U[:, 0] == 0, 1.0, math.exp(-eta))
     optimum = -math.log(weights.mean()) / eta
-    cost = math.log(N / SIZE) / eta
+    cost = math.log(N / SUBSET_SIZE) / eta
     return Instance(
         name="stalled criterion",
         U=U,
@@ -90,16 +90,18 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
     )
 
 
-def _subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
+def _draw_subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
     """Return sorted subsets of the first examples, chosen greedily from uniform draws so that any two share few."""
-    indicators: Float[Array, "kept half"] = np.zeros((count, HALF), dtype=np.float32)
+    indicators: Float[Array, "kept half"] = np.zeros((count, N_FIRST), dtype=np.float32)
     kept = 0
     while kept < count:
-        batch = np.zeros((BATCH, HALF), dtype=np.float32)
-        np.put_along_axis(batch, rng.random((BATCH, HALF)).argpartition(SIZE, axis=1)[:, :SIZE], 1.0, axis=1)
-        batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= COMMON]
+        batch = np.zeros((BATCH_SIZE, N_FIRST), dtype=np.float32)
+        np.put_along_axis(
+            batch, rng.random((BATCH_SIZE, N_FIRST)).argpartition(SUBSET_SIZE, axis=1)[:, :SUBSET_SIZE], 1.0, axis=1
+        )
+        batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= MAX_FRACTIOND]
         # A remaining subset that shares too many with an earlier one of the batch is dropped, even if both are dropped.
-        new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= COMMON][: count - kept]
+        new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= MAX_FRACTIOND][: count - kept]
         indicators[kept : kept + len(new)] = new
         kept += len(new)
-    return np.nonzero(indicators)[1].reshape(count, SIZE)
+    return np.nonzero(indicators)[1].reshape(count, SUBSET_SIZE)

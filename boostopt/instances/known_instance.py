@@ -13,10 +13,10 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_integer, check_number
 from boostopt.errors import ProblemError
 
-WIDTH = 100
+MAX_LINE_LENGTH = 100
 """The most characters in a line of a shown record."""
 
-SHOWN = 400
+MAX_PRINTED_ENTRIES = 400
 """The most entries of an array that is shown in full."""
 
 
@@ -54,23 +54,23 @@ class Instance:
 
     def __post_init__(self) -> None:
         for field in ("parameters", "known"):
-            object.__setattr__(self, field, {name: _kept(value) for name, value in getattr(self, field).items()})
-        object.__setattr__(self, "U", _kept(self.U))
+            object.__setattr__(self, field, {name: _read_only(value) for name, value in getattr(self, field).items()})
+        object.__setattr__(self, "U", _read_only(self.U))
 
     def __repr__(self) -> str:
         N, t = self.U.shape
-        lines = textwrap.wrap(f"{self.name}: {self.shows}", WIDTH)
-        lines += _entry(f"U, shape ({N}, {t})", self.U)
+        lines = textwrap.wrap(f"{self.name}: {self.shows}", MAX_LINE_LENGTH)
+        lines += _entry_lines(f"U, shape ({N}, {t})", self.U)
         for title, entries in (("parameters", self.parameters), ("known", self.known)):
             lines.append(title)
             for name, value in entries.items():
-                lines += _entry(name, value)
+                lines += _entry_lines(name, value)
         lines.append("sources")
         lines += [f"  {source}" for source in self.sources]
         return "\n".join(lines)
 
 
-def _kept(value: Any) -> Any:
+def _read_only(value: Any) -> Any:
     """Return a read-only copy of an array, and anything else unchanged."""
     if not isinstance(value, np.ndarray):
         return value
@@ -79,37 +79,42 @@ def _kept(value: Any) -> Any:
     return copy
 
 
-def _entry(name: str, value: Any) -> list[str]:
+def _entry_lines(name: str, value: Any) -> list[str]:
     """Return the lines that show a quantity: beside its name if there is room, or else below."""
-    text = _text(value)
+    text = _format_value(value)
     head = f"  {name}: "
-    if "\n" not in text and len(head) + len(text) <= WIDTH:
+    if "\n" not in text and len(head) + len(text) <= MAX_LINE_LENGTH:
         return [head + text]
     return [head.rstrip(), *textwrap.indent(text, "    ").split("\n")]
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Write a value with ten digits."""
     if isinstance(value, np.ndarray):
         return np.array2string(
-            value, precision=10, max_line_width=WIDTH - 4, threshold=SHOWN, separator=", ", floatmode="maxprec"
+            value,
+            precision=10,
+            max_line_width=MAX_LINE_LENGTH - 4,
+            threshold=MAX_PRINTED_ENTRIES,
+            separator=", ",
+            floatmode="maxprec",
         )
     return f"{value:.10g}" if isinstance(value, float) else repr(value)
 
 
-def checked_count(name: str, value: object, least: int, advice: str) -> int:
+def validate_count(name: str, value: object, least: int, advice: str) -> int:
     """Return a whole number that is at least `least`, or raise ProblemError."""
     return check_integer(name, value, least, advice=advice, error=ProblemError)
 
 
-def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
+def validate_between(name: str, value: object, low: float, high: float, advice: str) -> float:
     """Return a number strictly between two others, or raise ProblemError."""
     expected = f"lie strictly between {low:.10g} and {high:.10g}"
     return check_number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
 
 
-def checked_generator(random_state: object) -> np.random.Generator:
+def validate_generator(random_state: object) -> np.random.Generator:
     """Return a generator for a seed, return a given generator, or raise ProblemError."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return np.random.default_rng(checked_count("random_state", random_state, 0, "Pass a seed or a numpy Generator."))
+    return np.random.default_rng(validate_count("random_state", random_state, 0, "Pass a seed or a numpy Generator."))

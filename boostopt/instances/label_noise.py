@@ -9,7 +9,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.instances.known_instance import Instance, checked_between, checked_count
+from boostopt.instances.known_instance import Instance, validate_between, validate_count
 
 SOURCES = (
     "Glocer 2009, section 2.6",
@@ -49,10 +49,10 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
     Glocer 2009, section 2.6, with the points of Long and Servedio 2010. That section says that no cap helps, which is
     true only for "flipped". The answers for all nu and for symmetric noise are ours.
     """
-    gamma = checked_between("gamma", gamma, 0, 1 / 6, "Try 0.1.")
+    gamma = validate_between("gamma", gamma, 0, 1 / 6, "Try 0.1.")
     clean = np.array([[1, 0], [gamma, -gamma], [gamma, -gamma], [gamma, 5 * gamma]])
     if isinstance(noise, str) and noise == "none":
-        return _points(
+        return _long_servedio_instance(
             clean,
             "four points that the first hypothesis alone separates with the margin gamma.",
             {"nu": 1.0},
@@ -60,7 +60,7 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
         )
     if isinstance(noise, str) and noise == "flipped":
         low = gamma / (1 + 2 * gamma)
-        return _points(
+        return _long_servedio_instance(
             np.vstack([[-1, 0], clean[1:]]),
             "one wrong label among four makes LPBoost misclassify two of the right ones, whatever the cap.",
             {"nu": 2.0},
@@ -71,9 +71,9 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
                 "examples with right labels that are misclassified for every nu": np.array([1, 2]),
             },
         )
-    rate = checked_between("noise", noise, 0, 0.5, 'Or pass "none" or "flipped".')
+    rate = validate_between("noise", noise, 0, 0.5, 'Or pass "none" or "flipped".')
     c = np.repeat([(1 - rate) / rate, 1.0], 4)
-    return _points(
+    return _long_servedio_instance(
         np.vstack([clean, 0 - clean]),
         "symmetric noise on the labels, which the largest cap makes harmless.",
         {"nu": float(c.sum()), "c": c},
@@ -85,7 +85,9 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
     )
 
 
-def _points(U: Float[Array, "N 2"], shows: str, parameters: Mapping[str, Any], known: Mapping[str, Any]) -> Instance:
+def _long_servedio_instance(
+    U: Float[Array, "N 2"], shows: str, parameters: Mapping[str, Any], known: Mapping[str, Any]
+) -> Instance:
     """Return the record of one kind of noise."""
     return Instance("Long and Servedio's points", U, shows, SOURCES, parameters, known)
 
@@ -117,10 +119,10 @@ def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
     ----------
     Shalev-Shwartz and Singer 2008, the remark on the soft margin with outliers.
     """
-    bad = checked_count("bad", bad, 1, "Take one or more: without any every margin is gamma.")
-    gamma = checked_between("gamma", gamma, 0, 1, "Try 0.2.")
+    bad = validate_count("bad", bad, 1, "Take one or more: without any every margin is gamma.")
+    gamma = validate_between("gamma", gamma, 0, 1, "Try 0.2.")
     nu = 2 * bad * (1 + gamma) / gamma
-    rows = checked_count("N", N, 1, "Take more examples.")
+    rows = validate_count("N", N, 1, "Take more examples.")
     if rows < nu:
         raise ProblemError(f"N must be at least 2 bad (1 + gamma) / gamma = {nu:.10g}; got {rows}. Take more examples.")
     U = np.full((rows, 1), gamma)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
-from boostopt.instances.known_instance import Instance, checked_between, checked_count, checked_generator
+from boostopt.instances.known_instance import Instance, validate_between, validate_count, validate_generator
 from boostopt.rows.margin_matrix import Margins
 
 
@@ -37,9 +37,9 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
     ----------
     Glocer 2009, definition 2.3, lemma 2.4.
     """
-    rows = checked_count("N", N, 1, "Ask for one example or more.")
-    t = checked_count("t", t, 1, "Ask for one hypothesis or more.")
-    rng = checked_generator(random_state)
+    rows = validate_count("N", N, 1, "Ask for one example or more.")
+    t = validate_count("t", t, 1, "Ask for one hypothesis or more.")
+    rng = validate_generator(random_state)
     U = rng.uniform(-1, 1, size=(rows, t))
     i, j, value = int(rng.integers(rows)), int(rng.integers(t)), float(rng.uniform(-0.5, 0.5))
     U[i] = value - (1 + value) * rng.uniform(0.05, 1, size=t)
@@ -54,8 +54,8 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
         known={
             "pivot": (i, j),
             "LPBoost optimum": value,
-            "LPBoost d": _unit(rows, i),
-            "LPBoost w": _unit(t, j),
+            "LPBoost d": _unit_vector(rows, i),
+            "LPBoost w": _unit_vector(t, j),
         },
     )
 
@@ -90,15 +90,15 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
     ----------
     Glocer 2009, theorem 2.5, figure 2.8; Warmuth, Glocer, Raetsch 2007, theorem 1.
     """
-    rows = checked_count("N", N, 4, "Take 4: the construction starts there.")
+    rows = validate_count("N", N, 4, "Take 4: the construction starts there.")
     if rows % 2:
         raise ProblemError(f"N must be even; got {rows}. Take {rows + 1}: one half of the examples has the pivots.")
-    repeat = checked_count("repeat", repeat, 1, "Take 1 for each row once.")
+    repeat = validate_count("repeat", repeat, 1, "Take 1 for each row once.")
     largest = 2 / (2 * rows + 1)
     delta = (
         1 / (2 * rows)
         if delta is None
-        else checked_between("delta", delta, 0, largest, "Take a smaller one: from 2 / (2N + 1) on columns are tied.")
+        else validate_between("delta", delta, 0, largest, "Take a smaller one: from 2 / (2N + 1) on columns are tied.")
     )
     half = rows // 2
     t = np.arange(1, half + 1)  # the column's number, and the round that takes it
@@ -158,7 +158,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     ----------
     Glocer 2009, section 2.5, figure 2.9.
     """
-    delta = checked_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
+    delta = validate_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
     good = iteration_lower_bound(8, delta).U if U is None else Margins(U).to_array()
     N, t = good.shape
     spoilt = np.full((N + 1, t + 1), -delta)
@@ -167,8 +167,8 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     spoilt[N, t] = -2 * delta
     known = {
         "LPBoost optimum": -2 * delta,
-        "LPBoost d": _unit(N + 1, N),
-        "LPBoost w": _unit(t + 1, t),
+        "LPBoost d": _unit_vector(N + 1, N),
+        "LPBoost w": _unit_vector(t + 1, t),
         "margins at w": np.append(np.full(N, -delta), -2 * delta),
         "misclassified examples": N + 1,
     }
@@ -190,6 +190,6 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     )
 
 
-def _unit(size: int, at: int) -> Float[Array, " size"]:
+def _unit_vector(size: int, at: int) -> Float[Array, " size"]:
     """Return a unit vector."""
     return np.eye(1, size, at)[0]

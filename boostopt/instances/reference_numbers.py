@@ -34,11 +34,11 @@ def reference() -> Instance:
             "Shalev-Shwartz and Singer 2008, examples 1 and 2",
         ),
         parameters={"nu": 2.5, "eta": 4.0, "d0": np.array([0.1, 0.15, 0.2, 0.25, 0.2, 0.1])},
-        known=_AT_A_POINT | _OPTIMA,
+        known=_VALUES_AT_W | _OPTIMAL_VALUES,
     )
 
 
-_AT_A_POINT = {
+_VALUES_AT_W = {
     "w": np.array([0.5, 0.3, 0.2]),
     "margins at w": np.array([0.45, 0.15, -0.1, 0.4, -0.225, 0.275]),
     "soft margin at w": -0.1,
@@ -61,7 +61,7 @@ _AT_A_POINT = {
     "SoftBoost dual at 3 w, gamma = 0.1": -0.1960081621,
 }
 
-_OPTIMA = {
+_OPTIMAL_VALUES = {
     "LPBoost optimum": 1 / 265,
     "LPBoost w": np.array([17, 20, 16]) / 53,
     "ERLPBoost optimum": 0.0924628832,

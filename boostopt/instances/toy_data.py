@@ -13,7 +13,7 @@ from boostopt._utils.array_types import Array, Int8
 from boostopt._utils.validation import check_number
 from boostopt.data.datasets import Dataset
 from boostopt.errors import ProblemError
-from boostopt.instances.known_instance import checked_between, checked_count, checked_generator
+from boostopt.instances.known_instance import validate_between, validate_count, validate_generator
 
 
 def softboost_synthetic(
@@ -56,16 +56,16 @@ def softboost_synthetic(
     ----------
     Warmuth, Glocer, Raetsch 2007, section 5.
     """
-    rows = checked_count("N", N, 2, "Ask for an example of each class.")
-    informative = checked_count("informative", informative, 1, "Take one at least to tell the classes apart.")
-    dimension = checked_count("dimension", dimension, informative, "Raise it, or lower informative.")
-    rng, noise = checked_generator(random_state), _checked_noise(noise)
+    rows = validate_count("N", N, 2, "Ask for an example of each class.")
+    informative = validate_count("informative", informative, 1, "Take one at least to tell the classes apart.")
+    dimension = validate_count("dimension", dimension, informative, "Raise it, or lower informative.")
+    rng, noise = validate_generator(random_state), _validate_noise(noise)
     X = rng.uniform(size=(rows, dimension))
     y = np.where(np.arange(rows) < (rows + 1) // 2, 1, -1).astype(np.int8)
     # Raised by 1/2, the values of class 1 lie in [1/2, 3/2], so all values are divided by 3/2.
     X[:, :informative] = (X[:, :informative] + 0.5 * (y == 1)[:, np.newaxis]) / 1.5
     name = f"{informative} informative features of {dimension}, label noise {noise:g}"
-    return Dataset(name, X, _with_noise(y, noise, rng))
+    return Dataset(name, X, _flip_labels(y, noise, rng))
 
 
 def hypercube(
@@ -101,14 +101,14 @@ def hypercube(
     ProblemError
         An argument is out of range.
     """
-    rng, noise = checked_generator(random_state), _checked_noise(noise)
-    rows = checked_count("N", N, 1, "Ask for one example or more.")
-    relevant = checked_count("relevant", relevant, 1, "Take one at least to decide.")
+    rng, noise = validate_generator(random_state), _validate_noise(noise)
+    rows = validate_count("N", N, 1, "Ask for one example or more.")
+    relevant = validate_count("relevant", relevant, 1, "Take one at least to decide.")
     if relevant % 2 == 0:
         raise ProblemError(f"relevant must be odd; got {relevant}. Take one more: an even number may be tied.")
-    dimension = checked_count("dimension", dimension, relevant, "Raise it, or lower relevant.")
+    dimension = validate_count("dimension", dimension, relevant, "Raise it, or lower relevant.")
     X = 2.0 * rng.integers(2, size=(rows, dimension)) - 1.0
-    y = _with_noise(np.sign(X[:, :relevant].sum(axis=1)).astype(np.int8), noise, rng)
+    y = _flip_labels(np.sign(X[:, :relevant].sum(axis=1)).astype(np.int8), noise, rng)
     which = ", ".join(map(str, range(relevant)))
     return Dataset(f"majority of coordinates {which} of {dimension}, label noise {noise:g}", X, y)
 
@@ -155,9 +155,9 @@ def banana(
     ----------
     Raetsch, Onoda, Mueller 2001, sections 3 and 5.1, for the input noise.
     """
-    rows = checked_count("N", N, 2, "Ask for an example of each class.")
-    spread = checked_between("spread", spread, 0, 10, "Try 0.15.")
-    rng, noise = checked_generator(random_state), _checked_noise(noise)
+    rows = validate_count("N", N, 2, "Ask for an example of each class.")
+    spread = validate_between("spread", spread, 0, 10, "Try 0.15.")
+    rng, noise = validate_generator(random_state), _validate_noise(noise)
     stay = "Pass 0 for points that stay where they are."
     below = "a number of at least 0 and below 100"
     input_noise = check_number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
@@ -169,14 +169,14 @@ def banana(
         np.column_stack([1 - np.cos(angle), 0.5 - np.sin(angle)]),
     )
     points = arcs + spread * rng.normal(size=(rows, 2))
-    y = _with_noise(y, noise, rng)
+    y = _flip_labels(y, noise, rng)
     moved = f", input noise {input_noise:g}" if input_noise else ""
     # The input noise is drawn last, so that nothing else depends on it.
     points = points + np.sqrt(3 * input_noise) * rng.uniform(-1, 1, size=(rows, 2))
     return Dataset(f"banana, label noise {noise:g}{moved}", points, y)
 
 
-def _checked_noise(noise: object) -> float:
+def _validate_noise(noise: object) -> float:
     """Return a fraction of wrong labels, or raise ProblemError."""
     advice = "Pass 0 for right labels only."
     return check_number(
@@ -184,7 +184,7 @@ def _checked_noise(noise: object) -> float:
     )
 
 
-def _with_noise(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:
+def _flip_labels(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:
     """Flip the labels of a fraction of the examples."""
     wrong = rng.permutation(len(y))[: round(noise * len(y))]
     signs = np.ones(len(y), dtype=np.int8)

@@ -20,8 +20,8 @@ import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
 from boostopt.data.answer_files import load_answer
-from boostopt.data.datasets import EMBEDDED, load_features, load_table
-from boostopt.data.source_contents import DENSE_LIMIT
+from boostopt.data.datasets import SKLEARN_DATASETS, load_features, load_table
+from boostopt.data.source_contents import MAX_DENSE_BYTES
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -127,7 +127,7 @@ def test_a_folder_of_the_name_of_a_set_does_not_hide_it(tmp_path: Path, monkeypa
 
 
 def test_every_embedded_name_is_one_of_scikit_learn() -> None:
-    for name in EMBEDDED:
+    for name in SKLEARN_DATASETS:
         assert load_dataset(name, positive="0").name == name
 
 
@@ -247,7 +247,7 @@ def test_svmlight_of_comments_alone_is_an_error(tmp_path: Path) -> None:
 
 def test_a_sparse_file_that_is_too_wide_is_an_error_before_memory_is_taken(tmp_path: Path) -> None:
     source = write(tmp_path, "data.svm", "1 2000000000:1\n-1 1:1\n")
-    refused(rf"\(2, 2000000000\).*at most {DENSE_LIMIT:,} bytes", load_dataset, source)
+    refused(rf"\(2, 2000000000\).*at most {MAX_DENSE_BYTES:,} bytes", load_dataset, source)
 
 
 # CSV

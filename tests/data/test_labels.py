@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import DataError, load_dataset
-from boostopt.data.class_labels import as_they_are, is_missing, match_class, match_classes
-from boostopt.data.csv_tables import MISSING, TRUTH
+from boostopt.data.class_labels import infer_label_type, is_missing, match_class, match_classes
+from boostopt.data.csv_tables import BOOLEAN_TEXTS, MISSING_VALUE_TEXTS
 from boostopt.data.datasets import load_features, load_table
 
 NAMES_OF_MISSING = ("NA", "N/A", "null", "None", "?", "#N/A", "nan", "NaN", "Nan", "NULL", "na", "<NA>")
@@ -140,7 +140,7 @@ def test_numbers_that_python_writes_are_read_as_they_were(seed: int) -> None:
     floats = rng.normal(size=20) * 10.0 ** rng.integers(-300, 300, 20)
     for numbers in (np.unique(whole), np.unique(floats)):
         texts = np.array(list(map(repr, numbers.tolist())), dtype=object)
-        found = as_they_are("it", texts, len(texts), is_typed=False)
+        found = infer_label_type("it", texts, len(texts), is_typed=False)
         assert found.dtype == numbers.dtype and found.tolist() == numbers.tolist()
 
 
@@ -185,7 +185,7 @@ def test_the_spellings_of_pandas_are_missing() -> None:
     pytest.importorskip("pandas")
     from pandas._libs.parsers import STR_NA_VALUES
 
-    assert {text.lower() for text in STR_NA_VALUES} | {"?"} == MISSING
+    assert {text.lower() for text in STR_NA_VALUES} | {"?"} == MISSING_VALUE_TEXTS
     assert all(is_missing(text) for text in STR_NA_VALUES)
 
 
@@ -234,7 +234,7 @@ def test_labels_of_new_examples_may_be_missing_or_strange() -> None:
 
 
 def test_every_truth_value_is_read_as_one_of_a_model(tmp_path: Path) -> None:
-    for text, truth in TRUTH.items():
+    for text, truth in BOOLEAN_TEXTS.items():
         source = write(tmp_path, [text])
         labels = load_features(source, (), 1).labels
         assert match_classes(source, labels, [False, True]) == [truth]

@@ -18,7 +18,7 @@ import boostopt.cli
 from boostopt import DataError
 from boostopt.data.answer_files import load_answer
 from boostopt.data.solution_files import LAYOUTS
-from boostopt.data.source_contents import SPARSEST
+from boostopt.data.source_contents import MAX_ENTRIES_PER_NONZERO
 from boostopt.exporting import export
 
 CBC_ALL = """\
@@ -265,7 +265,9 @@ def test_values_that_are_left_out_are_0(tmp_path: Path, solver: str) -> None:
 
 @pytest.mark.parametrize("text", [SCIP, HIGHS_SPARSE, CBC])
 def test_an_index_that_would_fill_the_memory_is_refused(tmp_path: Path, text: str) -> None:
-    refused(rf"\b{SPARSEST}\b.*\b5\b.*\bd_{10**11}\b", write(tmp_path, text.replace("d_5", f"d_{10**11}")))
+    refused(
+        rf"\b{MAX_ENTRIES_PER_NONZERO}\b.*\b5\b.*\bd_{10**11}\b", write(tmp_path, text.replace("d_5", f"d_{10**11}"))
+    )
 
 
 def test_the_values_of_the_other_side_are_read(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from boostopt._utils import files
 from boostopt.cli import app
 from boostopt.data import csv_tables as tables
 from boostopt.data.answer_files import load_answer
-from boostopt.data.csv_tables import guarded, meant, read_table, written_table
+from boostopt.data.csv_tables import guard_formula, read_table, table_to_csv, unguard_formula
 from boostopt.data.datasets import load_features, load_table
 
 
@@ -231,26 +231,26 @@ PLAIN = ["x", "'x", "'", "", "-1.5", "+2", "-inf", "1e5", "'-1.5 m", "a=b", "sco
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_cell_that_a_spreadsheet_would_run_has_an_apostrophe(text: str) -> None:
-    assert guarded(text) == f"'{text}" and meant(f"'{text}") == text
+    assert guard_formula(text) == f"'{text}" and unguard_formula(f"'{text}") == text
 
 
 @pytest.mark.parametrize("value", [*PLAIN[:8], -1.5, -2, None, True, "a=b", "score_=x"])
 def test_numbers_and_other_texts_stay_as_they_are(value: object) -> None:
-    assert guarded(value) is value
+    assert guard_formula(value) is value
 
 
 @pytest.mark.thorough
 @given(st.text("'=+-@ \t1.ex_\uff1d", max_size=6))
 @example("'-1.5")
 def test_what_was_guarded_is_read_as_it_was(text: str) -> None:
-    assert meant(guarded(text)) == text
-    assert not re.match(r"\s*[=+\-@]", guarded(text)) or tables.is_number(text)
+    assert unguard_formula(guard_formula(text)) == text
+    assert not re.match(r"\s*[=+\-@]", guard_formula(text)) or tables.is_number_text(text)
 
 
 def test_names_and_labels_of_a_table_are_read_as_they_were_written(tmp_path: Path) -> None:
     names, labels = ["=1+1", "+x", "-x", "@x", "'=x", "-1.5"], ["=cmd|'/C calc'!A1", "-no", "'-1"]
     rows = [[*(str(float(n)) for n in range(6)), label] for label in labels]
-    source = write(tmp_path, "data.csv", written_table([*names, "label"], rows))
+    source = write(tmp_path, "data.csv", table_to_csv([*names, "label"], rows))
     table = load_table(source)
     assert table.features == tuple(names) and table.labels is not None and table.labels.tolist() == labels
     header, _ = read_table(Path(source))

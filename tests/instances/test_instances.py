@@ -14,7 +14,7 @@ import pytest
 import boostopt
 from boostopt import ProblemError, instances
 from boostopt.instances import Instance
-from boostopt.instances.known_instance import checked_between, checked_count, checked_generator
+from boostopt.instances.known_instance import validate_between, validate_count, validate_generator
 
 ALL = [
     instances.reference(),
@@ -118,20 +118,20 @@ def test_what_is_no_count_is_refused(value: object) -> None:
     plain = float(value) if isinstance(value, float) else value
     message = f"N must be a whole number of at least 1; got {plain!r}. {advice}"
     with pytest.raises(ProblemError, match=re.escape(message)):
-        checked_count("N", value, 1, "Ask for one.")
+        validate_count("N", value, 1, "Ask for one.")
 
 
 @pytest.mark.parametrize("value", ["1", None, 0, 1, -0.5, float("nan"), float("inf"), [0.5]])
 def test_what_is_no_number_in_between_is_refused(value: object) -> None:
     with pytest.raises(ProblemError, match=rf"^delta\b.* 0\b.* 1\b.* {re.escape(repr(value))}.* 0\.5\.$"):
-        checked_between("delta", value, 0, 1, "Try 0.5.")
+        validate_between("delta", value, 0, 1, "Try 0.5.")
 
 
 def test_what_is_right_is_taken() -> None:
-    assert checked_count("N", np.int64(3), 3, "") == 3
-    assert checked_between("delta", np.float32(0.5), 0, 1, "") == 0.5
+    assert validate_count("N", np.int64(3), 3, "") == 3
+    assert validate_between("delta", np.float32(0.5), 0, 1, "") == 0.5
     rng = np.random.default_rng(2)
-    assert checked_generator(rng) is rng
-    assert checked_generator(2).random() == rng.random()
+    assert validate_generator(rng) is rng
+    assert validate_generator(2).random() == rng.random()
     with pytest.raises(ProblemError, match=r"^random_state\b.*\bNone\b"):
-        checked_generator(None)
+        validate_generator(None)

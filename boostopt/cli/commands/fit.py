@@ -54,8 +54,8 @@ from boostopt.cli.run_output import (
     reached,
     within_epsilon,
 )
-from boostopt.data.class_labels import as_they_are
-from boostopt.data.datasets import Table, load_table
+from boostopt.data.class_labels import infer_label_type
+from boostopt.data.datasets import LabelledTable, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.programs.catalogue import default_formulation_name
@@ -242,7 +242,7 @@ class _Fitted:
     seconds: float
 
 
-def _in_memory(model: Any, table: Table) -> _Fitted:
+def _in_memory(model: Any, table: LabelledTable) -> _Fitted:
     """Fit the classifier to a table."""
     began = time.perf_counter()
     _fit(model, table.name, table.X, table.labels, table.c)
@@ -260,7 +260,7 @@ def _on_cluster(
     from boostopt.estimators.training.dask_collections import portable
 
     def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return as_they_are(data, labels, len(labels), missing=missing)
+        return infer_label_type(data, labels, len(labels), missing=missing)
 
     its = ClusterTable.read(data, label, weights, drop, known, missing)
     began = time.perf_counter()
@@ -299,7 +299,7 @@ def _of_class(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
     return goal, SoftMarginObjective.name_of(goal)
 
 
-def _check_certificate(certificate: str | None, table: Table) -> None:
+def _check_certificate(certificate: str | None, table: LabelledTable) -> None:
     """Raise OptionError for a certificate of more than one run."""
     classes = len(np.unique(np.asarray(table.labels)))
     if certificate is not None and classes > 2:

@@ -36,7 +36,7 @@ from boostopt.cli.run_output import (
     save_picture,
 )
 from boostopt.comparison.rendering.console_tables import fitting, halved
-from boostopt.data.csv_tables import written_table
+from boostopt.data.csv_tables import table_to_csv
 from boostopt.errors import OptionError
 
 FIELDS = ("lower", "upper", "gap")
@@ -194,7 +194,7 @@ def _csv(result: RegularizationPath) -> str:
         {result.parameter: value, **_proved(run), "seconds": seconds}
         for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True)
     ]
-    return written_table(names, ([record.get(name, "") for name in names] for record in records))
+    return table_to_csv(names, ([record.get(name, "") for name in names] for record in records))
 
 
 def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:

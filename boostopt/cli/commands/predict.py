@@ -21,8 +21,8 @@ from boostopt.cli.cluster_data import check_memory_alone, connected, predict_on_
 from boostopt.cli.option_types import Label, PredictingCluster, ZeroBased
 from boostopt.cli.run_output import check_ending, check_outputs
 from boostopt.data.class_labels import match_classes
-from boostopt.data.csv_tables import written_table
-from boostopt.data.datasets import Table, has_indices, load_features
+from boostopt.data.csv_tables import table_to_csv
+from boostopt.data.datasets import LabelledTable, has_indices, load_features
 from boostopt.errors import DataError, OptionError, format_names
 from boostopt.oracles import Oracle
 
@@ -101,7 +101,7 @@ def predict_command(
             # The columns were found by their names, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             columns = wanted(fitted, table.X)
-    text = written_table(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
+    text = table_to_csv(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -175,7 +175,7 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
         say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
 
 
-def _say_accuracy(table: Table, classes: list[Any], predictions: list[Any]) -> None:
+def _say_accuracy(table: LabelledTable, classes: list[Any], predictions: list[Any]) -> None:
     """Report how many predictions are right, if the data hold labels; they are read as the classes of the model are."""
     if table.labels is None:
         return

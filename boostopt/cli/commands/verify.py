@@ -92,7 +92,7 @@ def verify_command(
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
         file = CertificateFile.load(certificate)
-        dataset = files.load(data).in_order(file.features)
+        dataset = files.load(data).with_features(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
             arguments = dataset, hypotheses, draw.random_state, weights, own
