@@ -21,10 +21,10 @@ from benchmarks.atlas_solves import (
 from benchmarks.pages import put_between
 from benchmarks.pages import row as table_row
 from boostopt._utils.environment import describe_environment
-from boostopt.comparison.failures import WORDS
-from boostopt.comparison.rendering.phrases import ratio, seconds
+from boostopt.comparison.failures import FAILURE_TEXTS
+from boostopt.comparison.rendering.phrases import format_median_seconds, format_ratio
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
-from boostopt.comparison.solve_record import FAILURES, Row
+from boostopt.comparison.solve_record import FAILURE_KINDS, Row
 from boostopt.instances.standard import TWO_COLUMN_FORMULATIONS
 
 BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"
@@ -147,7 +147,7 @@ def _time(rows: Sequence[Row], gap: float, best: float) -> str:
     if not rows:
         return NONE
     mean, failed = _mean(rows, gap)
-    words = f"≥ {seconds(mean)} ({failed})" if failed else seconds(mean)
+    words = f"≥ {format_median_seconds(mean)} ({failed})" if failed else format_median_seconds(mean)
     return f"**{words}**" if mean == best and not failed else words
 
 
@@ -176,15 +176,15 @@ def claims_table(asked: Sequence[Row]) -> Iterator[str]:
 def failures_table(high: Sequence[Row]) -> Iterator[str]:
     """Yield the failures of each solver by kind."""
     by_solver = _grouped(high, solver_of)
-    yield from _head(["solver", "solves", "good", *FAILURES])
+    yield from _head(["solver", "solves", "good", *FAILURE_KINDS])
     for solver in _in_order(by_solver):
         of = by_solver[solver]
         bad = [row for row in of if row.scaled_gap > GOOD]
         counts = Counter(row.failure for row in bad)
-        cells = [str(counts[kind]) if counts[kind] else NONE for kind in FAILURES]
+        cells = [str(counts[kind]) if counts[kind] else NONE for kind in FAILURE_KINDS]
         yield table_row([f"`{solver}`", str(len(of)), str(len(of) - len(bad)), *cells])
     yield ""
-    yield ". ".join(f"*{kind}*: {words}" for kind, words in WORDS.items()) + "."
+    yield ". ".join(f"*{kind}*: {words}" for kind, words in FAILURE_TEXTS.items()) + "."
 
 
 def where_table(high: Sequence[Row]) -> Iterator[str]:
@@ -219,7 +219,7 @@ def same_table(asked: Sequence[Row]) -> Iterator[str]:
                 yield table_row([f"`{solver}`", profile, f"0 of {len(of)}", NONE, NONE, NONE])
                 continue
             middle = math.exp(statistics.fmean(map(math.log, ratios)))
-            spread = [ratio(value) for value in (middle, min(ratios), max(ratios))]
+            spread = [format_ratio(value) for value in (middle, min(ratios), max(ratios))]
             yield table_row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
 
 
@@ -249,7 +249,7 @@ def _served(rows: Sequence[Row]) -> str:
     if not rows:
         return NONE
     mean, failed = _mean(rows, GOOD)
-    return f"{len(rows) - failed} of {len(rows)}, {seconds(mean)} s"
+    return f"{len(rows) - failed} of {len(rows)}, {format_median_seconds(mean)} s"
 
 
 def memory_table(high: Sequence[Row]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from boostopt._utils.files import write_atomically
-from boostopt.comparison.documents import load
-from boostopt.comparison.rendering.phrases import together
+from boostopt.comparison.documents import load_results
+from boostopt.comparison.rendering.phrases import intersect_intervals
 from boostopt.comparison.solve_record import Row
 from boostopt.errors import DataError
 
@@ -56,7 +56,9 @@ class Solves:
     @property
     def contradicted(self) -> list[str]:
         """The programs whose intervals have no point in common: there boostopt would be wrong."""
-        proved = {label: together(row for row in self.rows if row.program == label) for label in self.programs}
+        proved = {
+            label: intersect_intervals(row for row in self.rows if row.program == label) for label in self.programs
+        }
         return [label for label, (lower, upper) in proved.items() if lower > upper]
 
 
@@ -102,7 +104,7 @@ def read(path: Path) -> Solves:
         unpack(path, Path(folder))
         for kind in KINDS:
             for file in sorted(Path(folder, kind).glob("*.jsonl")):
-                made = load(file).benchmark
+                made = load_results(file).benchmark
                 rows[kind] += made.runs
                 versions |= dict.fromkeys(made.boostopt.split(", "))
                 machine = dict(made.machine)

@@ -17,12 +17,12 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.isolated import IsolatedBackend
 from boostopt.backends.isolation.worker_process import close_idle_processes, idle_process_id
 from boostopt.backends.profiles import Profile
-from boostopt.comparison.backend_handles import Opened, open_backends
-from boostopt.comparison.benchmark_options import WARM_UPS, BenchmarkOptions, benchmark_options
-from boostopt.comparison.benchmark_result import Benchmark, Settings
+from boostopt.comparison.backend_handles import BackendHandle, open_backends
+from boostopt.comparison.benchmark_options import WARM_UP_MODES, BenchmarkOptions, benchmark_options
+from boostopt.comparison.benchmark_result import Benchmark, BenchmarkSettings
 from boostopt.comparison.provenance import Origin
-from boostopt.comparison.rendering.progress_output import Solves, asked_in_words, of_solves
-from boostopt.comparison.results_log import Ledger
+from boostopt.comparison.rendering.progress_output import BenchmarkProgress, benchmark_progress, request_text
+from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
@@ -75,18 +75,18 @@ def benchmark(
         The file belongs to another comparison, or is no file of finished runs.
     """
     options = benchmark_options(options, keywords)
-    labelled = _labelled(programs)
+    labelled = _label_programs(programs)
     how_often = check_integer("repeats", repeats, 1, advice="Pass how often each cell is solved.")
-    asked = _asked(profiles)
+    asked = _parse_profiles(profiles)
     gaps = tuple(gap for _, gap in asked)
     named = tuple(profile.name for profile, _ in asked if profile is not None)
-    settings = Settings(
+    settings = BenchmarkSettings(
         gaps, how_often, options.time_limit, options.isolate, options.random_state, named, options.threads
     )
-    origin = options.origin or Origin.here()
+    origin = options.origin or Origin.of_this_process()
     solver_options = options.solver_options or {}
     opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
-    wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
+    wanted = [(row.with_profile(profile), gap) for row in opened for profile, gap in asked]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about: dict[str, Any] = {
         "programs": digests,
@@ -98,7 +98,7 @@ def benchmark(
         about["asked_by"] = "profiles"  # a file has gaps or profiles, never both
     if options.threads is not None:
         about["threads"] = options.threads
-    if options.warm_up != WARM_UPS[0]:
+    if options.warm_up != WARM_UP_MODES[0]:
         about["warm_up"] = options.warm_up
     if solver_options:
         about["options"] = plain(solver_options)
@@ -106,11 +106,11 @@ def benchmark(
         label: plain({**program_facts(program), "program_digest": digests[label], "about": describe_program(program)})
         for label, program in labelled.items()
     }
-    aside = {"described": described, "origin": origin.record()}
-    ledger = Ledger(options.resume, about, source_version(), aside, options.any_version)
-    bench = _Bench(labelled, digests, settings, ledger, options.warm_up)
+    aside = {"described": described, "origin": origin.to_json()}
+    ledger = ResultsLog(options.resume, about, source_version(), aside, options.any_version)
+    bench = _BenchmarkRunner(labelled, digests, settings, ledger, options.warm_up)
     cells = [
-        _Cell(label, backend, tol, repeat)
+        _ScheduledSolve(label, backend, tol, repeat)
         for label in labelled
         for backend, tol in wanted
         for repeat in range(settings.repeats)
@@ -118,10 +118,10 @@ def benchmark(
     until = math.inf if options.budget is None else time.perf_counter() + options.budget
     runs: dict[int, Row] = {}
     try:
-        with of_solves(options.progress, tuple(labelled), len(cells), options.budget) as progress:
+        with benchmark_progress(options.progress, tuple(labelled), len(cells), options.budget) as progress:
             for k in np.random.default_rng(settings.seed).permutation(len(cells)):
                 runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until, progress)
-                progress.ends(runs[int(k)])
+                progress.finish_solve(runs[int(k)])
     finally:
         if settings.isolate or settings.time_limit is not None:
             close_idle_processes()
@@ -130,68 +130,70 @@ def benchmark(
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _ScheduledSolve:
     """One requested solve."""
 
     program: str
-    backend: Opened
+    backend: BackendHandle
     tol: float
     repeat: int
 
 
-class _Bench:
+class _BenchmarkRunner:
     """Runs the cells; before them it solves each program once by each backend without counting."""
 
     def __init__(
         self,
         programs: Mapping[str, Program],
         digests: Mapping[str, str],
-        settings: Settings,
-        ledger: Ledger,
+        settings: BenchmarkSettings,
+        ledger: ResultsLog,
         warm_up: str,
     ) -> None:
         self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
-        self._by = warm_up
-        self._warm: set[tuple[str, str, int | None]] = set()
+        self._warm_up_mode = warm_up
+        self._warmed_up: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _Cell, too_late: bool, progress: Solves) -> Row:
+    def run(self, cell: _ScheduledSolve, too_late: bool, progress: BenchmarkProgress) -> Row:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
         key = self._ledger.key(
-            cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat, backend.asked
+            cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat, backend.profile_name
         )
-        if key in self._ledger.finished:
-            return replace(self._ledger.finished[key], program=cell.program)
+        if key in self._ledger.finished_records:
+            return replace(self._ledger.finished_records[key], program=cell.program)
         program = self._programs[cell.program]
         limit = self._settings.time_limit
-        why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program, limit))
+        why = backend.unsupported_reason(program) or (
+            "no time left" if too_late else backend.prepare_process(program, limit)
+        )
         if why:
-            return self._finished(cell, backend.not_run(program, cell.tol, why))
-        progress.begins(cell.program, backend.name, asked_in_words(backend.asked, cell.tol))
+            return self._complete_record(cell, backend.skipped_record(program, cell.tol, why))
+        progress.start_solve(cell.program, backend.name, request_text(backend.profile_name, cell.tol))
         self._warm_up(cell, program)
-        run = self._finished(cell, backend.run(program, cell.tol, limit))
+        run = self._complete_record(cell, backend.run(program, cell.tol, limit))
         if run.ran:
-            self._ledger.write(run)
+            self._ledger.append(run)
         return run
 
-    def _warm_up(self, cell: _Cell, program: Program) -> None:
+    def _warm_up(self, cell: _ScheduledSolve, program: Program) -> None:
         """Solve once without counting, unless this process (or the waiting child) has already done so."""
-        if self._by == "none" or self._place(cell, program) in self._warm:
+        if self._warm_up_mode == "none" or self._process_key(cell, program) in self._warmed_up:
             return
         limit = self._settings.time_limit
         page = program.formulation
-        first = page.smallest() if self._by == "smallest" and isinstance(page, Formulation) else program
+        first = page.smallest() if self._warm_up_mode == "smallest" and isinstance(page, Formulation) else program
         cell.backend.run(first, max(self._settings.profiles), limit)
-        cell.backend.prepare(program, limit)  # a child that died of the solve is replaced before the clock runs
-        self._warm.add(self._place(cell, program))
+        cell.backend.prepare_process(program, limit)  # a child that died of the solve is replaced before the clock runs
+        self._warmed_up.add(self._process_key(cell, program))
 
-    def _place(self, cell: _Cell, program: Program) -> tuple[str, str, int | None]:
+    def _process_key(self, cell: _ScheduledSolve, program: Program) -> tuple[str, str, int | None]:
         """Return the program and the backend, with the number of the child process if there is one."""
-        apart = isinstance(cell.backend.way(program, self._settings.time_limit), IsolatedBackend)
-        solved = cell.program if self._by == "program" else program.formulation.name
+        apart = isinstance(cell.backend.effective_backend(program, self._settings.time_limit), IsolatedBackend)
+        solved = cell.program if self._warm_up_mode == "program" else program.formulation.name
         return solved, cell.backend.name, idle_process_id() if apart else None
 
-    def _finished(self, cell: _Cell, row: Row) -> Row:
+    def _complete_record(self, cell: _ScheduledSolve, row: Row) -> Row:
         return replace(
             row,
             program=cell.program,
@@ -199,12 +201,12 @@ class _Bench:
             # "auto" has no version of its own: the version of the solver is in `solver_version`.
             version=cell.backend.version,
             repeat=cell.repeat,
-            reason=_reason(row),
+            reason=_failure_reason(row),
             solution=None,  # many solutions would take more memory than there is
         )
 
 
-def _reason(row: Row) -> str:
+def _failure_reason(row: Row) -> str:
     """Why a row is not "reached"."""
     if row.result != Result.FAILED:
         return row.reason
@@ -212,7 +214,7 @@ def _reason(row: Row) -> str:
     return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{fault}'
 
 
-def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
+def _label_programs(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
     """Return the programs by label: the label is the headline, with a number if two are equal."""
     if isinstance(programs, Mapping):
         labelled = {str(label): program for label, program in programs.items()}
@@ -232,7 +234,7 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
     return labelled
 
 
-def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
+def _parse_profiles(profiles: object) -> Sequence[tuple[Profile | None, float]]:
     """Return pairs of a profile and the gap that judges its answers; the profile is None for a gap to be reached."""
     expected = "one or more different gaps in (0, 1)"
     advice = "Pass gaps such as 1e-3 and 1e-6, or names of profiles such as 'default' and 'high'."

@@ -19,14 +19,14 @@ from boostopt._utils.validation import (
     check_seconds,
     check_seed,
 )
-from boostopt.comparison.provenance import Origin, check_origin
+from boostopt.comparison.provenance import Origin, validate_provenance
 from boostopt.comparison.solve_record import Row
 from boostopt.errors import unknown_name
 
-WARM_UPS = ("program", "smallest", "none")
+WARM_UP_MODES = ("program", "smallest", "none")
 """The choices of solves that are not counted; the first is the default."""
 
-THREADS = "Pass how many threads each solve may have, or None."
+THREADS_ADVICE = "Pass how many threads each solve may have, or None."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,21 +40,23 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         """Convert each option to its type, or refuse it."""
-        for name, value in self._read().items():
+        for name, value in self._validated_fields().items():
             object.__setattr__(self, name, value)
 
-    def _read(self) -> dict[str, Any]:
+    def _validated_fields(self) -> dict[str, Any]:
         return {
             "forms": check_optional(check_names, "forms", self.forms),
             "isolate": check_flag("isolate", self.isolate),
-            "threads": None if self.threads is None else check_integer("threads", self.threads, 1, advice=THREADS),
-            "origin": None if self.origin is None else check_origin(self.origin),
+            "threads": None
+            if self.threads is None
+            else check_integer("threads", self.threads, 1, advice=THREADS_ADVICE),
+            "origin": None if self.origin is None else validate_provenance(self.origin),
         }
 
 
 def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
     """Return the options of a comparison given by name."""
-    _check_names("compare", keywords, CompareOptions)
+    _validate_keywords("compare", keywords, CompareOptions)
     return CompareOptions(**keywords)
 
 
@@ -100,19 +102,19 @@ class BenchmarkOptions(CompareOptions):
     resume: str | os.PathLike[str] | None = None
     budget: float | None = None
     any_version: bool = False
-    warm_up: str = WARM_UPS[0]
+    warm_up: str = WARM_UP_MODES[0]
     random_state: int = 0
     progress: bool | Callable[[int, int, Row], None] = False
     solver_options: Mapping[str, Mapping[str, Any]] | None = None
 
-    def _read(self) -> dict[str, Any]:
+    def _validated_fields(self) -> dict[str, Any]:
         return {
-            **super()._read(),
+            **super()._validated_fields(),
             "time_limit": check_seconds("time_limit", self.time_limit),
             "resume": check_optional(check_path, "resume", self.resume),
             "budget": check_seconds("budget", self.budget),
             "any_version": check_flag("any_version", self.any_version),
-            "warm_up": check_choice("warm-up", self.warm_up, WARM_UPS),
+            "warm_up": check_choice("warm-up", self.warm_up, WARM_UP_MODES),
             "random_state": check_seed("random_state", self.random_state),
             "progress": check_flag_or_function("progress", self.progress),
         }
@@ -120,13 +122,13 @@ class BenchmarkOptions(CompareOptions):
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
     """Return the record of options, with the fields that were given by name in place of its own."""
-    _check_names("benchmark", keywords, BenchmarkOptions)
+    _validate_keywords("benchmark", keywords, BenchmarkOptions)
     whole = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
     return replace(check_instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
 
 
-def _check_names(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:
+def _validate_keywords(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:
     """Raise OptionError for a keyword that is no field of a record."""
     known = tuple(field.name for field in fields(record))
     for name in keywords.keys() - known:

@@ -14,17 +14,22 @@ from boostopt._utils.formatting import html_table, render_text
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_optional, check_string
 from boostopt.backends.profiles import is_named_profile
-from boostopt.comparison.failures import FAILURE, Failure, failures, in_words
+from boostopt.comparison.failures import FAILURE, Failure, failure_texts, failures_by_backend
 from boostopt.comparison.json_schema import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.provenance import Origin
-from boostopt.comparison.rendering.phrases import asked_for, together, trivial_bounds, verdict
-from boostopt.comparison.scores import MEAN, SCORE, Mean, Score, means, scores
+from boostopt.comparison.rendering.phrases import (
+    gap_request_text,
+    intersect_intervals,
+    summarize_program,
+    trivial_bounds,
+)
+from boostopt.comparison.scores import MEAN, SCORE, MeanScore, ProgramScore, average_scores, score_programs
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.data.csv_tables import records_to_csv
 
 
 @dataclass(frozen=True)
-class Settings:
+class BenchmarkSettings:
     """The settings of a benchmark.
 
     Attributes
@@ -64,7 +69,7 @@ class Settings:
 
 
 SETTINGS = Keys(
-    Settings,
+    BenchmarkSettings,
     {
         "profiles": "profiles",
         "repeats": "repeats",
@@ -97,7 +102,7 @@ class Benchmark:
     """
 
     programs: Mapping[str, Mapping[str, Any]]
-    settings: Settings
+    settings: BenchmarkSettings
     machine: Mapping[str, Any]
     boostopt: str
     runs: tuple[Row, ...]
@@ -114,7 +119,7 @@ class Benchmark:
         by_program = {label: [run for run in self.runs if run.program == label] for label in self.programs}
         return BenchmarkTable(
             tuple(self.programs),
-            {label: verdict(runs) for label, runs in by_program.items()},
+            {label: summarize_program(runs) for label, runs in by_program.items()},
             {
                 label: trivial_bounds(runs, self.programs[label].get("about", {}).get("equal_weights", ()))
                 for label, runs in by_program.items()
@@ -122,24 +127,24 @@ class Benchmark:
             self.scores,
             self.means,
             self.contradicted,
-            {tol: asked_for(self.runs, tol) for tol in self.settings.profiles},
-            in_words(self.failures),
+            {tol: gap_request_text(self.runs, tol) for tol in self.settings.profiles},
+            failure_texts(self.failures),
             self.origin.skipped,
-            self.made_with,
+            self.environment_text,
         )
 
     @property
-    def made_with(self) -> str:
+    def environment_text(self) -> str:
         """The settings and the machine of the measurement, in words."""
         settings = self.settings
         by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
         by = by or "The gap must be certified. Solvers are asked for accuracies in their own terms, not for this gap. "
         seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
         quartiles = ", quartiles below them" if settings.repeats > 2 else ""
-        return f"{by}{seconds}{quartiles}; x1 is the fastest. {self._made_on}"
+        return f"{by}{seconds}{quartiles}; x1 is the fastest. {self._conditions_text}"
 
     @property
-    def _made_on(self) -> str:
+    def _conditions_text(self) -> str:
         """The circumstances of the solves; these words fit every table of them."""
         settings = self.settings
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
@@ -167,19 +172,19 @@ class Benchmark:
         return "".join(html_table(label, of_program, header) for label, of_program in rows.items())
 
     @cached_property
-    def scores(self) -> tuple[Score, ...]:
+    def scores(self) -> tuple[ProgramScore, ...]:
         """For each program, backend and tolerance: whether the tolerance was reached, and in what time."""
-        return scores(self.runs)
+        return score_programs(self.runs)
 
     @cached_property
-    def means(self) -> tuple[Mean, ...]:
+    def means(self) -> tuple[MeanScore, ...]:
         """The mean of each backend and tolerance over all programs."""
-        return means(self.scores, self.settings.time_limit)
+        return average_scores(self.scores, self.settings.time_limit)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
         """The failures of each backend by kind, with an example in the solver's own words."""
-        return failures(self.runs)
+        return failures_by_backend(self.runs)
 
     @property
     def reached(self) -> bool:
@@ -190,7 +195,7 @@ class Benchmark:
 
     def interval(self, program: str) -> tuple[float, float]:
         """Return the intersection of all certified intervals of a program."""
-        return together(run for run in self.runs if run.program == program)
+        return intersect_intervals(run for run in self.runs if run.program == program)
 
     @property
     def contradicted(self) -> list[str]:
@@ -217,8 +222,8 @@ class Benchmark:
             "scores": [SCORE.to_file(score) for score in self.scores],
             "means": [MEAN.to_file(mean) for mean in self.means],
             "failures": [FAILURE.to_file(failure) for failure in self.failures],
-            "runs": [run.document() for run in self.runs],
-            "origin": self.origin.record(),
+            "runs": [run.to_file_entry() for run in self.runs],
+            "origin": self.origin.to_json(),
         }
         return to_json_text(document)
 
@@ -251,32 +256,36 @@ class Benchmark:
         OptionError
             pandas or Jinja is not installed.
         """
-        return self._printed().latex(check_string("label", label), check_optional(check_string, "caption", caption))
+        return self._paper_table().latex(check_string("label", label), check_optional(check_string, "caption", caption))
 
     def to_markdown(self) -> str:
         """Return the same as a table in Markdown."""
-        return self._printed().markdown()
+        return self._paper_table().markdown()
 
-    def _printed(self) -> Any:
-        from boostopt.comparison.rendering.paper_tables import Measured, of_benchmark, power
+    def _paper_table(self) -> Any:
+        from boostopt.comparison.rendering.paper_tables import BenchmarkTableData, benchmark_table, format_power_of_ten
 
-        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if is_named_profile(run.profile)}
+        by = {
+            run.tol: f"{run.profile} ({format_power_of_ten(run.tol)})"
+            for run in self.runs
+            if is_named_profile(run.profile)
+        }
         unable = dict.fromkeys((run.backend, run.program) for run in self.runs if not run.ran)
         backends = dict.fromkeys(backend for backend, _ in unable)
         count = {name: sum(backend == name for backend, _ in unable) for name in backends}
         remarks = [
-            *(f"{backend}: {words}" for backend, words in in_words(self.failures)),
+            *(f"{backend}: {words}" for backend, words in failure_texts(self.failures)),
             *(
                 f"{name}: not run, or not to its end, on {n} of {len(self.programs)} programs."
                 for name, n in count.items()
             ),
             *(f"{what}: left out. {why}" for what, why in self.origin.skipped),
-            self._made_on,
+            self._conditions_text,
         ]
-        return of_benchmark(
-            Measured(
+        return benchmark_table(
+            BenchmarkTableData(
                 tuple(self.programs),
-                {tol: by.get(tol, f"gap {power(tol)}") for tol in self.settings.profiles},
+                {tol: by.get(tol, f"gap {format_power_of_ten(tol)}") for tol in self.settings.profiles},
                 bool(by),
                 self.scores,
                 self.means,
@@ -290,4 +299,6 @@ class Benchmark:
     def _records(self) -> list[dict[str, Any]]:
         """Return each run with all its settings."""
         made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
-        return [{**(document := run.document()).pop("record"), **document, **made, **self.machine} for run in self.runs]
+        return [
+            {**(document := run.to_file_entry()).pop("record"), **document, **made, **self.machine} for run in self.runs
+        ]

@@ -16,8 +16,14 @@ from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison.backend_handles import open_backends
 from boostopt.comparison.benchmark_options import compare_options
 from boostopt.comparison.provenance import Origin
-from boostopt.comparison.rendering.phrases import clashes, proved, relative_width, together, width
-from boostopt.comparison.rendering.progress_output import called, of_backend, of_backends
+from boostopt.comparison.rendering.phrases import (
+    conflicting_backends,
+    gap_text,
+    intersect_intervals,
+    proved_interval_text,
+    relative_width,
+)
+from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
 from boostopt.comparison.solve_record import Row
 from boostopt.data.csv_tables import records_to_csv
 from boostopt.programs.identity import bounds_of_equal_weights, describe_program, program_facts
@@ -74,8 +80,8 @@ class Comparison:
                     (
                         row.backend,
                         row.verdict,
-                        proved(row),
-                        width(row),
+                        proved_interval_text(row),
+                        gap_text(row),
                         relative_width(row),
                         row.seconds,
                         row.solver_status,
@@ -83,7 +89,7 @@ class Comparison:
                 )
             else:
                 why = row.error or row.solver_status
-                cells.append((row.backend, row.verdict, proved(row), "", "", row.seconds, why))
+                cells.append((row.backend, row.verdict, proved_interval_text(row), "", "", row.seconds, why))
         return html_table(self.program.headline, cells, header)
 
     @property
@@ -94,7 +100,7 @@ class Comparison:
     @property
     def interval(self) -> tuple[float, float]:
         """The intersection of all certified intervals, which contains the optimum."""
-        return together(self.rows)
+        return intersect_intervals(self.rows)
 
     @property
     def overlap(self) -> bool:
@@ -102,11 +108,11 @@ class Comparison:
         lower, upper = self.interval
         return bool(lower <= upper)
 
-    def clashes(self, row: Row) -> list[str]:
+    def conflicting_backends(self, row: Row) -> list[str]:
         """Return the backends whose interval does not overlap with that of a row."""
-        return clashes(row, self.rows)
+        return conflicting_backends(row, self.rows)
 
-    def facts(self) -> dict[str, Any]:
+    def program_facts(self) -> dict[str, Any]:
         """Return the facts about the program: formulation, parameters, sizes, digest of U."""
         return {**program_facts(self.program), "tol": self.tol}
 
@@ -114,7 +120,7 @@ class Comparison:
         """Return facts and rows as JSON; numbers that are not finite become null."""
         lower, upper = self.interval
         document = {
-            **self.facts(),
+            **self.program_facts(),
             "reached": self.reached,
             "overlap": self.overlap,
             "lower": lower,
@@ -122,9 +128,9 @@ class Comparison:
             "boostopt": source_version(),
             "machine": environment_info(),
             "rows": [row.record() for row in self.rows],
-            "logs": [row.attempts_logged() for row in self.rows],
+            "logs": [row.attempts_to_json() for row in self.rows],
             "about": describe_program(self.program),
-            "origin": self.origin.record(),
+            "origin": self.origin.to_json(),
         }
         return to_json_text(document)
 
@@ -157,17 +163,17 @@ class Comparison:
         OptionError
             pandas or Jinja is not installed.
         """
-        return self._printed().latex(check_string("label", label), check_optional(check_string, "caption", caption))
+        return self._paper_table().latex(check_string("label", label), check_optional(check_string, "caption", caption))
 
     def to_markdown(self) -> str:
         """Return the same as a table in Markdown."""
-        return self._printed().markdown()
+        return self._paper_table().markdown()
 
-    def _printed(self) -> Any:
-        from boostopt.comparison.rendering.paper_tables import of_comparison
+    def _paper_table(self) -> Any:
+        from boostopt.comparison.rendering.paper_tables import comparison_table
 
         made = describe_environment(source_version(), environment_info())
-        return of_comparison(self.program.headline, self.tol, self.rows, made)
+        return comparison_table(self.program.headline, self.tol, self.rows, made)
 
 
 def compare(
@@ -225,12 +231,12 @@ def compare(
     profile = resolve_profile(tol)
     gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     how = compare_options(keywords)
-    tell, made = called(progress, of_backend), how.origin or Origin.here()
+    tell, made = progress_callback(progress, print_backend_progress), how.origin or Origin.of_this_process()
     named = open_backends(backends, how.forms, how.isolate, options, how.threads)
-    opened = [row.asked_by(profile) for row in named]
+    opened = [row.with_profile(profile) for row in named]
     rows = list[Row]()
     try:
-        with of_backends(tell, len(opened)) as say:
+        with comparison_progress(tell, len(opened)) as say:
             for backend in opened:
                 say(backend.name, None)
                 rows.append(backend.run(program, gap, time_limit))

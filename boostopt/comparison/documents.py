@@ -19,45 +19,45 @@ from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_path
 from boostopt.backends.profiles import is_named_profile
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, Settings
+from boostopt.comparison.benchmark_result import SETTINGS, Benchmark, BenchmarkSettings
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.provenance import ORIGIN, Origin
-from boostopt.comparison.rendering.phrases import together
-from boostopt.comparison.results_log import KIND, finished_run, parsed
-from boostopt.comparison.solve_record import Row, read_row
+from boostopt.comparison.rendering.phrases import intersect_intervals
+from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
+from boostopt.comparison.solve_record import Row, parse_record
 from boostopt.errors import DataError, OptionError, reason_of
 from boostopt.programs.identity import describe_program, program_facts
 
-LARGEST = 1_000_000_000
+MAX_FILE_BYTES = 1_000_000_000
 """The size in bytes of the largest file that is read."""
 
-CLOCK = 0.02
+CLOCK_TOLERANCE = 0.02
 """Seconds by which clocks may disagree."""
 
-SHORTEST, LONGEST = 1e-9, 1e9
+MIN_SECONDS, MAX_SECONDS = 1e-9, 1e9
 """The range of seconds that a solve can take: from a tick of the clock to decades."""
 
 
 @dataclass(frozen=True)
-class Document:
+class ReportInput:
     """The contents of a report.
 
     Attributes
     ----------
     benchmark
         All runs; the runs of a comparison count as one repeat.
-    measured
+    is_benchmark
         Whether it is a benchmark: shuffled, repeated, after a solve that is not counted.
     file
         The file that it was read from, "" for none. If there is a file, nothing in it was computed anew.
     """
 
     benchmark: Benchmark
-    measured: bool
+    is_benchmark: bool
     file: str = ""
 
 
-def document(result: object) -> Document:
+def as_report_input(result: object) -> ReportInput:
     """Return the result of `compare` or `benchmark` as plain values.
 
     Raises
@@ -65,20 +65,20 @@ def document(result: object) -> Document:
     OptionError
         `result` is neither of these, nor a document.
     """
-    if isinstance(result, Document):
+    if isinstance(result, ReportInput):
         return result
     if isinstance(result, Benchmark):
-        return Document(result, measured=True)
+        return ReportInput(result, is_benchmark=True)
     if not isinstance(result, Comparison):
         raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
     label = result.program.headline
     about = {**program_facts(result.program), "about": describe_program(result.program)}
-    settings = _once(result.tol, any(row.isolated for row in result.rows))
+    settings = _single_run_settings(result.tol, any(row.isolated for row in result.rows))
     made = Benchmark({label: plain(about)}, settings, environment_info(), source_version(), result.rows, result.origin)
-    return Document(made, measured=False)
+    return ReportInput(made, is_benchmark=False)
 
 
-def load(path: str | os.PathLike[str]) -> Document:
+def load_results(path: str | os.PathLike[str]) -> ReportInput:
     """Read a file that `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
 
     Raises
@@ -92,50 +92,52 @@ def load(path: str | os.PathLike[str]) -> Document:
         raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as failure:
         raise DataError(f"{path} cannot be read: {reason_of(failure)}. Check the path.") from failure
-    if len(content) > LARGEST:
-        raise DataError(f"{path} is larger than {LARGEST:,} bytes, the limit. Report on fewer programs at a time.")
+    if len(content) > MAX_FILE_BYTES:
+        raise DataError(
+            f"{path} is larger than {MAX_FILE_BYTES:,} bytes, the limit. Report on fewer programs at a time."
+        )
     text = content.decode(errors="replace")
-    first = parsed(text.partition("\n")[0])
-    if first is not None and first.get("kind") == KIND:
-        return _ledger(path, first, text)
-    return _json(path, text)
+    first = parse_json_object(text.partition("\n")[0])
+    if first is not None and first.get("kind") == FILE_KIND:
+        return _load_results_log(path, first, text)
+    return _load_json(path, text)
 
 
-def _json(path: Path, text: str) -> Document:
+def _load_json(path: Path, text: str) -> ReportInput:
     """Read a file that `to_json` wrote."""
     try:
-        read = json.loads(text, parse_constant=fields.not_finite)
+        read = json.loads(text, parse_constant=fields.reject_non_finite)
     except (ValueError, RecursionError, OverflowError) as failure:
         raise DataError(
             f"expected what `compare --json` wrote, or the file of --resume; {path} is no JSON text, or it is "
             f"truncated ({str(failure)[:120]}). Write it anew."
         ) from None
     try:
-        top = fields.mapping(read, "the file")
+        top = fields.parse_object(read, "the file")
         if "runs" in top:
-            return Document(_benchmark(top), measured=True, file=str(path))
+            return ReportInput(_parse_benchmark(top), is_benchmark=True, file=str(path))
         if "rows" in top:
-            return Document(_comparison(top), measured=False, file=str(path))
+            return ReportInput(_parse_comparison(top), is_benchmark=False, file=str(path))
         raise ValueError("it has neither runs nor rows")
     except (ValueError, TypeError, RecursionError) as failure:
-        raise _refused(path, failure) from None
+        raise _invalid_file_error(path, failure) from None
 
 
-def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
+def _load_results_log(path: Path, head: Mapping[str, Any], text: str) -> ReportInput:
     """Read the file of `resume`: the latest version of each finished run, without an incomplete last line."""
     whole = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
     ways: set[bool] = set()
     for number, line in enumerate(whole[1:], 2):
-        version, row = finished_run(path, number, line)
+        version, row = parse_record_line(path, number, line)
         ways.add(is_named_profile(row.profile))
         try:
-            latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
+            latest[row.program, row.backend, row.tol, row.repeat] = version, _validate_record(row)
         except (ValueError, TypeError, RecursionError) as failure:
-            raise _refused(path, ValueError(f"line {number}: {failure}")) from None
+            raise _invalid_file_error(path, ValueError(f"line {number}: {failure}")) from None
     if not latest:
         raise DataError(f"expected finished runs; {path} has none yet. Let the benchmark go on, then report.")
     runs = tuple(run for _, run in latest.values())
@@ -146,31 +148,33 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
         )
     versions = list(dict.fromkeys(version for version, _ in latest.values()))
     try:
-        digests = fields.mapping(head.get("programs"), "programs")
-        described = fields.mapping(head.get("described", {}), "described")
+        digests = fields.parse_object(head.get("programs"), "programs")
+        described = fields.parse_object(head.get("described", {}), "described")
         labels = dict.fromkeys([*digests, *(run.program for run in runs)])
-        programs = {label: _program(described.get(label, {})) for label in labels}
+        programs = {label: _parse_program(described.get(label, {})) for label in labels}
         profiles = sorted({run.tol for run in runs}, reverse=True)
         of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
-        settings = Settings(**fields.values(SETTINGS, {**head, **of_runs}))
-        made = Benchmark(programs, settings, _machine(head), ", ".join(versions), runs, _origin(head))
+        settings = BenchmarkSettings(**fields.parse_fields(SETTINGS, {**head, **of_runs}))
+        made = Benchmark(
+            programs, settings, _parse_environment(head), ", ".join(versions), runs, _parse_provenance(head)
+        )
     except (ValueError, TypeError, RecursionError) as failure:
-        raise _refused(path, failure) from None
-    return Document(made, measured=True, file=str(path))
+        raise _invalid_file_error(path, failure) from None
+    return ReportInput(made, is_benchmark=True, file=str(path))
 
 
-def _refused(path: Path, failure: Exception) -> DataError:
+def _invalid_file_error(path: Path, failure: Exception) -> DataError:
     return DataError(f"expected a comparison or a benchmark; {path} is none: {reason_of(failure)}. Write it anew.")
 
 
-def _comparison(top: Mapping[str, Any]) -> Benchmark:
+def _parse_comparison(top: Mapping[str, Any]) -> Benchmark:
     """Make runs of a single repeat from the rows of a comparison."""
-    tol = fields.fraction(top.get("tol"), "tol")
-    rows = [fields.mapping(row, "a row") for row in fields.listed(top.get("rows"), "rows")]
-    logs = fields.listed(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
+    tol = fields.parse_fraction(top.get("tol"), "tol")
+    rows = [fields.parse_object(row, "a row") for row in fields.parse_list(top.get("rows"), "rows")]
+    logs = fields.parse_list(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
     if not rows or len(logs) != len(rows):
         raise ValueError(f"it must have rows, and as many logs; it has {len(rows)} and {len(logs)}")
-    program = _program(top)
+    program = _parse_program(top)
     label = str(program["about"].get("headline") or program["formulation"])
     runs = [
         {
@@ -184,48 +188,60 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
         }
         for row, log in zip(rows, logs, strict=True)
     ]
-    read = tuple(_checked(read_row(run)) for run in runs)
-    _each_once(read)
-    lower, upper = together(read)
+    read = tuple(_validate_record(parse_record(run)) for run in runs)
+    _require_distinct(read)
+    lower, upper = intersect_intervals(read)
     for name, own in (("lower", lower), ("upper", upper), ("overlap", lower <= upper)):
         said = top.get(name)
         if said is not None and said != own:
             raise ValueError(f"{name} of all rows together is {own}; the file says {said}")
     isolated = any(row.isolated for row in read)
-    version = fields.text(top.get("boostopt"), "boostopt")
-    return Benchmark({label: program}, _once(tol, isolated), _machine(top), version, read, _origin(top))
+    version = fields.parse_text(top.get("boostopt"), "boostopt")
+    return Benchmark(
+        {label: program},
+        _single_run_settings(tol, isolated),
+        _parse_environment(top),
+        version,
+        read,
+        _parse_provenance(top),
+    )
 
 
-def _benchmark(top: Mapping[str, Any]) -> Benchmark:
+def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
     """Make a benchmark from its runs; scores and means are computed from the runs, never taken from the file."""
-    runs = tuple(_checked(read_row(fields.mapping(run, "a run"))) for run in fields.listed(top.get("runs"), "runs"))
-    programs = {label: _program(about) for label, about in fields.mapping(top.get("programs"), "programs").items()}
+    runs = tuple(
+        _validate_record(parse_record(fields.parse_object(run, "a run")))
+        for run in fields.parse_list(top.get("runs"), "runs")
+    )
+    programs = {
+        label: _parse_program(about) for label, about in fields.parse_object(top.get("programs"), "programs").items()
+    }
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
-    _each_once(runs)
-    settings = fields.mapping(top.get("settings"), "settings")
-    if {run.tol for run in runs} != set(fields.fractions(settings.get("profiles"), "profiles")):
+    _require_distinct(runs)
+    settings = fields.parse_object(top.get("settings"), "settings")
+    if {run.tol for run in runs} != set(fields.parse_fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    read = Settings(**fields.values(SETTINGS, settings))
-    version = fields.text(top.get("boostopt"), "boostopt")
-    return Benchmark(programs, read, _machine(top), version, runs, _origin(top))
+    read = BenchmarkSettings(**fields.parse_fields(SETTINGS, settings))
+    version = fields.parse_text(top.get("boostopt"), "boostopt")
+    return Benchmark(programs, read, _parse_environment(top), version, runs, _parse_provenance(top))
 
 
-def _once(tol: float, isolated: bool) -> Settings:
+def _single_run_settings(tol: float, isolated: bool) -> BenchmarkSettings:
     """The settings of a comparison, as those of a benchmark."""
-    return Settings((tol,), 1, None, isolated, 0)
+    return BenchmarkSettings((tol,), 1, None, isolated, 0)
 
 
-def _each_once(runs: Iterable[Row]) -> None:
+def _require_distinct(runs: Iterable[Row]) -> None:
     """Raise ValueError if a run occurs twice."""
     keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
     if len(set(keys)) < len(keys):
         raise ValueError("a run stands in it twice")
 
 
-def _checked(row: Row) -> Row:
+def _validate_record(row: Row) -> Row:
     """Return a row, or raise ValueError if its numbers contradict each other."""
-    fields.fraction(row.tol, "tol")
+    fields.parse_fraction(row.tol, "tol")
     if row.ran and row.verdict is None:
         raise ValueError(f"{row.backend} was run, and its verdict is missing")
     if row.lower > row.upper:
@@ -245,60 +261,61 @@ def _checked(row: Row) -> Row:
         if abs(row.scaled_gap - scaled) > 1e-6 * scaled:
             raise ValueError(f"the scaled gap of {row.backend} must be {scaled:g}; it is {row.scaled_gap:g}")
     spent = math.fsum(seconds for seconds in row.phases.values() if seconds is not None)
-    if row.ran and spent > 1.1 * row.seconds + CLOCK:
+    if row.ran and spent > 1.1 * row.seconds + CLOCK_TOLERANCE:
         raise ValueError(f"the phases of {row.backend} took {spent:g} s together, and the solve {row.seconds:g} s")
-    if row.reached and not SHORTEST <= row.seconds <= LONGEST:
+    if row.reached and not MIN_SECONDS <= row.seconds <= MAX_SECONDS:
         raise ValueError(f"the seconds in which {row.backend} reached its gap are none that it can take: {row.seconds}")
     return row
 
 
-def _program(value: Any) -> dict[str, Any]:
+def _parse_program(value: Any) -> dict[str, Any]:
     """Read the content of a program. Missing fields are left out or empty, so that nobody has to check them again."""
-    content = fields.mapping(value, "a program")
-    about = fields.mapping(content.get("about", {}), "about")
+    content = fields.parse_object(value, "a program")
+    about = fields.parse_object(content.get("about", {}), "about")
     for name in ("headline", "title", "page", "storage", "reference"):
-        fields.text(about.get(name, ""), name)
-    for entry in fields.mapping(about.get("meanings", {}), "meanings").values():
-        fields.text(entry, "a meaning")
-    fields.texts(about.get("sources", []), "sources")
+        fields.parse_text(about.get(name, ""), name)
+    for entry in fields.parse_object(about.get("meanings", {}), "meanings").values():
+        fields.parse_text(entry, "a meaning")
+    fields.parse_texts(about.get("sources", []), "sources")
     for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", content)):
         if where.get(name) is not None:
-            fields.finite(where[name], name)
+            fields.parse_finite(where[name], name)
     for name, where in (("nonzeros", about), ("examples", content), ("hypotheses", content)):
         if where.get(name) is not None:
-            fields.count(where[name], name)
+            fields.parse_count(where[name], name)
     counted = [
-        fields.finite(entry, "a multiplicity") for entry in fields.listed(about.get("multiplicities", []), "they")
+        fields.parse_finite(entry, "a multiplicity")
+        for entry in fields.parse_list(about.get("multiplicities", []), "they")
     ]
     if len(counted) not in (0, 2):
         raise ValueError("multiplicities must be the smallest and the largest one")
-    equal = fields.listed(about.get("equal_weights", []), "equal_weights")
+    equal = fields.parse_list(about.get("equal_weights", []), "equal_weights")
     if len(equal) not in (0, 2):
         raise ValueError("equal_weights must be the two bounds that they prove")
     for bound in equal:
         if bound is not None:
-            fields.finite(bound, "a bound of equal weights")
-    parameters = fields.mapping(content.get("parameters", {}), "parameters")
+            fields.parse_finite(bound, "a bound of equal weights")
+    parameters = fields.parse_object(content.get("parameters", {}), "parameters")
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):
-            fields.finite(entry, f"the parameter {name}")
+            fields.parse_finite(entry, f"the parameter {name}")
     numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
     return {
         **{name: content[name] for name in numbers if name in content},
-        "formulation": fields.text(content.get("formulation", ""), "formulation"),
+        "formulation": fields.parse_text(content.get("formulation", ""), "formulation"),
         "parameters": parameters,
-        "digest": fields.text(content.get("digest", ""), "digest"),
+        "digest": fields.parse_text(content.get("digest", ""), "digest"),
         "about": about,
     }
 
 
-def _origin(top: Mapping[str, Any]) -> Origin:
+def _parse_provenance(top: Mapping[str, Any]) -> Origin:
     """Read the origin."""
-    return Origin(**fields.values(ORIGIN, fields.mapping(top.get("origin", {}), "origin")))
+    return Origin(**fields.parse_fields(ORIGIN, fields.parse_object(top.get("origin", {}), "origin")))
 
 
-def _machine(top: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_environment(top: Mapping[str, Any]) -> dict[str, Any]:
     """Read the machine of the measurement."""
-    machine = fields.mapping(top.get("machine"), "machine")
-    fields.mapping(machine.get("threads", {}), "threads")
+    machine = fields.parse_object(top.get("machine"), "machine")
+    fields.parse_object(machine.get("threads", {}), "threads")
     return machine

@@ -1,6 +1,6 @@
 """Readers of values in a file, each for one type; they raise ValueError for anything else.
 
-The annotations of a record say how its fields are read. `Count | None` is a count or null. `OR_NULL` beside a reader
+The annotations of a record say how its fields are read. `Count | None` is a count or null. `NULL_MEANS_DEFAULT` beside a reader
 says that null in a file means the default, for example for a number that is not finite.
 """
 
@@ -18,16 +18,16 @@ from boostopt._utils.files import Keys
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
 
-VERDICTS = ("bounded", "checked", "claimed", "none")
+VERDICT_NAMES = ("bounded", "checked", "claimed", "none")
 """The verdicts on an answer."""
 
 
-def not_finite(constant: str) -> NoReturn:
+def reject_non_finite(constant: str) -> NoReturn:
     """Refuse nan and the infinities, which are not JSON."""
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
-def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
+def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
     """Return the reader of values of a JSON type."""
 
     def read(value: Any, what: str) -> T:
@@ -38,73 +38,76 @@ def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
     return read
 
 
-mapping: Callable[[Any, str], dict[str, Any]] = _instance(dict, "an object with names")
-listed: Callable[[Any, str], list[Any]] = _instance(list, "a list")
-text: Callable[[Any, str], str] = _instance(str, "a text")
-flag: Callable[[Any, str], bool] = _instance(bool, "true or false")
+parse_object: Callable[[Any, str], dict[str, Any]] = _type_parser(dict, "an object with names")
+parse_list: Callable[[Any, str], list[Any]] = _type_parser(list, "a list")
+parse_text: Callable[[Any, str], str] = _type_parser(str, "a text")
+parse_flag: Callable[[Any, str], bool] = _type_parser(bool, "true or false")
 
 
-def finite(value: Any, what: str) -> float:
+def parse_finite(value: Any, what: str) -> float:
     """Return a finite number."""
     if not is_finite(value):
         raise ValueError(f"{what} must be a finite number")
     return float(value)
 
 
-def count(value: Any, what: str) -> int:
+def parse_count(value: Any, what: str) -> int:
     """Return a whole number of at least 0."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
         raise ValueError(f"{what} must be a count")
     return value
 
 
-def seconds(value: Any, what: str) -> float:
+def parse_seconds(value: Any, what: str) -> float:
     """Return a finite number that is not negative."""
-    if finite(value, what) < 0:
+    if parse_finite(value, what) < 0:
         raise ValueError(f"{what} must not be negative")
     return float(value)
 
 
-def fraction(value: Any, what: str) -> float:
+def parse_fraction(value: Any, what: str) -> float:
     """Return a number between 0 and 1."""
-    if not 0 < finite(value, what) < 1:
+    if not 0 < parse_finite(value, what) < 1:
         raise ValueError(f"{what} must lie in (0, 1)")
     return float(value)
 
 
-def verdict(value: Any, what: str) -> str:
+def parse_verdict(value: Any, what: str) -> str:
     """Return one of the verdicts."""
-    if value not in VERDICTS:
-        raise ValueError(f"{what} must be one of {', '.join(VERDICTS)}")
+    if value not in VERDICT_NAMES:
+        raise ValueError(f"{what} must be one of {', '.join(VERDICT_NAMES)}")
     return value
 
 
-def texts(value: Any, what: str) -> list[str]:
+def parse_texts(value: Any, what: str) -> list[str]:
     """Return a list of strings."""
-    return [text(entry, what) for entry in listed(value, what)]
+    return [parse_text(entry, what) for entry in parse_list(value, what)]
 
 
-def texts_by_name(value: Any, what: str) -> dict[str, str]:
+def parse_text_mapping(value: Any, what: str) -> dict[str, str]:
     """Return an object whose values are strings."""
-    return {name: text(entry, what) for name, entry in mapping(value, what).items()}
+    return {name: parse_text(entry, what) for name, entry in parse_object(value, what).items()}
 
 
-def pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
+def parse_skipped_pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
     """Return the omitted programs, each with the reason."""
-    each = [texts(pair, "what was left out") for pair in listed(value, what)]
+    each = [parse_texts(pair, "what was left out") for pair in parse_list(value, what)]
     if any(len(pair) != 2 for pair in each):
         raise ValueError("what was left out must stand in pairs with the reason")
     return tuple((left_out, why) for left_out, why in each)
 
 
-def fractions(value: Any, what: str) -> tuple[float, ...]:
+def parse_fractions(value: Any, what: str) -> tuple[float, ...]:
     """Return numbers between 0 and 1."""
-    return tuple(fraction(entry, what) for entry in listed(value, what))
+    return tuple(parse_fraction(entry, what) for entry in parse_list(value, what))
 
 
-def seconds_by_phase(value: Any, what: str) -> dict[str, float | None]:
+def parse_phase_seconds(value: Any, what: str) -> dict[str, float | None]:
     """Return an object of seconds, some of which may be null."""
-    return {phase: None if entry is None else seconds(entry, phase) for phase, entry in mapping(value, what).items()}
+    return {
+        phase: None if entry is None else parse_seconds(entry, phase)
+        for phase, entry in parse_object(value, what).items()
+    }
 
 
 def is_finite(value: Any) -> bool:
@@ -112,58 +115,58 @@ def is_finite(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def figure(value: Any, what: str) -> float:
+def parse_required_finite(value: Any, what: str) -> float:
     """Return a finite number that scores and intervals are computed from."""
     if not is_finite(value):
         raise ValueError(f"its {what} is neither a finite number nor null")
     return float(value)
 
 
-def spent(value: Any, what: str) -> float:
+def parse_solve_seconds(value: Any, what: str) -> float:
     """Return the seconds of a solve."""
-    if figure(value, what) < 0:
+    if parse_required_finite(value, what) < 0:
         raise ValueError(f"its {what} are negative")
     return float(value)
 
 
-def scaled(value: Any, what: str) -> float:
+def parse_gap(value: Any, what: str) -> float:
     """Return a gap that scores are computed from."""
-    return seconds(figure(value, what), what)
+    return parse_seconds(parse_required_finite(value, what), what)
 
 
-OR_NULL = "or null"
+NULL_MEANS_DEFAULT = "or null"
 """In the annotation of a field: null means the default of the field."""
 
-Text = Annotated[str, text]
-Texts = Annotated[Sequence[str], texts]
-TextsByName = Annotated[Mapping[str, str], texts_by_name]
-Flag = Annotated[bool, flag]
-Count = Annotated[int, count]
-Fractions = Annotated[tuple[float, ...], fractions]
-Number = Annotated[float, finite]
-Seconds = Annotated[float, seconds]
-SecondsByPhase = Annotated[Mapping[str, float | None], seconds_by_phase]
-Named = Annotated[Mapping[str, Any], mapping]
-Verdict = Annotated[str, verdict]
+Text = Annotated[str, parse_text]
+Texts = Annotated[Sequence[str], parse_texts]
+TextsByName = Annotated[Mapping[str, str], parse_text_mapping]
+Flag = Annotated[bool, parse_flag]
+Count = Annotated[int, parse_count]
+Fractions = Annotated[tuple[float, ...], parse_fractions]
+Number = Annotated[float, parse_finite]
+Seconds = Annotated[float, parse_seconds]
+SecondsByPhase = Annotated[Mapping[str, float | None], parse_phase_seconds]
+Named = Annotated[Mapping[str, Any], parse_object]
+Verdict = Annotated[str, parse_verdict]
 
 
 @cache
-def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
+def field_readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
     """Return, by name, how each field of a record is read and whether it may be null."""
     reading = dict[str, tuple[Reader, bool]]()
     for name, hint in get_type_hints(kind, include_extras=True).items():
         parts = (hint, *get_args(hint))
         for metadata in (part.__metadata__ for part in parts if hasattr(part, "__metadata__")):
-            reading[name] = metadata[0], NoneType in parts or OR_NULL in metadata
+            reading[name] = metadata[0], NoneType in parts or NULL_MEANS_DEFAULT in metadata
     return reading
 
 
-def values(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
+def parse_fields(keys: Keys, content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a record from an object; missing keys of attributes with defaults are left out."""
     read = dict[str, Any]()
     fields = {field.name: field for field in dataclasses.fields(keys.record)}
     for key, attribute in keys.attributes.items():
-        (reader, nullable), field = readers(keys.record)[attribute], fields[attribute]
+        (reader, nullable), field = field_readers(keys.record)[attribute], fields[attribute]
         default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         if default and key not in content:
             continue

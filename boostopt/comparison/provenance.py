@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from boostopt._utils.environment import source_version
 from boostopt._utils.files import Keys
 from boostopt._utils.validation import check_instance
-from boostopt.comparison.json_schema import Text, TextsByName, pairs
+from boostopt.comparison.json_schema import Text, TextsByName, parse_skipped_pairs
 
-PACKAGES = ("numpy", "scipy", "cvxpy")
+RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
 """Packages whose versions are recorded in addition to the solvers' versions, which every run holds."""
 
 
@@ -37,16 +37,16 @@ class Origin:
     date: Text = ""
     data: Text = ""
     versions: TextsByName = field(default_factory=dict[str, str])
-    skipped: Annotated[tuple[tuple[str, str], ...], pairs] = ()
+    skipped: Annotated[tuple[tuple[str, str], ...], parse_skipped_pairs] = ()
 
     @classmethod
-    def here(
+    def of_this_process(
         cls, command: str = "", date: str = "", data: str = "", skipped: tuple[tuple[str, str], ...] = ()
     ) -> Origin:
         """Return the origin of results made in this process, with the installed versions."""
-        return cls(command, date, data, {"boostopt": source_version(), **_installed()}, skipped)
+        return cls(command, date, data, {"boostopt": source_version(), **_installed_versions()}, skipped)
 
-    def record(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the origin as plain values."""
         return {**ORIGIN.to_file(self), "skipped": [list(pair) for pair in self.skipped]}
 
@@ -64,17 +64,17 @@ ORIGIN = Keys(
 """Keys of an origin."""
 
 
-def check_origin(origin: object) -> Origin:
+def validate_provenance(origin: object) -> Origin:
     """Return an origin, or raise OptionError for any other type."""
     return check_instance(
         "origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed."
     )
 
 
-def _installed() -> dict[str, str]:
+def _installed_versions() -> dict[str, str]:
     """The versions of the installed packages."""
     versions: dict[str, str] = {}
-    for package in PACKAGES:
+    for package in RECORDED_PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

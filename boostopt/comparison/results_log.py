@@ -13,22 +13,22 @@ from typing import IO, Any, cast
 from boostopt._utils.files import resolve_target, write_atomically
 from boostopt._utils.json_values import plain
 from boostopt.backends.profiles import CERTIFIED_MODE
-from boostopt.comparison.solve_record import FINISHED, Row, read_row
+from boostopt.comparison.solve_record import FINISHED_RESULTS, Row, parse_record
 from boostopt.errors import DataError, reason_of, require_not_none
 
-KIND = "boostopt benchmark"
+FILE_KIND = "boostopt benchmark"
 FORMAT = 1
 
 PROGRAMS, DESCRIBED = "programs", "described"
 """Fields of the first line that are keyed by label: the digests and the descriptions of the programs."""
 
-WHERE_SET = ("options", "threads", "warm_up")
+OPTIONAL_HEADER_FIELDS = ("options", "threads", "warm_up")
 """Fields that the first line has only if they differ from their defaults."""
 
-Key = tuple[str, str, str, str, float, int, str, str]
+RecordKey = tuple[str, str, str, str, float, int, str, str]
 
 
-class Ledger:
+class ResultsLog:
     """A file of runs, or none.
 
     The first line describes the comparison, including its programs by label. Programs may be added, or be missing this
@@ -39,13 +39,13 @@ class Ledger:
     ----------
     path
         The file, created if it does not exist; None keeps nothing.
-    about
+    header
         The facts that make runs comparable: programs, time limit, isolation, machine.
     boostopt
         The version of the package: runs of another version are run again.
     any_version
         Whether runs of other versions count as well.
-    aside
+    header_extras
         Further content of the first line, for readers; nothing is compared with it. Its fields that are keyed by label
         grow with the programs.
 
@@ -58,25 +58,25 @@ class Ledger:
     def __init__(
         self,
         path: str | os.PathLike[str] | None,
-        about: Mapping[str, Any],
+        header: Mapping[str, Any],
         boostopt: str,
-        aside: Mapping[str, Any] | None = None,
+        header_extras: Mapping[str, Any] | None = None,
         any_version: bool = False,
     ) -> None:
         self._path = None if path is None else Path(path)
         self._boostopt, self._any_version = boostopt, any_version
-        self.finished: dict[Key, Row] = {}
+        self.finished_records: dict[RecordKey, Row] = {}
         if self._path is None:
             return
-        head = {"kind": KIND, "format": FORMAT, **plain(about)}
+        head = {"kind": FILE_KIND, "format": FORMAT, **plain(header)}
         try:
             resolve_target(self._path)
-            with _locked(self._path) as file:
+            with _open_locked(self._path) as file:
                 content = file.read()
                 if content:
-                    self._go_on(content, head, plain(aside or {}))
+                    self._load(content, head, plain(header_extras or {}))
                 else:
-                    _append(file, {**(aside or {}), **head})
+                    _append_line(file, {**(header_extras or {}), **head})
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {reason_of(failure)}. Name another file.") from failure
 
@@ -89,17 +89,17 @@ class Ledger:
         tol: float,
         repeat: int,
         asked: str = CERTIFIED_MODE,
-    ) -> Key:
+    ) -> RecordKey:
         """Return the key that identifies a run; equal programs under two labels have different keys."""
         return program, digest, backend, version, tol, repeat, asked, self._boostopt
 
     @staticmethod
-    def key_of(row: Row, boostopt: str) -> Key:
+    def key_of_record(row: Row, boostopt: str) -> RecordKey:
         """Return the key of a run made by a version of boostopt."""
         asked = row.profile or CERTIFIED_MODE
         return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
-    def write(self, row: Row) -> None:
+    def append(self, row: Row) -> None:
         """Append a run. It is on the disk when the method returns.
 
         Raises
@@ -110,14 +110,14 @@ class Ledger:
         if self._path is None:
             return
         try:
-            with _locked(self._path) as file:
-                _append(file, {"boostopt": self._boostopt, **row.document()})
+            with _open_locked(self._path) as file:
+                _append_line(file, {"boostopt": self._boostopt, **row.to_file_entry()})
         except OSError as failure:
             raise DataError(
                 f"{self._path} cannot be written: {reason_of(failure)}. Free the disk and resume."
             ) from failure
 
-    def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
+    def _load(self, content: bytes, head: Mapping[str, Any], header_extras: Mapping[str, Any]) -> None:
         """Remember the runs of a file. If the whole file is valid, repair its end and update its first line."""
         path = require_not_none(self._path, "the file of a ledger that goes on")
         whole = content[: content.rfind(b"\n") + 1]
@@ -126,50 +126,50 @@ class Ledger:
             raise DataError(
                 f"expected a file of finished runs; {self._path} has no line that is whole. Name another file."
             )
-        there = self._checked(lines[0], head)
+        there = self._validate_header(lines[0], head)
         for number, line in enumerate(lines[1:], 2):
-            self._take(number, line)
+            self._add_record(number, line)
         if set(head.get(PROGRAMS, ())) - set(there.get(PROGRAMS, ())):
-            first, rest = _line(_grown(there, {**aside, **head})), whole.partition(b"\n")[2]
+            first, rest = _json_line(_merge_headers(there, {**header_extras, **head})), whole.partition(b"\n")[2]
             write_atomically(path, lambda file: file.write(first + rest))
         elif len(whole) < len(content):
             os.truncate(path, len(whole))
 
-    def _checked(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
+    def _validate_header(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
         """Return the content of the first line, if it belongs to this comparison."""
-        there = parsed(line)
-        if there is None or there.get("kind") != KIND:
+        there = parse_json_object(line)
+        if there is None or there.get("kind") != FILE_KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
-        for name in [*head, *(name for name in WHERE_SET if name in there and name not in head)]:
+        for name in [*head, *(name for name in OPTIONAL_HEADER_FIELDS if name in there and name not in head)]:
             before, value = there.get(name), head.get(name)
             if before == value:
                 continue
             if not isinstance(before, dict) or not isinstance(value, dict):
-                raise self._other(name, before, value)
-            there_too, here_too = _mapping(before), _mapping(value)
+                raise self._mismatch_error(name, before, value)
+            there_too, here_too = _mapping_or_empty(before), _mapping_or_empty(value)
             # Programs may come and go; every other field must agree.
             both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
             if not both:
-                raise self._other(name, sorted(there_too), sorted(here_too))
+                raise self._mismatch_error(name, sorted(there_too), sorted(here_too))
             for key in sorted(both):
                 if there_too.get(key) != here_too.get(key):
-                    raise self._other(f"{name}, {key!r},", there_too.get(key), here_too.get(key))
+                    raise self._mismatch_error(f"{name}, {key!r},", there_too.get(key), here_too.get(key))
         return there
 
-    def _other(self, name: str, there: Any, here: Any) -> DataError:
+    def _mismatch_error(self, name: str, there: Any, here: Any) -> DataError:
         """Return the error for a file that belongs to another comparison."""
         return DataError(
-            f"expected a file of this comparison; {self._path} is of another one: its {name} is {_short(there)}, here "
-            f"it is {_short(here)}. Name another file."
+            f"expected a file of this comparison; {self._path} is of another one: its {name} is {_shorten_json(there)}, here "
+            f"it is {_shorten_json(here)}. Name another file."
         )
 
-    def _take(self, number: int, line: str) -> None:
+    def _add_record(self, number: int, line: str) -> None:
         """Remember a finished run."""
-        version, row = finished_run(self._path, number, line)
-        self.finished[self.key_of(row, self._boostopt if self._any_version else version)] = row
+        version, row = parse_record_line(self._path, number, line)
+        self.finished_records[self.key_of_record(row, self._boostopt if self._any_version else version)] = row
 
 
-def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
+def parse_record_line(path: Path | None, number: int, line: str) -> tuple[str, Row]:
     """Return the finished run in a line, and the version of boostopt that made it.
 
     Raises
@@ -177,14 +177,14 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
     DataError
         The line does not hold a finished run.
     """
-    content = parsed(line)
+    content = parse_json_object(line)
     try:
         if content is None:
             raise ValueError("no JSON")
         version = content.pop("boostopt", None)
         if not isinstance(version, str):
             raise ValueError("its boostopt is no text")
-        return version, read_row(content, FINISHED)
+        return version, parse_record(content, FINISHED_RESULTS)
     except (TypeError, ValueError) as failure:
         raise DataError(
             f"{path}, line {number}: expected a finished run; it is none ({reason_of(failure)}). "
@@ -192,7 +192,7 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
         ) from None
 
 
-def parsed(line: str) -> dict[str, Any] | None:
+def parse_json_object(line: str) -> dict[str, Any] | None:
     """Return the JSON object in a line; None for anything else."""
     try:
         content = json.loads(line)
@@ -202,7 +202,7 @@ def parsed(line: str) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[IO[bytes]]:
+def _open_locked(path: Path) -> Generator[IO[bytes]]:
     """Open a file, created if it does not exist, so that no other ledger reads or writes it meanwhile.
 
     Two ledgers that start at the same time would both find the file empty, and write two first lines.
@@ -230,29 +230,32 @@ def _lock(file: IO[bytes]) -> None:
             raise
 
 
-def _append(file: IO[bytes], document: Mapping[str, Any]) -> None:
+def _append_line(file: IO[bytes], document: Mapping[str, Any]) -> None:
     """Write an object as the last line. It is on the disk when the function returns."""
-    file.write(_line(document))
+    file.write(_json_line(document))
     file.flush()
     os.fsync(file.fileno())
 
 
-def _line(document: Mapping[str, Any]) -> bytes:
+def _json_line(document: Mapping[str, Any]) -> bytes:
     """Return an object as a line."""
     return json.dumps(plain(document), allow_nan=False).encode() + b"\n"
 
 
-def _grown(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_headers(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
     """Return a first line with the programs of both; `here` takes precedence over `there`."""
-    by_label = {name: {**_mapping(there.get(name)), **_mapping(here.get(name))} for name in (PROGRAMS, DESCRIBED)}
+    by_label = {
+        name: {**_mapping_or_empty(there.get(name)), **_mapping_or_empty(here.get(name))}
+        for name in (PROGRAMS, DESCRIBED)
+    }
     return {**there, **here, **by_label}
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _mapping_or_empty(value: Any) -> dict[str, Any]:
     """Return the value if it is a JSON object; an empty object otherwise."""
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-def _short(value: Any) -> str:
+def _shorten_json(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -16,7 +16,7 @@ SHIFT_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
-class Score:
+class ProgramScore:
     """All repeats of a backend on a program at a tolerance.
 
     Attributes
@@ -38,8 +38,8 @@ class Score:
     tol: float
     result: str
     reason: str
-    reached: int
-    runs: int
+    n_reached: int
+    n_runs: int
     wanted: int
     median: float
     quartiles: tuple[float, float]
@@ -48,7 +48,7 @@ class Score:
 
 
 SCORE = Keys(
-    Score,
+    ProgramScore,
     {
         "program": "program",
         "backend": "backend",
@@ -68,7 +68,7 @@ SCORE = Keys(
 
 
 @dataclass(frozen=True)
-class Mean:
+class MeanScore:
     """A backend at a tolerance over all programs.
 
     Attributes
@@ -86,7 +86,7 @@ class Mean:
 
     backend: str
     tol: float
-    reached: int
+    n_reached: int
     failed: int
     not_run: int
     seconds: float
@@ -95,7 +95,7 @@ class Mean:
 
 
 MEAN = Keys(
-    Mean,
+    MeanScore,
     {
         "backend": "backend",
         "tol": "tol",
@@ -110,12 +110,12 @@ MEAN = Keys(
 """Keys of a mean."""
 
 
-def scores(runs: Iterable[Row]) -> tuple[Score, ...]:
+def score_programs(runs: Iterable[Row]) -> tuple[ProgramScore, ...]:
     """Return the score of each program, backend and tolerance, in the order of their first runs."""
     groups: dict[tuple[str, str, float], list[Row]] = {}
     for run in runs:
         groups.setdefault((run.program, run.backend, run.tol), []).append(run)
-    bare = [_score(*key, group) for key, group in groups.items()]
+    bare = [_score_group(*key, group) for key, group in groups.items()]
     best: dict[tuple[str, float], float] = {}
     for one in bare:
         key = one.program, one.tol
@@ -123,16 +123,16 @@ def scores(runs: Iterable[Row]) -> tuple[Score, ...]:
     return tuple(replace(one, ratio=one.median / best[one.program, one.tol]) for one in bare)
 
 
-def means(of: Sequence[Score], time_limit: float | None) -> tuple[Mean, ...]:
+def average_scores(scores: Sequence[ProgramScore], time_limit: float | None) -> tuple[MeanScore, ...]:
     """Return the shifted geometric mean of each backend and tolerance over the programs."""
-    groups: dict[tuple[str, float], list[Score]] = {}
-    for score in of:
+    groups: dict[tuple[str, float], list[ProgramScore]] = {}
+    for score in scores:
         groups.setdefault((score.backend, score.tol), []).append(score)
     programs: dict[float, set[str]] = {}
-    for score in of:
+    for score in scores:
         programs.setdefault(score.tol, set()).add(score.program)
     bare = [
-        _mean(backend, tol, group, len(programs[tol]) - len(group), time_limit)
+        _average_group(backend, tol, group, len(programs[tol]) - len(group), time_limit)
         for (backend, tol), group in groups.items()
     ]
     best: dict[float, float] = {}
@@ -152,7 +152,7 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
     return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
 
 
-def _score(program: str, backend: str, tol: float, runs: list[Row]) -> Score:
+def _score_group(program: str, backend: str, tol: float, runs: list[Row]) -> ProgramScore:
     ran = [run for run in runs if run.ran]
     reached = [run for run in ran if run.reached]
     if not ran:
@@ -167,16 +167,18 @@ def _score(program: str, backend: str, tol: float, runs: list[Row]) -> Score:
     )
     gap = max((run.scaled_gap for run in ran), default=math.inf)
     counts = len(reached), len(ran), len(runs)
-    return Score(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
+    return ProgramScore(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
 
 
-def _mean(backend: str, tol: float, of: list[Score], absent: int, time_limit: float | None) -> Mean:
-    count = {result: sum(score.result == result for score in of) for result in Result}
-    count[Result.NOT_RUN] += absent
+def _average_group(
+    backend: str, tol: float, scores: list[ProgramScore], n_missing: int, time_limit: float | None
+) -> MeanScore:
+    count = {result: sum(score.result == result for score in scores) for result in Result}
+    count[Result.NOT_RUN] += n_missing
     limit = math.nan if time_limit is None else time_limit
-    times = [score.median if score.result == Result.REACHED else limit for score in of]
+    times = [score.median if score.result == Result.REACHED else limit for score in scores]
     comparable = not count[Result.NOT_RUN] and not any(math.isnan(seconds) for seconds in times)
-    return Mean(
+    return MeanScore(
         backend,
         tol,
         count[Result.REACHED],

@@ -17,21 +17,31 @@ from boostopt.backends.isolation.isolated import ISOLATED_PREFIX, ProcessEnd
 from boostopt.backends.isolation.worker import PEAK_MEMORY
 from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import json_schema as fields
-from boostopt.comparison.json_schema import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
+from boostopt.comparison.json_schema import (
+    NULL_MEANS_DEFAULT,
+    Count,
+    Flag,
+    Named,
+    Number,
+    Seconds,
+    SecondsByPhase,
+    Text,
+    Texts,
+)
 from boostopt.solving.solution import Outcome, Solution
 
 AUTO = "auto"
 
-TEXTS = ("program", "digest", "backend", "version", "result", "reason")
+TEXT_FIELDS = ("program", "digest", "backend", "version", "result", "reason")
 """Fields of a run in a file that are strings."""
 
-ASKED = ("profile", "threads")
+REQUEST_FIELDS = ("profile", "threads")
 """Fields that are known even if the backend was not run."""
 
-SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
+OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
 """Keys that files of earlier versions do not have; they are written only if they are known."""
 
-ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
+ACCURACY_OPTION_PATTERN = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """The names of options that set an accuracy."""
 
 INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
@@ -46,10 +56,10 @@ class Result(StrEnum):
     NOT_RUN = "not run"
 
 
-FINISHED = (Result.REACHED.value, Result.FAILED.value)
+FINISHED_RESULTS = (Result.REACHED.value, Result.FAILED.value)
 """Results of runs that the file of `resume` keeps; cells that were not run are tried again."""
 
-RESULTS = (*FINISHED, Result.NOT_RUN.value)
+RESULT_NAMES = (*FINISHED_RESULTS, Result.NOT_RUN.value)
 
 
 class FailureKind(StrEnum):
@@ -63,12 +73,12 @@ class FailureKind(StrEnum):
     CRASHED = "crashed"
 
 
-FAILURES = tuple(kind.value for kind in FailureKind)
+FAILURE_KINDS = tuple(kind.value for kind in FailureKind)
 """The kinds of failures, in the order of tables."""
 
 
 @dataclass(frozen=True)
-class LoggedAttempt:
+class AttemptRecord:
     """An attempt of a backend as a file holds it, in plain values; None for unknown values.
 
     `after` is the number of seconds from the start of the solve until the attempt was certified. `scaled_gap_so_far` is
@@ -88,7 +98,9 @@ class LoggedAttempt:
     after: Seconds | None = None
 
     @classmethod
-    def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
+    def from_attempt(
+        cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None
+    ) -> AttemptRecord:
         """Return an attempt without its answer and its printed output, which is in the row."""
         return cls(
             attempt.form,
@@ -104,13 +116,17 @@ class LoggedAttempt:
             plain(after),
         )
 
-    def record(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the attempt as plain values."""
-        return {name: value for name, value in ATTEMPT.to_file(self).items() if name not in SINCE or value is not None}
+        return {
+            name: value
+            for name, value in ATTEMPT.to_file(self).items()
+            if name not in OPTIONAL_FIELDS or value is not None
+        }
 
 
 ATTEMPT = Keys(
-    LoggedAttempt,
+    AttemptRecord,
     {
         "form": "form",
         "status": "status",
@@ -169,7 +185,7 @@ class Row:
     peak_memory
         Bytes that the process held at its peak beyond those it held before, the maximum over the attempts; None if the
         backend was not isolated, or the system does not measure them.
-    seconds
+    parse_seconds
         Seconds of the solve, infinite if the backend was not run; then the seconds of each phase.
     log
         The attempts.
@@ -189,35 +205,35 @@ class Row:
     reason: str = ""
     outcome: Text | None = None
     verdict: fields.Verdict | None = None
-    lower: Annotated[float, fields.figure, OR_NULL] = -math.inf
-    upper: Annotated[float, fields.figure, OR_NULL] = math.inf
-    gap: Annotated[float, fields.seconds, OR_NULL] = math.inf
-    scaled_gap: Annotated[float, fields.scaled, OR_NULL] = math.inf
-    relative_gap: Annotated[float, fields.finite, OR_NULL] = math.inf
-    infeasible: Annotated[bool, fields.flag, OR_NULL] = False
+    lower: Annotated[float, fields.parse_required_finite, NULL_MEANS_DEFAULT] = -math.inf
+    upper: Annotated[float, fields.parse_required_finite, NULL_MEANS_DEFAULT] = math.inf
+    gap: Annotated[float, fields.parse_seconds, NULL_MEANS_DEFAULT] = math.inf
+    scaled_gap: Annotated[float, fields.parse_gap, NULL_MEANS_DEFAULT] = math.inf
+    relative_gap: Annotated[float, fields.parse_finite, NULL_MEANS_DEFAULT] = math.inf
+    infeasible: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
     excess: Number | None = None
-    kkt_worst: Annotated[float, fields.finite, OR_NULL] = math.inf
+    kkt_worst: Annotated[float, fields.parse_finite, NULL_MEANS_DEFAULT] = math.inf
     claimed_gap: Number | None = None
     solver_status: Text | None = None
     error: Text | None = None
     printed: Text | None = None
     answered_by: Text | None = None
     path: Texts | None = None
-    isolated: Annotated[bool, fields.flag, OR_NULL] = False
+    isolated: Annotated[bool, fields.parse_flag, NULL_MEANS_DEFAULT] = False
     profile: Text | None = None
     threads: Count | None = None
     form: Text | None = None
     options: Named | None = None
-    attempts: Annotated[int, fields.count, OR_NULL] = 0
+    attempts: Annotated[int, fields.parse_count, NULL_MEANS_DEFAULT] = 0
     iterations: Count | None = None
     peak_memory: Count | None = None
-    seconds: Annotated[float, fields.spent, OR_NULL] = math.inf
+    seconds: Annotated[float, fields.parse_solve_seconds, NULL_MEANS_DEFAULT] = math.inf
     seconds_build: Seconds | None = None
     seconds_canonicalize: Seconds | None = None
     seconds_solve: Seconds | None = None
     seconds_recover: Seconds | None = None
     seconds_certify: Seconds | None = None
-    log: Sequence[LoggedAttempt] = ()
+    log: Sequence[AttemptRecord] = ()
     solver_version: str = ""
     solution: Solution | None = field(default=None, compare=False, repr=False)
 
@@ -245,7 +261,9 @@ class Row:
     def asked(self) -> float | None:
         """The finest accuracy among the options of the best attempt; None if none of them sets an accuracy."""
         sent = [
-            value for name, value in _flat(self.options or {}) if ACCURACY.search(name) and isinstance(value, float)
+            value
+            for name, value in _flatten_options(self.options or {})
+            if ACCURACY_OPTION_PATTERN.search(name) and isinstance(value, float)
         ]
         return min((value for value in sent if 0.0 < value < 1.0), default=None)
 
@@ -256,8 +274,8 @@ class Row:
 
     @property
     def failure(self) -> str:
-        """The kind of a failure, one of `FAILURES`; "" for none."""
-        return kind_of_failure(self.log, self.solver_status or "") if self.result == Result.FAILED else ""
+        """The kind of a failure, one of `FAILURE_KINDS`; "" for none."""
+        return classify_failure(self.log, self.solver_status or "") if self.result == Result.FAILED else ""
 
     def seconds_to(self, gap: float) -> float:
         """Return the seconds until the attempts had proved a scaled gap, a positive number; infinite if they did not.
@@ -294,18 +312,20 @@ class Row:
             "reached": self.reached,
             "claims": self.claims if self.ran else None,
             "failure": self.failure or None,
-            **{key: value if self.ran or key in ASKED else None for key, value in RESULT.to_file(self).items()},
+            **{
+                key: value if self.ran or key in REQUEST_FIELDS else None for key, value in RESULT.to_file(self).items()
+            },
             "isolated": self.isolated,
             "attempts": self.attempts,
         }
 
-    def attempts_logged(self) -> list[dict[str, Any]]:
+    def attempts_to_json(self) -> list[dict[str, Any]]:
         """Return the attempts and their results as plain values."""
-        return [attempt.record() for attempt in self.log]
+        return [attempt.to_json() for attempt in self.log]
 
-    def document(self) -> dict[str, Any]:
+    def to_file_entry(self) -> dict[str, Any]:
         """Return the whole row as plain values, as the files of `resume` and of a benchmark hold it."""
-        return {**SOLVE.to_file(self), "record": self.record(), "log": self.attempts_logged()}
+        return {**SOLVE.to_file(self), "record": self.record(), "log": self.attempts_to_json()}
 
 
 SOLVE = Keys(
@@ -361,12 +381,12 @@ RESULT = Keys(
 """Keys of what came out."""
 
 
-def answered_row(
+def record_of_solution(
     backend: str,
     program: str,
     tol: float,
     solution: Solution,
-    apart: bool,
+    isolated: bool,
     profile: str = CERTIFIED_MODE,
     threads: int | None = None,
 ) -> Row:
@@ -380,7 +400,7 @@ def answered_row(
         The scaled gap that judges the answer.
     solution
         The solution.
-    apart
+    isolated
         Whether the backend ran in a process of its own.
     profile, threads
         The profile by which the solver was asked, and the threads of the solve.
@@ -409,7 +429,7 @@ def answered_row(
         answered_by=solution.backend.removeprefix(ISOLATED_PREFIX) or None,
         path=[name.removeprefix(ISOLATED_PREFIX) for name in solution.path],
         claimed_gap=best.claimed_gap if best else None,
-        isolated=apart,
+        isolated=isolated,
         profile=profile,
         threads=threads,
         form=best.form if best else None,
@@ -426,14 +446,15 @@ def answered_row(
         seconds_recover=solution.times["recover"],
         seconds_certify=solution.times["certify"],
         log=tuple(
-            LoggedAttempt.of(attempt, *reached) for attempt, reached in zip(attempts, solution.gaps, strict=True)
+            AttemptRecord.from_attempt(attempt, *reached)
+            for attempt, reached in zip(attempts, solution.gaps, strict=True)
         ),
         solver_version=solution.version,
         solution=solution,
     )
 
 
-def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Row:
+def parse_record(content: Mapping[str, Any], results: Sequence[str] = RESULT_NAMES) -> Row:
     """Return a row from an object such as `Row.document` returns.
 
     Raises
@@ -441,7 +462,7 @@ def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Ro
     ValueError, TypeError
         A field is missing, unknown or of another type, or the result is none of the expected ones.
     """
-    for name in TEXTS:
+    for name in TEXT_FIELDS:
         if not isinstance(content.get(name), str):
             raise ValueError(f"its {name} is no text")
     if content["result"] not in results:
@@ -455,21 +476,21 @@ def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Ro
         raise ValueError("its record is no object")
     if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in log):
         raise ValueError("its log is no list of objects")
-    for name in content.keys() - {*TEXTS, "tol", "repeat", "record", "log"}:
+    for name in content.keys() - {*TEXT_FIELDS, "tol", "repeat", "record", "log"}:
         raise ValueError(f"unexpected field {name!r}")
-    of_solve = {name: content[name] for name in TEXTS} | {"tol": float(content["tol"]), "repeat": repeat}
+    of_solve = {name: content[name] for name in TEXT_FIELDS} | {"tol": float(content["tol"]), "repeat": repeat}
     row = Row(
         **SOLVE.from_file(of_solve),
-        **fields.values(RESULT, record),
-        log=tuple(LoggedAttempt(**fields.values(ATTEMPT, attempt)) for attempt in log),
-        solver_version=fields.text(record.get("version", content["version"]), "version"),
+        **fields.parse_fields(RESULT, record),
+        log=tuple(AttemptRecord(**fields.parse_fields(ATTEMPT, attempt)) for attempt in log),
+        solver_version=fields.parse_text(record.get("version", content["version"]), "version"),
     )
     return replace(row, lower=math.inf, upper=math.inf) if row.infeasible else row
 
 
-def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
-    """Return the kind of a failed solve, one of `FAILURES`; the end of its process counts before the solver's words."""
-    last = log[-1] if log else LoggedAttempt()
+def classify_failure(log: Sequence[AttemptRecord], solver_status: str) -> str:
+    """Return the kind of a failed solve, one of `FAILURE_KINDS`; the end of its process counts before the solver's words."""
+    last = log[-1] if log else AttemptRecord()
     end = ProcessEnd.from_text(last.status or "")
     if end is ProcessEnd.CRASHED:
         return FailureKind.CRASHED.value
@@ -482,10 +503,10 @@ def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
     return (FailureKind.ERROR if last.error else FailureKind.GIVES_UP).value
 
 
-def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten_options(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield options by name, including options nested in another one."""
     for name, value in options.items():
         if isinstance(value, Mapping):
-            yield from _flat(cast(Mapping[str, Any], value))
+            yield from _flatten_options(cast(Mapping[str, Any], value))
         else:
             yield name, value

@@ -18,55 +18,59 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
-from boostopt.exporting.conic_form import Cones, ConicProgram
+from boostopt.exporting.conic_form import ConeDimensions, ConicSide
 from boostopt.exporting.file_header import write_lines
 
-VERSION = 3
+CBF_VERSION = 3
 """The first version of the format with exponential and power cones."""
 
 
-def write_cbf(conic: ConicProgram, comments: Iterable[str], file: IO[bytes]) -> None:
+def write_cbf(conic: ConicSide, comments: Iterable[str], file: IO[bytes]) -> None:
     """Write a program without a quadratic objective."""
-    write_lines(file, _lines(conic, comments))
+    write_lines(file, _cbf_lines(conic, comments))
 
 
-def _lines(conic: ConicProgram, comments: Iterable[str]) -> Iterator[str]:
+def _cbf_lines(conic: ConicSide, comments: Iterable[str]) -> Iterator[str]:
     yield from (f"# {line}" for line in comments)
-    yield from ("", "VER", str(VERSION), "")
+    yield from ("", "VER", str(CBF_VERSION), "")
     exponents = sorted(set(conic.cones.power))
     if exponents:
         yield from ("POWCONES", f"{len(exponents)} {2 * len(exponents)}")
         for exponent in exponents:
             yield from ("2", repr(exponent), repr(1.0 - exponent))
         yield ""
-    n, cones = len(conic.q), list(_cones(conic.cones, exponents))
+    n, cones = len(conic.q), list(_cone_lines(conic.cones, exponents))
     yield from ("OBJSENSE", "MIN", "", "VAR", f"{n} 1", f"F {n}", "")
     yield from ("CON", f"{len(conic.b)} {len(cones)}", *cones, "")
     costs = np.flatnonzero(conic.q)
-    yield from _section("OBJACOORD", (f"{j} {value!r}" for j, value in _pairs(costs, conic.q)), len(costs))
+    yield from _section_lines(
+        "OBJACOORD", (f"{j} {value!r}" for j, value in _indexed_values(costs, conic.q)), len(costs)
+    )
     if conic.offset:
         yield from ("OBJBCOORD", repr(conic.offset), "")
     # g = b - Ax lies in K; for equations g = Ax - b, so that the link has the right signs.
-    sign, order = np.where(np.arange(len(conic.b)) < conic.cones.zero, 1.0, -1.0), _order(conic.cones)
+    sign, order = np.where(np.arange(len(conic.b)) < conic.cones.zero, 1.0, -1.0), _row_order(conic.cones)
     A: Any = (scipy.sparse.diags_array(sign) @ conic.A).tocsr()[order].tocoo()
     entries = zip(A.row.tolist(), A.col.tolist(), A.data.tolist(), strict=True)
-    yield from _section("ACOORD", (f"{i} {j} {value!r}" for i, j, value in entries), A.nnz)
+    yield from _section_lines("ACOORD", (f"{i} {j} {value!r}" for i, j, value in entries), A.nnz)
     b = (-sign * conic.b)[order]
     constants = np.flatnonzero(b)
-    yield from _section("BCOORD", (f"{i} {value!r}" for i, value in _pairs(constants, b)), len(constants))
+    yield from _section_lines(
+        "BCOORD", (f"{i} {value!r}" for i, value in _indexed_values(constants, b)), len(constants)
+    )
 
 
-def _section(keyword: str, lines: Iterable[str], count: int) -> Iterator[str]:
+def _section_lines(keyword: str, lines: Iterable[str], count: int) -> Iterator[str]:
     """Yield a section that begins with the number of its lines, or nothing if it has no lines."""
     if count:
         yield from (keyword, str(count), *lines, "")
 
 
-def _pairs(at: Array, values: Array) -> Iterator[tuple[int, float]]:
+def _indexed_values(at: Array, values: Array) -> Iterator[tuple[int, float]]:
     return zip(at.tolist(), values[at].tolist(), strict=True)
 
 
-def _cones(cones: Cones, exponents: list[float]) -> Iterator[str]:
+def _cone_lines(cones: ConeDimensions, exponents: list[float]) -> Iterator[str]:
     """Yield the cones of the rows in their order."""
     if cones.zero:
         yield f"L= {cones.zero}"
@@ -77,10 +81,10 @@ def _cones(cones: Cones, exponents: list[float]) -> Iterator[str]:
     yield from (f"@{exponents.index(exponent)}:POW 3" for exponent in cones.power)
 
 
-def _order(cones: Cones) -> Int[Array, " rows"]:
+def _row_order(cones: ConeDimensions) -> Int[Array, " rows"]:
     """Return the rows in the format's order: those of each exponential cone reversed."""
-    zero, nonnegative, second_order, exponential, _ = cones.blocks
-    order = np.arange(sum(cones.blocks))
+    zero, nonnegative, second_order, exponential, _ = cones.row_counts
+    order = np.arange(sum(cones.row_counts))
     at = slice(zero + nonnegative + second_order, zero + nonnegative + second_order + exponential)
     order[at] = order[at].reshape(-1, 3)[:, ::-1].ravel()
     return order

@@ -26,7 +26,7 @@ from boostopt.programs.program import Program
 
 
 @dataclass(frozen=True)
-class Cones:
+class ConeDimensions:
     """The cones of the rows, in the order of the rows: K in b - Ax in K.
 
     Attributes
@@ -48,18 +48,18 @@ class Cones:
     power: tuple[float, ...] = ()
 
     @property
-    def linear(self) -> bool:
+    def is_linear(self) -> bool:
         """Whether all rows are equations and inequalities."""
         return not (self.second_order or self.exponential or self.power)
 
     @property
-    def blocks(self) -> tuple[int, int, int, int, int]:
+    def row_counts(self) -> tuple[int, int, int, int, int]:
         """Rows of each kind."""
         return self.zero, self.nonnegative, sum(self.second_order), 3 * self.exponential, 3 * len(self.power)
 
 
 @dataclass(frozen=True, eq=False)
-class ConicNumbers:
+class ConicData:
     """min over x of offset + <q, x> + (1/2) <x, P x> subject to b - A x in K.
 
     P and A are scipy's sparse columns.
@@ -70,11 +70,11 @@ class ConicNumbers:
     offset: float
     A: Any
     b: Float[Array, " rows"]
-    cones: Cones
+    cones: ConeDimensions
 
 
 @dataclass(frozen=True, eq=False)
-class ConicProgram(ConicNumbers):
+class ConicSide(ConicData):
     """One side of a program.
 
     The first variables are d (or w), followed by e (or m). The first rows are the link. Their multipliers are the
@@ -85,26 +85,26 @@ class ConicProgram(ConicNumbers):
     side
         The side of the program.
     own, linked
-        Numbers of the first variables (d, or w) and of the next ones (e, or m); there are `linked` link rows.
+        Numbers of the first variables (d, or w) and of the next ones (e, or m); there are `n_linked` link rows.
     """
 
     side: Side
-    own: int
-    linked: int
+    n_own: int
+    n_linked: int
 
 
 @dataclass(frozen=True, eq=False)
-class _Part(ConicNumbers):
+class _CompiledFunction(ConicData):
     """F or G (or a conjugate) over its variable, which comes first, and further variables."""
 
     size: int
 
     @property
-    def further(self) -> int:
+    def n_auxiliary(self) -> int:
         return len(self.q) - self.size
 
 
-def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram:
+def conic_program(program: Program, side: Side, quadratic: bool) -> ConicSide:
     """Return one side of a program in numbers; without `quadratic`, second-order cones replace a quadratic objective.
 
     Raises
@@ -121,75 +121,75 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram
     F, G = program.regularizer, program.edge_function
     U: Any = scipy.sparse.csr_array(program.margins.for_modelling())
     if side == "primal":
-        own = _compiled(program, N, F.cvxpy_value, 1.0, quadratic)
-        linked = _compiled(program, t, G.cvxpy_value, 1.0, quadratic)
+        own = _compile_function(program, N, F.cvxpy_value, 1.0, quadratic)
+        linked = _compile_function(program, t, G.cvxpy_value, 1.0, quadratic)
         link = [-U.T, scipy.sparse.eye_array(t)]
     else:
-        own = _compiled(program, t, G.cvxpy_conjugate, 1.0, quadratic)
-        linked = _compiled(program, N, F.cvxpy_conjugate, -1.0, quadratic)
+        own = _compile_function(program, t, G.cvxpy_conjugate, 1.0, quadratic)
+        linked = _compile_function(program, N, F.cvxpy_conjugate, -1.0, quadratic)
         link = [U, -scipy.sparse.eye_array(N)]
-    return _joined(side, own, linked, link)
+    return _join_parts(side, own, linked, link)
 
 
-def _compiled(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _Part:
+def _compile_function(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _CompiledFunction:
     """Return a function of sign * x, compiled by CVXPY as a minimum over x."""
     x = cp.Variable(size)
     expression, constraints = function(x if sign > 0 else -x)
     problem = cp.Problem(cp.Minimize(expression), constraints)
     data = problem.get_problem_data("CLARABEL", solver_opts={"use_quad_obj": quadratic})[0]
     dims, compiled, rows, squares = data["dims"], data["param_prob"], data["A"], data.get("P")
-    cones = Cones(dims.zero, dims.nonneg, tuple(map(int, dims.soc)), dims.exp, tuple(map(float, dims.p3d)))
-    if sum(cones.blocks) != rows.shape[0]:
+    cones = ConeDimensions(dims.zero, dims.nonneg, tuple(map(int, dims.soc)), dims.exp, tuple(map(float, dims.p3d)))
+    if sum(cones.row_counts) != rows.shape[0]:
         others = "semidefinite cones" if len(dims.psd) else "power cones of more dimensions"
         raise OptionError(
             "expected a program of linear, second-order, exponential and three-dimensional power cones; "
             f"{program.formulation.name} needs {others} too. Export the instance (.npz), and state it elsewhere."
         )
     n = rows.shape[1]
-    order = _with_first(compiled.var_id_to_col[x.id], size, n)
+    order = _order_first(compiled.var_id_to_col[x.id], size, n)
     A = scipy.sparse.csc_array(rows)[:, order]
     P = scipy.sparse.csc_array((n, n) if squares is None else squares)[order][:, order]
     q, offset = compiled.apply_parameters()[:2]
-    return _Part(P, np.asarray(q)[order], float(offset), A, np.asarray(data["b"]), cones, size)
+    return _CompiledFunction(P, np.asarray(q)[order], float(offset), A, np.asarray(data["b"]), cones, size)
 
 
-def _with_first(start: int, size: int, n: int) -> Int[Array, " n"]:
+def _order_first(start: int, size: int, n: int) -> Int[Array, " n"]:
     """Return the order of n variables that puts the `size` variables from `start` on first."""
     everything = np.arange(n)
     ours = (everything >= start) & (everything < start + size)
     return np.concatenate([everything[ours], everything[~ours]])
 
 
-def _joined(side: Side, own: _Part, linked: _Part, link: list[Any]) -> ConicProgram:
+def _join_parts(side: Side, own: _CompiledFunction, linked: _CompiledFunction, link: list[Any]) -> ConicSide:
     """Return both parts and the link, with the variables own, linked, further ones, and the rows kind by kind."""
     order = np.concatenate(
         [
             np.arange(own.size),
             len(own.q) + np.arange(linked.size),
-            own.size + np.arange(own.further),
-            len(own.q) + linked.size + np.arange(linked.further),
+            own.size + np.arange(own.n_auxiliary),
+            len(own.q) + linked.size + np.arange(linked.n_auxiliary),
         ]
     )
     A: Any = scipy.sparse.block_diag([own.A, linked.A], format="csr")
     P: Any = scipy.sparse.block_diag([own.P, linked.P], format="csc")
     # The rows of each part are sorted by kind; the rows of both together are sorted again.
-    kinds = np.concatenate([np.repeat(np.arange(5), part.cones.blocks) for part in (own, linked)])
+    kinds = np.concatenate([np.repeat(np.arange(5), part.cones.row_counts) for part in (own, linked)])
     rows = np.argsort(kinds, kind="stable")
-    further: Any = scipy.sparse.csr_array((linked.size, own.further + linked.further))
+    further: Any = scipy.sparse.csr_array((linked.size, own.n_auxiliary + linked.n_auxiliary))
     both: Any = scipy.sparse.vstack([scipy.sparse.hstack([*link, further]), A[rows][:, order]], format="csc")
     both.sum_duplicates()
     both.eliminate_zeros()
     first, second = own.cones, linked.cones
-    return ConicProgram(
+    return ConicSide(
         side=side,
-        own=own.size,
-        linked=linked.size,
+        n_own=own.size,
+        n_linked=linked.size,
         P=P[order][:, order],
         q=np.concatenate([own.q, linked.q])[order],
         offset=own.offset + linked.offset,
         A=both,
         b=np.concatenate([np.zeros(linked.size), np.concatenate([own.b, linked.b])[rows]]),
-        cones=Cones(
+        cones=ConeDimensions(
             linked.size + first.zero + second.zero,
             first.nonnegative + second.nonnegative,
             first.second_order + second.second_order,

@@ -9,15 +9,15 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.validation import check_choice, check_path
 from boostopt.errors import OptionError
 from boostopt.exporting.cbf import write_cbf
-from boostopt.exporting.conic_form import ConicProgram, conic_program
-from boostopt.exporting.file_header import heading
+from boostopt.exporting.conic_form import ConicSide, conic_program
+from boostopt.exporting.file_header import header_lines
 from boostopt.exporting.mps import write_mps
 from boostopt.exporting.npz import instance_arrays, write_instance
 from boostopt.programs.cvxpy_models import Side
 from boostopt.programs.program import Program
 from boostopt.solving.solve import check_program
 
-ENDINGS = (".mps", ".cbf", ".npz")
+SUFFIXES = (".mps", ".cbf", ".npz")
 """The endings of the files that can be written."""
 
 SIDES: tuple[Side, ...] = ("primal", "dual")
@@ -50,20 +50,20 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     """
     check_program(program)
     target, side = check_path("path", path), check_choice("side", side, SIDES)
-    ending = ending_of(target)
+    ending = format_suffix(target)
     if ending == ".npz":
         arrays = instance_arrays(program)
         write_atomically(target, lambda file: write_instance(arrays, file))
     elif ending == ".mps":
-        linear = _linear_or_quadratic(program, side)
+        linear = _mps_program(program, side)
         name = program.formulation.name.replace(" ", "_")
-        write_atomically(target, lambda file: write_mps(linear, name, heading(program, linear), file))
+        write_atomically(target, lambda file: write_mps(linear, name, header_lines(program, linear), file))
     else:
         conic = conic_program(program, side, quadratic=False)
-        write_atomically(target, lambda file: write_cbf(conic, heading(program, conic), file))
+        write_atomically(target, lambda file: write_cbf(conic, header_lines(program, conic), file))
 
 
-def ending_of(path: Path) -> str:
+def format_suffix(path: Path) -> str:
     """Return the ending of a path, which names the format.
 
     Raises
@@ -72,18 +72,18 @@ def ending_of(path: Path) -> str:
         The ending is unknown.
     """
     ending = path.suffix.lower()
-    if ending not in ENDINGS:
+    if ending not in SUFFIXES:
         raise OptionError(
-            f"expected a path that ends in {', '.join(ENDINGS)}; got {str(path)!r}. "
+            f"expected a path that ends in {', '.join(SUFFIXES)}; got {str(path)!r}. "
             "Take MPS for linear and quadratic programs, CBF for cones, npz for the instance."
         )
     return ending
 
 
-def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:
+def _mps_program(program: Program, side: Side) -> ConicSide:
     """Return a program that fits MPS."""
     conic = conic_program(program, side, quadratic=True)
-    if not conic.cones.linear:
+    if not conic.cones.is_linear:
         raise OptionError(
             f"MPS holds linear and quadratic programs; {program.formulation.name} needs "
             f"{' and '.join(sorted(program.cones - {'linear', 'quadratic'}))} cones. Write a path that ends in .cbf."

@@ -10,15 +10,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt.exporting.conic_form import ConicProgram
+from boostopt.exporting.conic_form import ConicSide
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
-WIDTH = 110
+MAX_LINE_LENGTH = 110
 """The most characters of a line: some readers accept no more than 128."""
 
 
-def heading(program: Program, conic: ConicProgram) -> list[str]:
+def header_lines(program: Program, conic: ConicSide) -> list[str]:
     """Return the first lines of a file, without the comment sign."""
     N, t = program.margins.shape
     d, w = "the weight of example n (n = 1, ..., N)", "the weight of hypothesis q (q = 1, ..., t)"
@@ -36,41 +36,43 @@ def heading(program: Program, conic: ConicProgram) -> list[str]:
             f"Rows: the first N are (U w)_n - m_n = 0; {multiplier} d_n, {d}.",
         ]
     sentences = [
-        f"{program.formulation.name}: N = {N}, t = {t}, {', '.join(_settings(program)) or 'no parameters'}",
+        f"{program.formulation.name}: N = {N}, t = {t}, {', '.join(_parameter_texts(program)) or 'no parameters'}",
         f"SHA-256 of U: {program.margins.digest()}",
         *stated,
         *([f"The objective contains the constant {conic.offset!r}."] if conic.offset else []),
     ]
-    lines = [line for sentence in sentences for line in textwrap.wrap(sentence, WIDTH, break_long_words=False)]
+    lines = [
+        line for sentence in sentences for line in textwrap.wrap(sentence, MAX_LINE_LENGTH, break_long_words=False)
+    ]
     # A command is not broken into lines, so that the user can copy it.
-    return ["Written by boostopt.", *lines, *_certifying(program)]
+    return ["Written by boostopt.", *lines, *_certify_lines(program)]
 
 
-def certify_command(program: Program, formulation: str, data: str = "INSTANCE.npz") -> str | None:
+def certify_command_line(program: Program, formulation: str, data: str = "INSTANCE.npz") -> str | None:
     """Return the command that certifies an answer to a program; None if its parameters do not fit a command."""
-    settings = _changed(program)
+    settings = _non_default_parameters(program)
     if any(isinstance(value, np.ndarray) for value in settings.values()):
         return None
-    further = [f"--set {name}={_number(value)}" for name, value in settings.items()]
+    further = [f"--set {name}={_format_number(value)}" for name, value in settings.items()]
     return " ".join(["boostopt certify", shlex.quote(formulation), "ANSWER --data", shlex.quote(data), *further])
 
 
-def _certifying(program: Program) -> list[str]:
-    command = certify_command(program, program.formulation.name)
+def _certify_lines(program: Program) -> list[str]:
+    command = certify_command_line(program, program.formulation.name)
     return [] if command is None else ["With the instance, to certify an answer:", command]
 
 
-def _settings(program: Program) -> list[str]:
+def _parameter_texts(program: Program) -> list[str]:
     """Return the parameters with all their digits; arrays by their size."""
     p = program.parameters
     values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
     return [
-        f"{name} = {f'array of {value.size}' if isinstance(value, np.ndarray) else _number(value)}"
+        f"{name} = {f'array of {value.size}' if isinstance(value, np.ndarray) else _format_number(value)}"
         for name, value in values.items()
     ]
 
 
-def _changed(program: Program) -> dict[str, Any]:
+def _non_default_parameters(program: Program) -> dict[str, Any]:
     """Return the parameters that differ from their defaults."""
     p, page = program.parameters, program.formulation
     declared = page.parameters if isinstance(page, Formulation) else {}
@@ -82,7 +84,7 @@ def _changed(program: Program) -> dict[str, Any]:
     }
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     """Write a flag in lower case and a number with all its digits."""
     return str(value).lower() if isinstance(value, bool | np.bool_) else repr(float(value))
 

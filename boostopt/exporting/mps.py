@@ -17,20 +17,20 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
-from boostopt.exporting.conic_form import ConicProgram
+from boostopt.exporting.conic_form import ConicSide
 from boostopt.exporting.file_header import write_lines
 
-OBJECTIVE = "objective"
+OBJECTIVE_ROW = "objective"
 """Name of the row of the objective."""
 
 
-def write_mps(conic: ConicProgram, name: str, comments: Iterable[str], file: IO[bytes]) -> None:
+def write_mps(conic: ConicSide, name: str, comments: Iterable[str], file: IO[bytes]) -> None:
     """Write a program whose cones are linear."""
-    write_lines(file, _lines(conic, _bounds(conic), name, comments))
+    write_lines(file, _mps_lines(conic, _extract_bounds(conic), name, comments))
 
 
 @dataclass(frozen=True, eq=False)
-class _Bounds:
+class _VariableBounds:
     """The bounds of the variables, and the rows that remain to be written."""
 
     lower: Float[Array, " n"]
@@ -38,7 +38,7 @@ class _Bounds:
     kept: Bool[Array, " rows"]
 
 
-def _bounds(conic: ConicProgram) -> _Bounds:
+def _extract_bounds(conic: ConicSide) -> _VariableBounds:
     """Turn inequalities on a single variable with coefficient 1 or -1 into bounds, which rounds nothing."""
     A: Any = scipy.sparse.csr_array(conic.A)
     rows, n = A.shape
@@ -55,27 +55,27 @@ def _bounds(conic: ConicProgram) -> _Bounds:
     lower, upper = lower + 0.0, upper + 0.0  # not -0.0
     kept = np.ones(rows, dtype=bool)
     kept[at[(np.abs(coefficient) == 1.0) & ~crossed[column]]] = False
-    return _Bounds(lower, upper, kept)
+    return _VariableBounds(lower, upper, kept)
 
 
-def _lines(conic: ConicProgram, bounds: _Bounds, name: str, comments: Iterable[str]) -> Iterator[str]:
-    columns, rows = _names(conic, bounds.kept)
+def _mps_lines(conic: ConicSide, bounds: _VariableBounds, name: str, comments: Iterable[str]) -> Iterator[str]:
+    columns, rows = _names_of_variables_and_rows(conic, bounds.kept)
     yield from (f"* {line}" for line in comments)
     yield f"NAME {name}"
     yield "ROWS"
-    yield f" N {OBJECTIVE}"
+    yield f" N {OBJECTIVE_ROW}"
     kept = np.flatnonzero(bounds.kept)
     yield from (f" {'E' if i < conic.cones.zero else 'L'} {rows[i]}" for i in kept.tolist())
     yield "COLUMNS"
-    yield from _columns(conic, bounds.kept, columns, rows)
+    yield from _column_lines(conic, bounds.kept, columns, rows)
     yield "RHS"
     if conic.offset:
-        yield f" RHS {OBJECTIVE} {-conic.offset!r}"
+        yield f" RHS {OBJECTIVE_ROW} {-conic.offset!r}"
     b = conic.b.tolist()
     yield from (f" RHS {rows[i]} {b[i]!r}" for i in kept.tolist() if b[i])
     yield "BOUNDS"
     for column, lower, upper in zip(columns, bounds.lower.tolist(), bounds.upper.tolist(), strict=True):
-        yield from _ends(column, lower, upper)
+        yield from _bound_lines(column, lower, upper)
     P: Any = scipy.sparse.coo_array(scipy.sparse.tril(conic.P))
     P.eliminate_zeros()
     if P.nnz:
@@ -85,31 +85,35 @@ def _lines(conic: ConicProgram, bounds: _Bounds, name: str, comments: Iterable[s
     yield "ENDATA"
 
 
-def _columns(conic: ConicProgram, kept: Bool[Array, " rows"], columns: list[str], rows: list[str]) -> Iterator[str]:
+def _column_lines(conic: ConicSide, kept: Bool[Array, " rows"], columns: list[str], rows: list[str]) -> Iterator[str]:
     """Yield the entries column by column; every column has at least one, because readers need it to know the column."""
     A, q = conic.A, conic.q.tolist()
     for j, column in enumerate(columns):
         part = slice(A.indptr[j], A.indptr[j + 1])
         entries = [(i, v) for i, v in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True) if kept[i]]
         if q[j] or not entries:
-            yield f" {column} {OBJECTIVE} {q[j]!r}"
+            yield f" {column} {OBJECTIVE_ROW} {q[j]!r}"
         yield from (f" {column} {rows[i]} {value!r}" for i, value in entries)
 
 
-def _names(conic: ConicProgram, kept: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
+def _names_of_variables_and_rows(conic: ConicSide, kept: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
     """Return the names of columns and rows: those that carry weights are d_n or w_q, counted from 1."""
     own, linked, other = ("d", "e", "w") if conic.side == "primal" else ("w", "m", "d")
     n, k = len(conic.q), len(conic.b)
-    columns = [*_counted(own, conic.own), *_counted(linked, conic.linked), *_counted("x", n - conic.own - conic.linked)]
-    places: Int[Array, " rows"] = np.cumsum(kept) - conic.linked
-    return columns, [*_counted(other, conic.linked), *(f"r_{i}" for i in places[conic.linked : k].tolist())]
+    columns = [
+        *_numbered_names(own, conic.n_own),
+        *_numbered_names(linked, conic.n_linked),
+        *_numbered_names("x", n - conic.n_own - conic.n_linked),
+    ]
+    places: Int[Array, " rows"] = np.cumsum(kept) - conic.n_linked
+    return columns, [*_numbered_names(other, conic.n_linked), *(f"r_{i}" for i in places[conic.n_linked : k].tolist())]
 
 
-def _counted(letter: str, count: int) -> list[str]:
+def _numbered_names(letter: str, count: int) -> list[str]:
     return [f"{letter}_{i}" for i in range(1, count + 1)]
 
 
-def _ends(column: str, lower: float, upper: float) -> Iterator[str]:
+def _bound_lines(column: str, lower: float, upper: float) -> Iterator[str]:
     """Yield the bounds of a variable, with both ends wherever the defaults of readers differ."""
     if lower == upper:
         yield f" FX BOUND {column} {lower!r}"

@@ -28,10 +28,10 @@ def instance_arrays(program: Program) -> dict[str, Any]:
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     # A d0 that follows from c is not stored: dividing it by its sum once more might change the last bit.
     reference = {} if np.array_equal(d0, c / c.sum()) else {"d0": d0}
-    return {**arrays, "U": _dense(program.margins), "c": c, **reference}
+    return {**arrays, "U": _dense_array(program.margins), "c": c, **reference}
 
 
-def _dense(margins: Margins) -> Any:
+def _dense_array(margins: Margins) -> Any:
     """Return the numbers as they are stored, dense."""
     stored = margins.arrays()
     if "dense" in stored:

@@ -22,31 +22,31 @@ from boostopt._utils.environment import source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.progress_display import write_stderr_line
 from boostopt._utils.validation import check_instance, check_seconds, check_tolerance
-from boostopt.comparison.rendering.progress_output import called
+from boostopt.comparison.rendering.progress_output import progress_callback
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.exporting.export import export
-from boostopt.exporting.file_header import certify_command
+from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.npz import instance_arrays
-from boostopt.exporting.set_folder import FORMAT, SetFolder, folder_path
+from boostopt.exporting.set_folder import SET_FORMAT, SetFolder, validate_folder_path
 from boostopt.programs.identity import certificate_fields, program_digest, program_facts
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import check_program
 
-TOL = 1e-9
+DEFAULT_TOL = 1e-9
 """The scaled gap asked for, which is finer than the gap that solvers are judged by."""
 
-IN_MPS = frozenset({"linear", "quadratic"})
+MPS_CONES = frozenset({"linear", "quadratic"})
 """The cones of programs that MPS can hold."""
 
-LETTERS = 8
+DIGEST_LENGTH = 8
 """Number of letters of a digest in the name of an instance."""
 
 
 def export_set(
     programs: Mapping[str, Program],
     folder: str | PathLike[str],
-    tol: float = TOL,
+    tol: float = DEFAULT_TOL,
     time_limit: float | None = None,
     progress: bool | Callable[[int, int, Mapping[str, Any]], object] = False,
 ) -> dict[str, Any]:
@@ -80,23 +80,23 @@ def export_set(
         The folder cannot be written to, or holds files that do not belong to this set; or an instance is too large for
         its format.
     """
-    planned, gap, limit = _planned(programs), check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
-    tell = called(progress, _said)
-    settings = {"format": FORMAT, "boostopt": source_version(), "tol": gap, "time_limit": limit}
-    place = SetFolder(folder_path(folder), plain(settings))
+    planned, gap, limit = _plan_set(programs), check_tolerance("tol", tol), check_seconds("time_limit", time_limit)
+    tell = progress_callback(progress, _print_progress)
+    settings = {"format": SET_FORMAT, "boostopt": source_version(), "tol": gap, "time_limit": limit}
+    place = SetFolder(validate_folder_path(folder), plain(settings))
     entries = place.opened({one.label: one.digest for one in planned}, {name for one in planned for name in one.files})
-    index = place.put(entries.values(), len(entries) == len(planned))
+    index = place.write_index(entries.values(), len(entries) == len(planned))
     for k, one in enumerate(planned, 1):
         if one.label not in entries:
-            entries[one.label] = _written(one, place, gap, limit)
+            entries[one.label] = _write_entry(one, place, gap, limit)
             done = [entries[other.label] for other in planned if other.label in entries]
-            index = place.put(done, len(done) == len(planned))
+            index = place.write_index(done, len(done) == len(planned))
             tell(k, len(planned), entries[one.label])
     return index
 
 
 @dataclass(frozen=True)
-class _Planned:
+class _SetEntry:
     """A program of the set, its digest, and the names of its files."""
 
     label: str
@@ -110,13 +110,13 @@ class _Planned:
         return _file_name(self.label)
 
     @property
-    def models(self) -> dict[str, str]:
+    def model_files(self) -> dict[str, str]:
         """The files of the program itself, by format."""
-        formats = ("cbf", "mps") if self.program.cones <= IN_MPS else ("cbf",)
+        formats = ("cbf", "mps") if self.program.cones <= MPS_CONES else ("cbf",)
         return {ending: f"{ending}/{self.name}.{ending}" for ending in formats}
 
     @property
-    def proof(self) -> dict[str, str]:
+    def certificate_files(self) -> dict[str, str]:
         """The files of the certificate; the second exists only if its vectors are long."""
         name = f"certificates/{self.name}.json"
         return {"certificate": name, "certificate_arrays": f"{name}.npz"}
@@ -124,14 +124,14 @@ class _Planned:
     @property
     def files(self) -> tuple[str, ...]:
         """All files that the program may have in the end."""
-        return (self.instance, *self.models.values(), *self.proof.values())
+        return (self.instance, *self.model_files.values(), *self.certificate_files.values())
 
 
-def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
+def _plan_set(programs: Mapping[str, Program]) -> list[_SetEntry]:
     """Return the programs to write, with their files."""
     advice = "Pass a dict such as standard_programs() makes."
     labelled = check_instance("programs", programs, Mapping, "programs by label", advice)
-    planned: list[_Planned] = []
+    planned: list[_SetEntry] = []
     taken: dict[str, str] = {}
     for label, program in labelled.items():
         check_program(program)
@@ -140,7 +140,7 @@ def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
         if not name or same != label:
             came = f"{same!r} and {label!r}" if name else repr(label)
             raise OptionError(f"expected labels that name a file each; got {came}. Take other letters and digits.")
-        planned.append(_Planned(label, program, program_digest(program), _instance_name(program)))
+        planned.append(_SetEntry(label, program, program_digest(program), _instance_name(program)))
     if not planned:
         raise OptionError("expected one or more programs by label; got none. Make one with formulation.bind(U, ...).")
     return planned
@@ -159,14 +159,14 @@ def _instance_name(program: Program) -> str:
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
     N, t = program.margins.shape
-    return f"instances/{N}x{t}_{digest.hexdigest()[:LETTERS]}.npz"
+    return f"instances/{N}x{t}_{digest.hexdigest()[:DIGEST_LENGTH]}.npz"
 
 
-def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | None) -> dict[str, Any]:
+def _write_entry(one: _SetEntry, place: SetFolder, tol: float, time_limit: float | None) -> dict[str, Any]:
     """Write the files of a program, solve it, and return its entry of the index."""
-    program, models, proof = one.program, one.models, one.proof
+    program, models, proof = one.program, one.model_files, one.certificate_files
     for name in one.files:
-        _made(place.path / name)
+        _make_folder(place.path / name)
     for name in (one.instance, *models.values()):
         if name != one.instance or not (place.path / name).exists():
             export(program, place.path / name)
@@ -176,23 +176,23 @@ def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | No
     except ProblemError:
         proof = dict[str, str]()  # stays empty if F or G has no closed form that a file could state
     named = {"instance": one.instance, **models, **proof}
-    files = {kind: place.file(name) for kind, name in named.items() if (place.path / name).exists()}
+    files = {kind: place.file_entry(name) for kind, name in named.items() if (place.path / name).exists()}
     for ending in models:
-        files[ending]["cones"] = _cones(program, ending)
+        files[ending]["cones"] = _file_cones(program, ending)
     entry = {
         "label": one.label,
         **program_facts(program),
-        "parameters": _parameters(program),
+        "parameters": _parameter_entry(program),
         "program": one.digest,
         "files": files,
-        **_interval(solution),
-        "certify": certify_command(program, program.formulation.name, one.instance),
+        **_interval_entry(solution),
+        "certify": certify_command_line(program, program.formulation.name, one.instance),
         "verify": f"boostopt verify {shlex.quote(proof['certificate'])} --data {one.instance}" if proof else None,
     }
     return plain(entry)
 
 
-def _made(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     """Create the folder of a file if necessary."""
     try:
         path.parent.mkdir(exist_ok=True)
@@ -200,13 +200,13 @@ def _made(path: Path) -> None:
         raise DataError(f"{path.parent} cannot be made: {failure.strerror or failure}. Choose another place.") from None
 
 
-def _cones(program: Program, ending: str) -> list[str]:
+def _file_cones(program: Program, ending: str) -> list[str]:
     """Return the cones that a file needs; CBF states squares as second-order cones."""
     cones = {"second_order" if cone == "quadratic" and ending == "cbf" else cone for cone in program.cones}
     return sorted({"linear", *cones})
 
 
-def _parameters(program: Program) -> dict[str, Any]:
+def _parameter_entry(program: Program) -> dict[str, Any]:
     """Return the parameters, with the size in place of an array, which is in the instance."""
     return {
         name: f"array of {value.size}, in the instance" if isinstance(value, np.ndarray) else value
@@ -214,7 +214,7 @@ def _parameters(program: Program) -> dict[str, Any]:
     }
 
 
-def _interval(solution: Solution) -> dict[str, Any]:
+def _interval_entry(solution: Solution) -> dict[str, Any]:
     """Return what is proved about the optimum, and the backends that proved it."""
     return {
         "interval": {
@@ -227,12 +227,12 @@ def _interval(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _said(done: int, total: int, entry: Mapping[str, Any]) -> None:
+def _print_progress(done: int, total: int, entry: Mapping[str, Any]) -> None:
     """Write the result of a program on the standard error."""
-    write_stderr_line(f"[{done}/{total}] {entry['label']}: {came_to(entry)}")
+    write_stderr_line(f"[{done}/{total}] {entry['label']}: {result_text(entry)}")
 
 
-def came_to(entry: Mapping[str, Any]) -> str:
+def result_text(entry: Mapping[str, Any]) -> str:
     """Say what is proved about the optimum of a program of the index."""
     interval, backend = entry["interval"], entry["proved_by"]["backend"]
     if interval["infeasible"]:

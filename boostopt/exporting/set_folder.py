@@ -19,13 +19,13 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import invalid_value_error
 from boostopt.errors import DataError, format_names
 
-INDEX = "index.json"
+INDEX_FILE = "index.json"
 """The name of the file that describes all others."""
 
-FORMAT = "boostopt set 1"
+SET_FORMAT = "boostopt set 1"
 """The kind of file that an index states."""
 
-ABOUT = (
+SET_README = (
     "Each file in cbf and mps states the primal of a program, min F(d) + G(U'd). Its head says which variables are d, "
     "and which constraints have the multipliers w.",
     "The optimum lies between lower and upper, whatever a solver says. Both are null if the program is infeasible.",
@@ -65,15 +65,15 @@ class SetFolder:
         DataError
             The folder cannot be created, or holds files that do not belong to this set.
         """
-        planned = {INDEX, *files}
+        planned = {INDEX_FILE, *files}
         try:
             self.path.mkdir(exist_ok=True)
             for name in planned:
                 for left in leftover_temporary_files(self.path / name):
                     left.unlink()
-            inside = {path.relative_to(self.path).as_posix() for path in _files(self.path)}
+            inside = {path.relative_to(self.path).as_posix() for path in _list_files(self.path)}
             if any(self.path.iterdir()):
-                return self._resumed(digests, inside, planned)
+                return self._resume(digests, inside, planned)
         except OSError as failure:
             reason = "it is no folder" if isinstance(failure, FileExistsError) else failure.strerror or failure
             raise DataError(
@@ -81,61 +81,61 @@ class SetFolder:
             ) from None
         return {}
 
-    def put(self, entries: Iterable[Mapping[str, Any]], complete: bool) -> dict[str, Any]:
+    def write_index(self, entries: Iterable[Mapping[str, Any]], complete: bool) -> dict[str, Any]:
         """Rewrite the index, and return its content."""
-        document = {**self.settings, "about": ABOUT, "complete": complete, "programs": list(entries)}
+        document = {**self.settings, "about": SET_README, "complete": complete, "programs": list(entries)}
         text = to_json_text(document) + "\n"
-        write_atomically(self.path / INDEX, lambda file: file.write(text.encode()))
+        write_atomically(self.path / INDEX_FILE, lambda file: file.write(text.encode()))
         return json.loads(text)
 
-    def file(self, name: str) -> dict[str, Any]:
+    def file_entry(self, name: str) -> dict[str, Any]:
         """Return the entry of a file in the index."""
         return {"path": name, "bytes": (self.path / name).stat().st_size, "sha256": sha256(self.path / name)}
 
-    def _resumed(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
+    def _resume(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
         """Return the entries of the index, after checking that the index and the folder belong to this set."""
-        if INDEX not in inside:
+        if INDEX_FILE not in inside:
             held = format_names(sorted(inside)[:3]) or "other folders"
-            raise self._other(f"it holds {held} and no {INDEX} of a set")
+            raise self._foreign_folder_error(f"it holds {held} and no {INDEX_FILE} of a set")
         try:
-            found = json.loads((self.path / INDEX).read_text("utf-8"))
+            found = json.loads((self.path / INDEX_FILE).read_text("utf-8"))
             told = {name: found[name] for name in self.settings}
             entries = {str(entry["label"]): entry for entry in found["programs"]}
             done = {label: str(entry["program"]) for label, entry in entries.items()}
-            written = {file["path"]: file["sha256"] for entry in entries.values() for file in files_of(entry)}
+            written = {file["path"]: file["sha256"] for entry in entries.values() for file in file_entries(entry)}
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._other(f"its {INDEX} is not one of a set") from None
+            raise self._foreign_folder_error(f"its {INDEX_FILE} is not one of a set") from None
         differing = [f"{name} {told[name]!r}" for name, value in self.settings.items() if told[name] != value]
         if differing:
-            raise self._other(f"its set has {', '.join(differing)}")
+            raise self._foreign_folder_error(f"its set has {', '.join(differing)}")
         others = [label for label, digest in done.items() if digests.get(label) != digest]
         if others:
-            raise self._other(f"its set has another {others[0]!r}")
+            raise self._foreign_folder_error(f"its set has another {others[0]!r}")
         strange = sorted((inside | set(written)) - planned)
         if strange:
-            raise self._other(f"it holds {strange[0]}, which is not of the set")
+            raise self._foreign_folder_error(f"it holds {strange[0]}, which is not of the set")
         edited = [name for name, digest in written.items() if name in inside and sha256(self.path / name) != digest]
         if edited:
-            raise self._other(f"{edited[0]} is not as it was written")
+            raise self._foreign_folder_error(f"{edited[0]} is not as it was written")
         return {
-            label: entry for label, entry in entries.items() if {file["path"] for file in files_of(entry)} <= inside
+            label: entry for label, entry in entries.items() if {file["path"] for file in file_entries(entry)} <= inside
         }
 
-    def _other(self, what: str) -> DataError:
+    def _foreign_folder_error(self, what: str) -> DataError:
         return DataError(
             f"expected an empty folder, or one with a part of this very set, in {self.path}; {what}. "
             "Name another folder, or remove this one."
         )
 
 
-def folder_path(folder: str | PathLike[str]) -> Path:
+def validate_folder_path(folder: str | PathLike[str]) -> Path:
     """Return the path of a folder, which need not exist."""
     if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise invalid_value_error("folder", "the path of a folder", folder, 'Pass one such as "programs".')
     return Path(folder)
 
 
-def files_of(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def file_entries(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the entries of the files of a program, including its instance."""
     yield from entry["files"].values()
 
@@ -146,6 +146,6 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     """Yield everything below a folder except folders."""
     yield from (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())

@@ -14,8 +14,14 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from boostopt._utils.validation import check_choice, check_flag
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
-from boostopt.comparison.rendering.phrases import asked_for, clashes, mean_of, together, why_none
-from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
+from boostopt.comparison.rendering.phrases import (
+    conflicting_backends,
+    gap_request_text,
+    intersect_intervals,
+    mean_time_text,
+    no_answer_reason,
+)
+from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import benchmark_that_ran
@@ -84,14 +90,14 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
         _curves(above, reached, len(b.programs), ends)
         _bars(below, backends, [score for score in scores if score.tol == tol])
         _means(below, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
-        above.set(title=asked_for(b.runs, tol), xlabel=AGAINST[against])
+        above.set(title=gap_request_text(b.runs, tol), xlabel=AGAINST[against])
         below.set_xlabel("programs")
     on.axes[0].set_ylabel("share of programs")
     on.legend(*on.axes, columns=3, title=MEANS)
     return on.figure
 
 
-def _time(score: Score, against: str) -> float:
+def _time(score: ProgramScore, against: str) -> float:
     """Return the time of a score on the scale of the profiles."""
     return score.ratio if against == "fastest" else score.median
 
@@ -113,15 +119,15 @@ def _curves(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends
         axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
 
 
-def _means(axis: Axes, backends: list[str], of: Mapping[str, Mean]) -> None:
+def _means(axis: Axes, backends: list[str], of: Mapping[str, MeanScore]) -> None:
     """Write the mean of each backend to the right of its bars."""
     for height, backend in zip(range(len(backends))[::-1], backends, strict=True):
-        words = mean_of(of[backend]) if backend in of else ""
+        words = mean_time_text(of[backend]) if backend in of else ""
         axis.text(1.03, height, words, transform=axis.get_yaxis_transform(), va="center", fontsize="small")
     axis.text(1.03, 1.0, "mean s", transform=axis.transAxes, va="bottom", fontsize="small", color=GREY)
 
 
-def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
+def _bars(axis: Axes, backends: list[str], at: list[ProgramScore]) -> None:
     """Count the outcomes of each backend at one gap."""
     height = np.arange(len(backends))[::-1]
     left = np.zeros(len(backends))
@@ -164,7 +170,7 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     brief = check_flag("brief", brief)
     if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Row) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
-    low, high = together(run for run in runs if run.answered)
+    low, high = intersect_intervals(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(
             f"some interval must be finite to measure distances from its middle; {_left(low, high)}. "
@@ -203,7 +209,7 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
     middle, farthest = scale
     right = axis.get_yaxis_transform()
     if not run.answered:
-        what, why = ("no answer", why_none(run)) if run.ran else ("not run", run.reason)
+        what, why = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
         words = what if brief or not why else shorten(f"{what}: {why}", WORDS, placeholder="...")
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
@@ -211,7 +217,7 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
     asked = f"{run.tol:g}" if len({other.tol for other in runs}) == 1 else "the gap asked for"
     color, ls, label = (
         (RED, ":", "contradicts another: a mistake of boostopt")
-        if clashes(run, runs)
+        if conflicting_backends(run, runs)
         else (BLUE, "-", f"certified to {asked}")
         if run.reached
         else (RED, "--", f"wider than {asked}")

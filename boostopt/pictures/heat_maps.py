@@ -17,8 +17,8 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from boostopt._utils.validation import check_flag, invalid_value_error, is_real_number
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.rendering.phrases import asked_for, seconds
-from boostopt.comparison.scores import Score
+from boostopt.comparison.rendering.phrases import format_median_seconds, gap_request_text
+from boostopt.comparison.scores import ProgramScore
 from boostopt.comparison.solve_record import Result
 from boostopt.errors import ProblemError
 from boostopt.pictures.sources import benchmark_that_ran
@@ -100,7 +100,7 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
             if (program, backend) in at:
                 _cell(axis, (column, row), at[program, backend], norm, numbers)
     _labels(axis, *labels, upright=longest[1] > (width - longest[0] - PADS) / len(backends))
-    axis.set_title(asked_for(b.runs, tol), fontsize="medium")
+    axis.set_title(gap_request_text(b.runs, tol), fontsize="medium")
     _keys(on.figure, axis, norm, width - longest[0] - PADS)
     return on.figure
 
@@ -126,7 +126,7 @@ def _asked(b: Benchmark, profile: str) -> set[float]:
     return {run.tol for run in b.runs if run.profile == profile}
 
 
-def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None, numbers: bool) -> None:
+def _cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Normalize | None, numbers: bool) -> None:
     """Draw the result of a backend on a program."""
     column, row = at
     corner = column - 0.5, row - 0.5
@@ -139,7 +139,7 @@ def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None,
     axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor=color, edgecolor="white", lw=0.5))
     if numbers:
         light = float(np.dot(color[:3], (0.2126, 0.7152, 0.0722))) > 0.45
-        words = seconds(score.median)
+        words = format_median_seconds(score.median)
         axis.text(column, row, words, ha="center", va="center", fontsize=7.5, color=BLACK if light else "white")
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from boostopt.comparison.documents import Document
+from boostopt.comparison.documents import ReportInput
 from boostopt.reporting.mathml import prose, symbol
 
 
-def origin(of: Document) -> tuple[tuple[str, str], ...]:
+def origin(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Return the origin of the comparison."""
     source = of.benchmark.origin
     return named(
@@ -74,7 +74,7 @@ def _share(share: float) -> str:
     return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
 
 
-def provenance(of: Document) -> tuple[tuple[str, str], ...]:
+def provenance(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Versions, machine and settings."""
     b = of.benchmark
     settings, machine = b.settings, b.machine
@@ -98,7 +98,7 @@ def provenance(of: Document) -> tuple[tuple[str, str], ...]:
             "Cores": machine.get("cores", ""),
             "Threads": threads or "not limited by the environment",
             "System": machine.get("system", ""),
-            **(measured if of.measured else {}),
+            **(measured if of.is_benchmark else {}),
             "Processes": "each backend in one of its own" if settings.isolate else shared,
             "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.profiles),
         }

@@ -7,8 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boostopt._utils.json_values import plain
-from boostopt.comparison.rendering.phrases import answered, asked, form, phases, proved, seconds_once, width
-from boostopt.comparison.solve_record import LoggedAttempt, Row
+from boostopt.comparison.rendering.phrases import (
+    accuracy_request_text,
+    answering_backend_text,
+    best_form_text,
+    format_seconds,
+    gap_text,
+    phase_seconds_text,
+    proved_interval_text,
+)
+from boostopt.comparison.solve_record import AttemptRecord, Row
 from boostopt.reporting.fact_tables import named
 
 
@@ -33,7 +41,7 @@ def head_of_log(runs: list[Row]) -> str:
 
 def head_of_run(run: Row) -> str:
     """Return the heading of one of several runs: its gap, its repeat and its result."""
-    result = f"{run.result} in {seconds_once(run)} s" if run.ran else run.result
+    result = f"{run.result} in {format_seconds(run)} s" if run.ran else run.result
     return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
 
 
@@ -43,21 +51,23 @@ def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
         return (("Why", run.reason),)
     return named(
         {
-            "Certified": proved(run),
-            "Gap": width(run),
+            "Certified": proved_interval_text(run),
+            "Gap": gap_text(run),
             "It says": run.solver_status,
             "Raised": run.error,
             "Why not as narrow": "" if run.reached else run.reason,
-            "Asked": asked(run),
-            "Answer": form(run),
-            "Whose": answered(run),
-            "Seconds": f"{seconds_once(run)}: {phases(run)}" if phases(run) else seconds_once(run),
+            "Asked": accuracy_request_text(run),
+            "Answer": best_form_text(run),
+            "Whose": answering_backend_text(run),
+            "Seconds": f"{format_seconds(run)}: {phase_seconds_text(run)}"
+            if phase_seconds_text(run)
+            else format_seconds(run),
             "Process": "its own" if run.isolated else "",
         }
     )
 
 
-def facts_of_attempt(attempt: LoggedAttempt) -> tuple[tuple[str, str], ...]:
+def facts_of_attempt(attempt: AttemptRecord) -> tuple[tuple[str, str], ...]:
     """Return the facts about an attempt other than its form and the solver's words, name by name."""
     spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
     return named(

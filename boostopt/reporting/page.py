@@ -12,7 +12,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.validation import check_path
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
-from boostopt.comparison.documents import Document, document
+from boostopt.comparison.documents import ReportInput, as_report_input
 from boostopt.reporting.requirements import check_place, check_tools
 
 HERE = Path(__file__).parent
@@ -23,7 +23,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
-def to_html(result: Comparison | Benchmark | Document) -> str:
+def to_html(result: Comparison | Benchmark | ReportInput) -> str:
     """Return the report of a comparison or a benchmark: one page of HTML that needs no other file.
 
     Parameters
@@ -39,10 +39,10 @@ def to_html(result: Comparison | Benchmark | Document) -> str:
     check_tools()
     from boostopt.reporting.report_data import contents
 
-    return _template().render(c=contents(document(result)))
+    return _template().render(c=contents(as_report_input(result)))
 
 
-def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[str]) -> None:
+def report(result: Comparison | Benchmark | ReportInput, path: str | os.PathLike[str]) -> None:
     """Write the report of a comparison or a benchmark.
 
     Parameters

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.documents import Document
+from boostopt.comparison.documents import ReportInput
 from boostopt.comparison.rendering.phrases import (
-    BUG,
-    EMPTY,
-    Cell,
+    CONTRADICTION_ADVICE,
+    EMPTY_CELL,
+    BenchmarkCell,
     Conclusion,
-    accuracies,
-    asked_for,
-    cells_of_means,
-    cells_of_scores,
-    conclusions,
-    fastest,
-    reasons,
+    failure_reasons,
+    fastest_backends_text,
+    gap_request_text,
+    mean_cells,
+    score_cells,
+    sent_accuracies,
+    summarize_comparison,
+    summarize_program,
     trivial_bounds,
-    verdict,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_record import Row
@@ -53,7 +53,7 @@ class Matrix:
     """Backends, one for each row, against gaps, with the accuracies that solvers were sent, and remarks below."""
 
     gaps: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[tuple[Cell, str], ...]], ...]
+    rows: tuple[tuple[str, tuple[tuple[BenchmarkCell, str], ...]], ...]
     remarks: tuple[str, ...]
 
 
@@ -91,21 +91,21 @@ class Contents:
     shift: str
 
 
-def contents(of: Document) -> Contents:
+def contents(of: ReportInput) -> Contents:
     """Return the contents of the report of a comparison or a benchmark."""
     b = of.benchmark
     programs = tuple(_program(of, k, label) for k, label in enumerate(b.programs))
     several = len(b.programs) > 1
     stated = _formulations(b)
-    ran = of.measured and any(run.ran for run in b.runs)
+    ran = of.is_benchmark and any(run.ran for run in b.runs)
     return Contents(
-        kind="Benchmark" if of.measured else "Comparison",
+        kind="Benchmark" if of.is_benchmark else "Comparison",
         title=_title(b, stated),
         verdicts=_verdicts(of, programs),
         origin=origin(of),
         formulations=stated,
         programs=programs,
-        means=_means(b) if of.measured and several else None,
+        means=_means(b) if of.is_benchmark and several else None,
         illustrations=of_programs(b) if ran and several else (),
         claims=of_claims(b) if ran else (),
         skipped=b.origin.skipped,
@@ -123,13 +123,14 @@ def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
     return f"{name} on {b.origin.data}" if b.origin.data else name
 
 
-def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
+def _verdicts(of: ReportInput, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
     """Return the conclusion in a sentence; several programs share one, which follows the contradictions, if any."""
     b = of.benchmark
     if len(programs) == 1:
         return (programs[0].verdict,)
     wrong = tuple(
-        Conclusion(f"The intervals of {label} contradict each other. {BUG}", "wrong") for label in b.contradicted
+        Conclusion(f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}", "wrong")
+        for label in b.contradicted
     )
     if not any(run.ran for run in b.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
@@ -155,19 +156,19 @@ def _formulations(b: Benchmark) -> tuple[Stated, ...]:
     return tuple(formulations.values())
 
 
-def _program(of: Document, k: int, label: str) -> Shown:
+def _program(of: ReportInput, k: int, label: str) -> Shown:
     b = of.benchmark
     program, runs = b.programs[label], [run for run in b.runs if run.program == label]
     best, equal = _narrowest(runs), program.get("about", {}).get("equal_weights", ())
     return Shown(
         label=label,
-        verdict=verdict(runs),
+        verdict=summarize_program(runs),
         parameters=parameters(program),
         facts=facts(program, b.origin.data),
         pictures=_pictures(best, f"program{k}"),
         rows=tuple(best),
-        conclusions=tuple(trivial_bounds(runs, equal) if of.measured else conclusions(runs, equal)),
-        scores=_scores(b, label) if of.measured else None,
+        conclusions=tuple(trivial_bounds(runs, equal) if of.is_benchmark else summarize_comparison(runs, equal)),
+        scores=_scores(b, label) if of.is_benchmark else None,
         logs=by_backend(runs),
     )
 
@@ -198,21 +199,21 @@ def _scores(b: Benchmark, label: str) -> Matrix:
     of_program = [score for score in b.scores if score.program == label]
     return _matrix(
         b,
-        cells_of_scores(of_program),
-        accuracies(runs),
-        [f"{backends}: {why}" for backends, why in reasons(of_program)],
+        score_cells(of_program),
+        sent_accuracies(runs),
+        [f"{backends}: {why}" for backends, why in failure_reasons(of_program)],
     )
 
 
 def _means(b: Benchmark) -> Matrix:
     """Times over all programs."""
-    remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
-    return _matrix(b, cells_of_means(b.means), accuracies(b.runs), remarks)
+    remarks = [] if b.contradicted else [fastest_backends_text(b.means, tol) for tol in b.settings.profiles]
+    return _matrix(b, mean_cells(b.means), sent_accuracies(b.runs), remarks)
 
 
 def _matrix(
     b: Benchmark,
-    cells: Mapping[tuple[str, float], Cell],
+    cells: Mapping[tuple[str, float], BenchmarkCell],
     accuracy: Mapping[tuple[str, float], str],
     remarks: Iterable[str],
 ) -> Matrix:
@@ -220,8 +221,8 @@ def _matrix(
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
     rows = tuple(
-        (backend, tuple((cells.get(at, EMPTY), accuracy.get(at, "")) for at in ((backend, tol) for tol in tols)))
+        (backend, tuple((cells.get(at, EMPTY_CELL), accuracy.get(at, "")) for at in ((backend, tol) for tol in tols)))
         for backend in backends
     )
     sent = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
-    return Matrix(tuple(asked_for(b.runs, tol) for tol in tols), rows, (*remarks, *sent))
+    return Matrix(tuple(gap_request_text(b.runs, tol) for tol in tols), rows, (*remarks, *sent))

@@ -24,7 +24,7 @@ from boostopt._utils.environment import THREAD_VARIABLES
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.isolation.worker_process import close_idle_processes
 from boostopt.comparison import benchmark
-from boostopt.comparison.documents import load
+from boostopt.comparison.documents import load_results
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier, margin_boost
 from boostopt.oracles.rbf import fitting
 
@@ -377,9 +377,9 @@ def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkey
 def test_a_benchmark_says_how_many_threads_its_solves_were_given(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     made = benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=1, resume=path)
-    assert made.settings.threads == 1 and "threads 1 for a solve" in made.made_with
+    assert made.settings.threads == 1 and "threads 1 for a solve" in made.environment_text
     assert all((run.options or {})["max_threads"] == 1 for run in made.runs)
-    assert load(path).benchmark.settings.threads == 1
+    assert load_results(path).benchmark.settings.threads == 1
     with pytest.raises(boostopt.DataError, match="its threads is 1, here it is 2"):
         benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=2, resume=path)
     with pytest.raises(boostopt.DataError, match="threads"):

@@ -19,8 +19,8 @@ from speeds import many
 from boostopt import BoostoptError, DataError, boost
 from boostopt.boosting.run.run import Run
 from boostopt.comparison import benchmark
-from boostopt.comparison.documents import load as load_document
-from boostopt.comparison.results_log import Ledger
+from boostopt.comparison.documents import load_results as load_document
+from boostopt.comparison.results_log import ResultsLog
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, GivenMargins
 
@@ -120,7 +120,7 @@ def test_an_edited_ledger_is_refused_or_gone_on_with(tmp_path: Path) -> None:
         documents = [json.loads(line) for line in lines]
         said = edit_description(documents[draws.integers(len(documents))], draws)
         other.write_text("".join(json.dumps(document) + "\n" for document in documents))
-        for tried in (load_document, lambda path: Ledger(path, about, "1.0")):
+        for tried in (load_document, lambda path: ResultsLog(path, about, "1.0")):
             try:
                 tried(other)
             except BoostoptError:

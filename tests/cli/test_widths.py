@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import compare
 from boostopt.cli.application import EXAMPLE_WIDTH, folded
-from boostopt.comparison.rendering.progress_output import Solvers
+from boostopt.comparison.rendering.progress_output import ComparisonProgress
 
 COMMANDS: list[str] = sorted(cast(Any, get_command(boostopt.cli.app)).commands)
 HELPS = [
@@ -131,8 +131,8 @@ def test_elsewhere_a_line_says_what_runs_and_one_what_came(monkeypatch: pytest.M
 
 
 def test_a_narrow_line_leaves_out_what_came_of_the_last_one_first() -> None:
-    line = Solvers(5, print, 1, "cvxpy:clarabel: bounded, gap 1.0e-10, 0.11 s")
+    line = ComparisonProgress(5, print, 1, "cvxpy:clarabel: bounded, gap 1.0e-10, 0.11 s")
     full = "solver 2 of 5, highs, cvxpy:clarabel: bounded, gap 1.0e-10, 0.11 s"
-    assert [line.words("highs", width) for width in (None, len(full), 60, 10)] == [
+    assert [line.line("highs", width) for width in (None, len(full), 60, 10)] == [
         *(full, full, "solver 2 of 5, highs", "highs")
     ]

@@ -25,10 +25,10 @@ from boostopt import DataError, OptionError
 from boostopt._utils.environment import source_version
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
-from boostopt.comparison.documents import load
-from boostopt.comparison.rendering.phrases import BUG
-from boostopt.comparison.results_log import Ledger
-from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
+from boostopt.comparison.documents import load_results
+from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
+from boostopt.comparison.results_log import ResultsLog
+from boostopt.comparison.scores import SHIFT_SECONDS, average_scores, score_programs, shifted_geometric_mean
 from boostopt.comparison.solve_record import Row
 from boostopt.programs.identity import program_digest
 
@@ -57,24 +57,24 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_the_time_is_the_median_between_its_quartiles_and_the_ratio_is_to_the_best() -> None:
     slow = [run(s, backend="slow", repeat=k) for k, s in enumerate([5.0, 1.0, 4.0, 2.0, 3.0])]
     fast = [run(s, backend="fast", repeat=k) for k, s in enumerate([0.5, 2.5, 1.5])]
-    one, other = scores([*slow, *fast])
-    assert (one.backend, one.median, one.quartiles, one.runs) == ("slow", 3.0, (2.0, 4.0), 5)
+    one, other = score_programs([*slow, *fast])
+    assert (one.backend, one.median, one.quartiles, one.n_runs) == ("slow", 3.0, (2.0, 4.0), 5)
     assert (other.median, other.quartiles) == (1.5, (1.0, 2.0))
     assert (one.ratio, other.ratio) == (2.0, 1.0)
 
 
 def test_one_failure_in_many_runs_is_a_failure_and_has_no_time_however_fast() -> None:
     wrong = [run(1e-6, backend="wrong"), run(1e-6, "failed", backend="wrong", repeat=1)]
-    score, good = scores([*wrong, run(2.0, backend="good")])
-    assert (score.result, score.reached, score.runs, score.reason) == ("failed", 1, 2, "why")
+    score, good = score_programs([*wrong, run(2.0, backend="good")])
+    assert (score.result, score.n_reached, score.n_runs, score.reason) == ("failed", 1, 2, "why")
     assert math.isnan(score.median) and math.isnan(score.ratio) and all(map(math.isnan, score.quartiles))
     assert (good.ratio, good.result) == (1.0, "reached")
 
 
 def test_not_run_is_neither_reached_nor_failed() -> None:
-    none, partly = scores([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
-    assert (none.result, none.runs, none.wanted, none.reason) == ("not run", 0, 1, "why")
-    assert (partly.result, partly.runs, partly.wanted, partly.median) == ("reached", 1, 2, 1.0)
+    none, partly = score_programs([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
+    assert (none.result, none.n_runs, none.wanted, none.reason) == ("not run", 0, 1, "why")
+    assert (partly.result, partly.n_runs, partly.wanted, partly.median) == ("reached", 1, 2, 1.0)
 
 
 def test_the_shifted_geometric_mean_of_equal_times_is_the_time_and_lies_between_the_means() -> None:
@@ -86,7 +86,7 @@ def test_the_shifted_geometric_mean_of_equal_times_is_the_time_and_lies_between_
 
 
 def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound() -> None:
-    of = scores(
+    of = score_programs(
         [
             *(run(1.0, backend="good", program=p) for p in "ab"),
             run(0.001, backend="half", program="a"),
@@ -95,12 +95,12 @@ def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound()
             run(0.0, "not run", backend="some", program="b"),
         ]
     )
-    good, half, some = means(of, time_limit=60.0)
+    good, half, some = average_scores(of, time_limit=60.0)
     assert (good.seconds, good.ratio, good.at_least) == (pytest.approx(1.0), 1.0, False)
     assert half.seconds == pytest.approx(shifted_geometric_mean([0.001, 60.0]))
-    assert (half.reached, half.failed, half.not_run, half.at_least) == (1, 1, 0, True)
+    assert (half.n_reached, half.failed, half.not_run, half.at_least) == (1, 1, 0, True)
     assert math.isnan(some.seconds) and (some.not_run, some.failed) == (1, 0)
-    assert math.isnan(means(of, time_limit=None)[1].seconds)
+    assert math.isnan(average_scores(of, time_limit=None)[1].seconds)
 
 
 # Runs
@@ -178,7 +178,7 @@ def test_programs_backends_and_forms_are_dimensions() -> None:
     names = [f"cvxpy:{solver}:{form}" for solver in ("clarabel", "highs") for form in ("dual-rated", "density")]
     assert list(dict.fromkeys(score.backend for score in result.scores)) == names
     by = {(m.backend, m.tol): m for m in result.means}
-    assert by["cvxpy:clarabel:density", 1e-6].reached == 2
+    assert by["cvxpy:clarabel:density", 1e-6].n_reached == 2
     assert by["cvxpy:highs:density", 1e-6].not_run == 1 and math.isnan(by["cvxpy:highs:density", 1e-6].seconds)
     assert re.search(r"not run \w+ 1 of 2\b", shown(result))
     assert re.search(rf"All programs: .*\b{SHIFT_SECONDS:g} s\b", shown(result))
@@ -207,7 +207,7 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
         patch.setattr(import_module("boostopt.comparison.benchmark"), "time", clock)
         result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
     slow, unable = result.scores
-    assert (slow.result, slow.runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
+    assert (slow.result, slow.n_runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
     late, *others = [r.reason for r in result.runs if r.result == "not run"]
     assert re.search(r"\btime\b", late) and others == ["never"] * 3
     assert unable.reason == "never"
@@ -261,7 +261,7 @@ def test_a_contradiction_is_reported_as_a_bug() -> None:
     runs[0] = replace(runs[0], lower=0.5, upper=0.6)
     broken = replace(result, runs=tuple(runs))
     assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
-    assert BUG in " ".join(shown(broken).split())
+    assert CONTRADICTION_ADVICE in " ".join(shown(broken).split())
     assert "Fastest" not in shown(broken)
 
 
@@ -409,7 +409,7 @@ def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: P
     assert third == {**first, "three": second["three"]}
     head = json.loads(before.splitlines()[0])
     assert list(head["programs"]) == list(head["described"]) == ["one", "two", "three"]
-    read = load(file).benchmark
+    read = load_results(file).benchmark
     assert set(read.programs) == set(programs) and all(read.programs[name]["examples"] == 6 for name in programs)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.jsonl"]
 
@@ -459,17 +459,17 @@ LINE: dict[str, Any] = {
 }
 
 
-def ledger_of(tmp_path: Path, line: str) -> Ledger:
+def ledger_of(tmp_path: Path, line: str) -> ResultsLog:
     """A ledger with one run, as it stands in its file."""
     file = tmp_path / "runs.jsonl"
-    Ledger(file, {}, "0")
+    ResultsLog(file, {}, "0")
     file.write_text(file.read_text() + line + "\n")
-    return Ledger(file, {}, "0")
+    return ResultsLog(file, {}, "0")
 
 
 def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path, json.dumps(LINE))
-    found = ledger.finished[ledger.key("p", "", "b", "1", 1e-3, 0)]
+    found = ledger.finished_records[ledger.key("p", "", "b", "1", 1e-3, 0)]
     assert (found.program, found.seconds, found.scaled_gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
 
 
@@ -521,19 +521,19 @@ def test_a_deep_first_line_is_another_file(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_text("[" * 100_000 + "\n")
     with pytest.raises(DataError, match=r"\bis another\b"):
-        Ledger(file, {}, "0")
+        ResultsLog(file, {}, "0")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=rf"^{re.escape(str(tmp_path))} .*\bdirectory\b"):
-        Ledger(tmp_path, {}, "0")
+        ResultsLog(tmp_path, {}, "0")
 
 
 def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
     # Nobody writes into it: who opened it would wait for ever.
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match=r"/pipe\b.*\bregular\b"):
-        Ledger(tmp_path / "pipe", {}, "0")
+        ResultsLog(tmp_path / "pipe", {}, "0")
 
 
 def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:

@@ -222,13 +222,13 @@ def test_nothing_is_known_where_no_backend_is_able() -> None:
 def test_intervals_of_one_program_overlap_and_have_no_clashes() -> None:
     comparison = compare(reference_lpboost(), [rough(), unable(), right(), "cvxpy:clarabel"])
     assert comparison.overlap
-    assert [comparison.clashes(row) for row in comparison.rows] == [[], [], [], []]
+    assert [comparison.conflicting_backends(row) for row in comparison.rows] == [[], [], [], []]
 
 
 def test_an_interval_apart_from_the_others_clashes_with_each_of_them_and_they_with_it() -> None:
     comparison = moved(compare(reference_lpboost(), [right("a"), right("wrong"), unable(), right("b")]), 1, 1e-3)
     assert not comparison.overlap
-    assert [comparison.clashes(row) for row in comparison.rows] == [["wrong"], ["a", "b"], [], ["wrong"]]
+    assert [comparison.conflicting_backends(row) for row in comparison.rows] == [["wrong"], ["a", "b"], [], ["wrong"]]
 
 
 def test_intervals_that_touch_overlap() -> None:
@@ -238,7 +238,7 @@ def test_intervals_that_touch_overlap() -> None:
     rows[1] = replace(rows[1], lower=record["upper"], upper=record["upper"] + 1.0)
     touched = replace(comparison, rows=tuple(rows))
     assert touched.overlap
-    assert touched.clashes(touched.rows[0]) == []
+    assert touched.conflicting_backends(touched.rows[0]) == []
 
 
 # Reports
@@ -246,7 +246,7 @@ def test_intervals_that_touch_overlap() -> None:
 
 def test_the_facts_say_what_was_solved() -> None:
     program = get_formulation("lpboost").bind(REFERENCE_U, nu=2.5, c=[1, 2, 1, 1, 1, 1])
-    facts = compare(program, [unable()], tol=1e-5).facts()
+    facts = compare(program, [unable()], tol=1e-5).program_facts()
     assert facts == {
         "formulation": "lpboost",
         "parameters": {"nu": 2.5, "epsilon": 0.01, "two_sided": False},
@@ -267,13 +267,13 @@ class Slotted:
 
 def test_a_record_of_parameters_may_have_slots() -> None:
     program = replace(reference_lpboost(), parameters=Slotted(nu=2.5))
-    assert compare(program, [unable()]).facts()["parameters"] == {"nu": 2.5}
+    assert compare(program, [unable()]).program_facts()["parameters"] == {"nu": 2.5}
 
 
 def test_json_holds_the_facts_the_rows_and_what_follows_from_them() -> None:
     comparison = compare(reference_lpboost(), [right(), unable(), "cvxpy:clarabel"])
     document = parsed(comparison)
-    assert {key: document[key] for key in comparison.facts()} == comparison.facts()
+    assert {key: document[key] for key in comparison.program_facts()} == comparison.program_facts()
     assert document["machine"].keys() == {"cpu", "cores", "threads", "blas", "numpy", "python", "system"}
     assert re.fullmatch(r".+\+[0-9a-f]{8}", document["boostopt"])
     assert (document["reached"], document["overlap"]) == (True, True)

@@ -18,11 +18,11 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost, righ
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
 from boostopt._utils.json_values import plain
 from boostopt.comparison import documents
-from boostopt.comparison.documents import document, load
+from boostopt.comparison.documents import as_report_input, load_results
 from boostopt.comparison.provenance import Origin
-from boostopt.comparison.results_log import Ledger
+from boostopt.comparison.results_log import ResultsLog
 
-ORIGIN = Origin.here("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
+ORIGIN = Origin.of_this_process("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
 
 
 @functools.cache
@@ -45,16 +45,16 @@ def written(folder: Path, content: str | bytes) -> Path:
 
 
 def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
-    read, made = load(written(tmp_path, compared().to_json())), document(compared())
+    read, made = load_results(written(tmp_path, compared().to_json())), as_report_input(compared())
     assert read == replace(made, file=str(tmp_path / "file.json"))
-    assert not read.measured and read.benchmark.origin == ORIGIN
+    assert not read.is_benchmark and read.benchmark.origin == ORIGIN
     assert [run.result for run in read.benchmark.runs] == ["reached", "not run", "failed"]
-    assert document(read) is read
+    assert as_report_input(read) is read
 
 
 def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:
-    read = load(written(tmp_path, measured().to_json()))
-    assert read.measured and read.benchmark == measured()
+    read = load_results(written(tmp_path, measured().to_json()))
+    assert read.is_benchmark and read.benchmark == measured()
     assert repr(read.benchmark.scores) == repr(measured().scores)  # nan is not equal to itself
 
 
@@ -63,7 +63,7 @@ def test_the_file_of_finished_runs_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     made = benchmark(reference_lpboost(), [right(), rough()], [1e-3, 1e-6], repeats=2, resume=path, origin=ORIGIN)
     before = path.read_bytes() + b'{"a line that is being wri'
     path.write_bytes(before)
-    read = load(path)
+    read = load_results(path)
     assert path.read_bytes() == before
     by_name = {(run.backend, run.tol, run.repeat): run for run in read.benchmark.runs}
     assert by_name == {(run.backend, run.tol, run.repeat): run for run in made.runs}
@@ -76,15 +76,15 @@ def test_of_runs_that_stand_twice_the_later_counts(tmp_path: Path) -> None:
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
     newer = json.loads(path.read_text().splitlines()[-1]) | {"boostopt": "9.9", "version": "2"}
     path.write_text(path.read_text() + json.dumps(newer) + "\n")
-    (run,) = load(path).benchmark.runs
-    assert run.version == "2" and load(path).benchmark.boostopt == "9.9"
+    (run,) = load_results(path).benchmark.runs
+    assert run.version == "2" and load_results(path).benchmark.boostopt == "9.9"
 
 
 def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     said = json.loads(compared().to_json())
     for name in ("about", "origin", "logs"):
         del said[name]
-    read = load(written(tmp_path, json.dumps(said))).benchmark
+    read = load_results(written(tmp_path, json.dumps(said))).benchmark
     assert list(read.programs) == ["lpboost"] and read.origin == Origin()
     path = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
@@ -93,7 +93,7 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
     for line in old[1:]:
         del line["log"]
     path.write_text("".join(f"{json.dumps(line)}\n" for line in old))
-    assert [run.result for run in load(path).benchmark.runs] == ["reached"]
+    assert [run.result for run in load_results(path).benchmark.runs] == ["reached"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_files_of_before_have_less_and_are_read(tmp_path: Path) -> None:
 )
 def test_what_is_no_such_file_is_refused(tmp_path: Path, content: str | bytes, fact: str) -> None:
     with pytest.raises(DataError, match=fact):
-        load(written(tmp_path, content))
+        load_results(written(tmp_path, content))
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +125,10 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pyte
         (tmp_path / ("x" * 400), "too long"),
     ):
         with pytest.raises(DataError, match=rf"^{re.escape(str(path))} .*\bread\b.*\b{why}\b"):
-            load(path)
+            load_results(path)
     monkeypatch.setattr(documents, "LARGEST", 10)
     with pytest.raises(DataError, match=r"\blarger\b.*\b10 bytes\b"):
-        load(written(tmp_path, compared().to_json()))
+        load_results(written(tmp_path, compared().to_json()))
 
 
 AT_ONCE = {f"seconds_{phase}": 0.0 for phase in ("build", "canonicalize", "solve", "recover", "certify")}
@@ -170,7 +170,7 @@ def test_an_edited_row_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[
     said = json.loads(compared().to_json())
     said["rows"][0] |= edit
     with pytest.raises(DataError, match=fact):
-        load(written(tmp_path, json.dumps(said)))
+        load_results(written(tmp_path, json.dumps(said)))
 
 
 EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
@@ -205,7 +205,7 @@ EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
 def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     said = json.loads(compared().to_json())
     with pytest.raises(DataError, match=fact):
-        load(written(tmp_path, json.dumps(said | edit)))
+        load_results(written(tmp_path, json.dumps(said | edit)))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_an_edited_file_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict
 def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit: dict[str, Any], fact: str) -> None:
     said = json.loads(measured().to_json())
     with pytest.raises(DataError, match=fact):
-        load(written(tmp_path, json.dumps(said | edit)))
+        load_results(written(tmp_path, json.dumps(said | edit)))
 
 
 HOSTILE: list[Any] = [
@@ -255,7 +255,7 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: 
         place = rng.choice(where)
         changed = edited(said, place, REMOVED if rng.random() < 0.2 else rng.choice(HOSTILE))
         try:
-            read = load(written(tmp_path, json.dumps(changed)))
+            read = load_results(written(tmp_path, json.dumps(changed)))
         except DataError as failure:
             refused += 1
             assert re.search(r"\bfile\.json\b.*\banew\.$", str(failure), re.DOTALL)
@@ -266,7 +266,7 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: 
 
 def test_anything_else_is_no_document() -> None:
     with pytest.raises(OptionError, match=r"\bcompare\b.*\bbenchmark\b.*\bint\b"):
-        document(3)
+        as_report_input(3)
 
 
 # Files that an earlier version of the code wrote, with results of all kinds
@@ -286,15 +286,15 @@ def as_before(record: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_comparison_of_before_is_read_whole() -> None:
     saved = json.loads((SAVED / "comparison_of_all_kinds.json").read_text())
-    rows = load(SAVED / "comparison_of_all_kinds.json").benchmark.runs
+    rows = load_results(SAVED / "comparison_of_all_kinds.json").benchmark.runs
     assert [row.result for row in rows] == ["reached", "not run", "failed", "failed", "reached"]
     assert [as_before(plain(row.record())) for row in rows] == saved["rows"]
-    assert [row.attempts_logged() for row in rows] == saved["logs"]
+    assert [row.attempts_to_json() for row in rows] == saved["logs"]
 
 
 def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
     saved = json.loads((SAVED / "benchmark_of_all_kinds.json").read_text())
-    written = json.loads(load(SAVED / "benchmark_of_all_kinds.json").benchmark.to_json())
+    written = json.loads(load_results(SAVED / "benchmark_of_all_kinds.json").benchmark.to_json())
     failures = written.pop("failures")  # which it had not
     for run in written["runs"]:
         run["record"] = as_before(run["record"])
@@ -306,12 +306,12 @@ def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
 
 def test_a_file_of_resume_of_before_is_read_whole_and_gone_on_with(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in (SAVED / "ledger_of_all_kinds.jsonl").read_text().splitlines()]
-    read = load(SAVED / "ledger_of_all_kinds.jsonl").benchmark
-    documents = [plain(run.document()) for run in read.runs]
+    read = load_results(SAVED / "ledger_of_all_kinds.jsonl").benchmark
+    documents = [plain(run.to_file_entry()) for run in read.runs]
     again = [{"boostopt": read.boostopt, **one, "record": as_before(one["record"])} for one in documents]
     assert again == lines[1:]
     about = {name: lines[0][name] for name in ("programs", "time_limit", "isolate", "machine")}
     path = tmp_path / "runs.jsonl"
     shutil.copy(SAVED / "ledger_of_all_kinds.jsonl", path)
-    assert list(Ledger(path, about, read.boostopt).finished.values()) == list(read.runs)
+    assert list(ResultsLog(path, about, read.boostopt).finished_records.values()) == list(read.runs)
     assert path.read_bytes() == (SAVED / "ledger_of_all_kinds.jsonl").read_bytes()

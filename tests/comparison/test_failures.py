@@ -11,14 +11,14 @@ from problems import Fake, reference_lpboost, right, rough
 from rich.console import Console
 
 from boostopt.comparison import benchmark
-from boostopt.comparison.failures import LONGEST, WORDS, failures, in_words
-from boostopt.comparison.solve_record import FAILURES, LoggedAttempt, Row
+from boostopt.comparison.failures import FAILURE_TEXTS, MAX_TEXT_LENGTH, failure_texts, failures_by_backend
+from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, Row
 
 
 def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> Row:
     status = of_attempt.get("status", "")
     error = of_attempt.get("error")
-    log = (LoggedAttempt(**of_attempt),)
+    log = (AttemptRecord(**of_attempt),)
     return Row(
         program=program,
         backend=backend,
@@ -43,7 +43,7 @@ RUNS = [
 
 
 def test_failures_are_counted_by_backend_and_kind_with_the_words_of_the_first() -> None:
-    claims, error, infeasible = failures(RUNS)
+    claims, error, infeasible = failures_by_backend(RUNS)
     assert (claims.backend, claims.kind, claims.count, claims.solves) == ("a", "claims", 2, 4)
     assert (claims.programs, claims.status, claims.error) == (("p", "q"), "solved", "")
     assert (error.backend, error.kind, error.count, error.error) == ("a", "error", 1, "ValueError: unlucky")
@@ -51,21 +51,25 @@ def test_failures_are_counted_by_backend_and_kind_with_the_words_of_the_first() 
 
 
 def test_a_line_for_each_backend_says_how_many_failed_and_how() -> None:
-    (one, first), (other, second) = in_words(failures(RUNS))
-    claims, error = (f'2 {WORDS["claims"]} ("solved")', f'1 {WORDS["error"]} ("ValueError: unlucky")')
+    (one, first), (other, second) = failure_texts(failures_by_backend(RUNS))
+    claims, error = (f'2 {FAILURE_TEXTS["claims"]} ("solved")', f'1 {FAILURE_TEXTS["error"]} ("ValueError: unlucky")')
     assert one == "a" and re.fullmatch(rf"3 of 4\b.*: {re.escape(claims)}, {re.escape(error)}\.", first)
-    infeasible = f'1 {WORDS["infeasible"]} ("primal infeasible")'
+    infeasible = f'1 {FAILURE_TEXTS["infeasible"]} ("primal infeasible")'
     assert other == "b" and re.fullmatch(rf"1 of 1\b.*: {re.escape(infeasible)}\.", second)
-    assert in_words(failures(RUNS[-2:])) == []
+    assert failure_texts(failures_by_backend(RUNS[-2:])) == []
 
 
 def test_every_kind_has_words() -> None:
-    assert set(WORDS) == set(FAILURES)
+    assert set(FAILURE_TEXTS) == set(FAILURE_KINDS)
 
 
 def test_long_words_are_cut_and_lines_are_one() -> None:
-    (one,) = failures([failed("a", error=f"broken\n{'x' * 200}")])
-    assert len(one.words) == LONGEST and one.words.startswith("broken xxx") and one.words.endswith("...")
+    (one,) = failures_by_backend([failed("a", error=f"broken\n{'x' * 200}")])
+    assert (
+        len(one.example_text) == MAX_TEXT_LENGTH
+        and one.example_text.startswith("broken xxx")
+        and one.example_text.endswith("...")
+    )
 
 
 @pytest.mark.parametrize("width", (80, 120))
@@ -90,6 +94,6 @@ def test_a_benchmark_has_them_in_its_file_and_under_its_tables(width: int) -> No
     with console.capture() as capture:
         console.print(result.table())
     words = " ".join(capture.get().split())
-    claims = f'2 {WORDS["claims"]} ("fine")'
+    claims = f'2 {FAILURE_TEXTS["claims"]} ("fine")'
     assert re.search(rf"rough\[/x\]: 2 of 2\b.*: {re.escape(claims)}\.", words)
     assert "right: " not in words

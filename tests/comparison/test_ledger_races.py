@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from boostopt import DataError
-from boostopt.comparison.results_log import FORMAT, KIND, Ledger
+from boostopt.comparison.results_log import FILE_KIND, FORMAT, ResultsLog
 
-HEAD = {"kind": KIND, "format": FORMAT, "programs": {"a": "1"}}
+HEAD = {"kind": FILE_KIND, "format": FORMAT, "programs": {"a": "1"}}
 
 
 def made_while_another_begins(path: Path, first: Mapping[str, object]) -> DataError | None:
@@ -22,7 +22,7 @@ def made_while_another_begins(path: Path, first: Mapping[str, object]) -> DataEr
 
     def begin() -> None:
         try:
-            Ledger(path, {"programs": {"a": "1"}}, "1.0")
+            ResultsLog(path, {"programs": {"a": "1"}}, "1.0")
         except DataError as failure:
             failures.append(failure)
 
@@ -52,7 +52,7 @@ def test_the_second_of_two_comparisons_is_refused(tmp_path: Path) -> None:
 def test_many_ledgers_at_once_write_one_first_line(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     threads = [
-        threading.Thread(target=Ledger, args=(path, {"programs": {str(k): "1", "a": "1"}}, "1.0")) for k in range(8)
+        threading.Thread(target=ResultsLog, args=(path, {"programs": {str(k): "1", "a": "1"}}, "1.0")) for k in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -70,5 +70,5 @@ def test_a_disk_without_locks_will_do(tmp_path: Path, errno: str, monkeypatch: p
         raise OSError(getattr(known, errno), "no locks here")
 
     monkeypatch.setattr(fcntl, "flock", fails)
-    Ledger(tmp_path / "ledger.jsonl", {"programs": {"a": "1"}}, "1.0")
+    ResultsLog(tmp_path / "ledger.jsonl", {"programs": {"a": "1"}}, "1.0")
     assert (tmp_path / "ledger.jsonl").read_bytes().count(b"\n") == 1

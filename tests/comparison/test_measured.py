@@ -15,8 +15,8 @@ from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt._utils.json_values import plain
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.comparison import Row, benchmark
-from boostopt.comparison.documents import load
-from boostopt.comparison.solve_record import FAILURES, read_row
+from boostopt.comparison.documents import load_results
+from boostopt.comparison.solve_record import FAILURE_KINDS, parse_record
 from boostopt.instances.standard import standard_programs
 
 ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")
@@ -43,8 +43,8 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> Row:
 )
 def test_a_failure_is_of_a_kind(script: tuple[object, ...], then: str, kind: str) -> None:
     row = row_of(Fake("failing", script, then=then), isolate=then in ("abort", "hang"))
-    assert row.result == "failed" and row.failure == kind and kind in FAILURES
-    assert read_row(plain(row.document())).failure == kind
+    assert row.result == "failed" and row.failure == kind and kind in FAILURE_KINDS
+    assert parse_record(plain(row.to_file_entry())).failure == kind
 
 
 def test_what_reached_its_gap_or_was_not_run_has_not_failed() -> None:
@@ -69,10 +69,10 @@ def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
 
 
 def test_a_row_of_before_gaps_were_kept_has_the_seconds_of_the_whole() -> None:
-    document = plain(row_of(right()).document())
+    document = plain(row_of(right()).to_file_entry())
     for each in document["log"]:
         del each["after"], each["scaled_gap_so_far"]
-    row = read_row(document)
+    row = parse_record(document)
     assert row.seconds_to(1e-6) == row.seconds and row.seconds_to(1e-300) == math.inf
 
 
@@ -81,7 +81,7 @@ def test_a_row_of_before_gaps_were_kept_has_the_seconds_of_the_whole() -> None:
 def test_the_gap_that_a_solver_claims_is_as_it_was_asked(name: str, tol: str) -> None:
     (row,) = compare(reference_lpboost(), name, tol).rows
     assert row.claimed_gap is not None and 0 <= row.claimed_gap <= 10 * row.tol
-    assert plain(row.document())["record"]["claimed_gap"] == row.claimed_gap
+    assert plain(row.to_file_entry())["record"]["claimed_gap"] == row.claimed_gap
 
 
 @pytest.mark.parametrize("form", ["primal", "rated", "dual", "dual-rated"])
@@ -101,7 +101,7 @@ def test_a_claim_is_in_the_units_of_the_program_whatever_the_form(form: str) -> 
 def test_a_claim_that_is_no_number_is_none() -> None:
     for garbage in ("small", math.nan, math.inf, -1.0, None):
         row = row_of(Fake("odd", (bent(attempt(np.eye(6)[0], [1, 0, 0]), claimed_gap=garbage),)))
-        assert row.claimed_gap is None and row.document()["record"]["claimed_gap"] is None
+        assert row.claimed_gap is None and row.to_file_entry()["record"]["claimed_gap"] is None
 
 
 @pytest.mark.thorough
@@ -143,7 +143,7 @@ def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     assert len(asked) == 1
     benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(asked) == 2
-    assert load(path).benchmark.runs
+    assert load_results(path).benchmark.runs
 
 
 def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
@@ -161,14 +161,14 @@ def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
 def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path) -> None:
     path, program = tmp_path / "runs.jsonl", reference_lpboost()
     benchmark(program, "interior", 1e-3, 2, resume=path)
-    load(path)
+    load_results(path)
     with pytest.raises(DataError, match="asked_by"):  # judged by the same gap, and another question
         benchmark(program, "interior", "low", 1, resume=path)
     other = tmp_path / "other.jsonl"
     benchmark(program, "interior", "low", 1, resume=other)
     path.write_text(path.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
     with pytest.raises(DataError, match=r"\bgaps\b.*\bprofiles\b"):
-        load(path)
+        load_results(path)
 
 
 def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process() -> None:

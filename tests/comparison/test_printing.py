@@ -18,8 +18,8 @@ from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark
-from boostopt.comparison.rendering.paper_tables import escaped, narrow, power, tex
-from boostopt.comparison.rendering.phrases import BUG
+from boostopt.comparison.rendering.paper_tables import escape_markdown, escape_tex, format_interval, format_power_of_ten
+from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
 from boostopt.comparison.solve_record import Row
 
 HOSTILE = r"a_b 50% #1 & $x$ {y} ^~\ <z> |`'" + '"'
@@ -124,7 +124,7 @@ def test_more_gaps_than_a_page_is_wide_stand_below_each_other() -> None:
 
 def test_where_intervals_contradict_each_other_nothing_is_the_best() -> None:
     broken = measured(row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
-    assert "textbf" not in broken.to_latex() and BUG in broken.to_latex()
+    assert "textbf" not in broken.to_latex() and CONTRADICTION_ADVICE in broken.to_latex()
     assert "**" not in broken.to_markdown()
 
 
@@ -157,7 +157,7 @@ def test_a_comparison_is_its_rows_the_fastest_bold() -> None:
 def test_a_comparison_of_contradictions_has_no_best() -> None:
     rows = (row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
     latex = Comparison(reference_lpboost(), 1e-3, rows).to_latex()
-    assert "textbf" not in latex and BUG in latex
+    assert "textbf" not in latex and CONTRADICTION_ADVICE in latex
 
 
 def test_real_solvers_are_printed_both_ways() -> None:
@@ -172,7 +172,7 @@ def test_real_solvers_are_printed_both_ways() -> None:
 @given(st.floats(-1e3, 1e3), st.floats(1e-14, 1e2))
 def test_a_printed_interval_holds_the_interval_and_is_little_wider(lower: float, gap: float) -> None:
     upper = lower + gap
-    text = narrow(row("a", 1.0, lower=lower, upper=upper))
+    text = format_interval(row("a", 1.0, lower=lower, upper=upper))
     ends = [float(end) for end in text.strip("[]").split(",")]
     assert ends[0] <= lower and upper <= ends[1]
     assert ends[1] - ends[0] <= 1.3 * (upper - lower) + 1e-8 * max(abs(lower), abs(upper))
@@ -180,7 +180,7 @@ def test_a_printed_interval_holds_the_interval_and_is_little_wider(lower: float,
 
 def test_intervals_have_the_digits_that_their_width_needs() -> None:
     def shown(lower: float, upper: float) -> str:
-        return narrow(row("a", 1.0, lower=lower, upper=upper))
+        return format_interval(row("a", 1.0, lower=lower, upper=upper))
 
     assert shown(0.123456789, 0.123459) == "[0.1234567, 0.1234590]"
     assert shown(-1.04e-10, 5.41e-10) == "[-1.1e-10, 5.5e-10]"
@@ -192,25 +192,25 @@ def test_intervals_have_the_digits_that_their_width_needs() -> None:
 
 
 def test_letters_that_tex_obeys_are_escaped() -> None:
-    assert tex("a_b 50% #1 &") == r"a\_b 50\% \#1 \&"
-    assert tex("$x$ {y} ^~\\") == r"\$x\$ \{y\} \textasciicircum{}\textasciitilde{}\textbackslash{}"
-    assert tex("<z> |") == r"\textless{}z\textgreater{} \textbar{}"
-    assert tex(">= 0.5") == r"$\geq$0.5"
-    assert tex("two\nlines") == "two lines"
+    assert escape_tex("a_b 50% #1 &") == r"a\_b 50\% \#1 \&"
+    assert escape_tex("$x$ {y} ^~\\") == r"\$x\$ \{y\} \textasciicircum{}\textasciitilde{}\textbackslash{}"
+    assert escape_tex("<z> |") == r"\textless{}z\textgreater{} \textbar{}"
+    assert escape_tex(">= 0.5") == r"$\geq$0.5"
+    assert escape_tex("two\nlines") == "two lines"
 
 
 def test_numbers_are_set_as_such_and_names_are_not() -> None:
-    assert tex("gap 1e-08, -2.5e+03 and -0.5.") == r"gap $10^{-8}$, $-2.5{\cdot}10^{3}$ and $-0.5$."
+    assert escape_tex("gap 1e-08, -2.5e+03 and -0.5.") == r"gap $10^{-8}$, $-2.5{\cdot}10^{3}$ and $-0.5$."
     for name in ("run1e-05", "cvxpy:scs-2", "v1.2-3", "a1e-5b"):
-        assert tex(name) == name
+        assert escape_tex(name) == name
 
 
 def test_gaps_are_powers_of_ten_where_they_are() -> None:
-    assert [power(gap) for gap in (1e-3, 5e-6, 0.00123)] == ["1e-03", "5e-06", "0.00123"]
+    assert [format_power_of_ten(gap) for gap in (1e-3, 5e-6, 0.00123)] == ["1e-03", "5e-06", "0.00123"]
 
 
 def test_letters_that_markdown_obeys_are_escaped() -> None:
-    assert escaped("a_b|c <d> `e` *f*\n[g]") == r"a\_b\|c \<d\> \`e\` \*f\* \[g\]"
+    assert escape_markdown("a_b|c <d> `e` *f*\n[g]") == r"a\_b\|c \<d\> \`e\` \*f\* \[g\]"
 
 
 def test_names_are_escaped_in_every_place() -> None:
@@ -220,7 +220,7 @@ def test_names_are_escaped_in_every_place() -> None:
         if not line.startswith("%"):
             assert HOSTILE not in line and not re.search(r"(?<!\\)[%#]", line)
     assert body(latex.replace(r"\&", "and"))[0][0].startswith(r"a\_b 50\% \#1 and \$x\$")
-    assert result.to_markdown().count(escaped(HOSTILE)) >= 2
+    assert result.to_markdown().count(escape_markdown(HOSTILE)) >= 2
 
 
 def test_a_caption_and_a_label_of_ones_own() -> None:

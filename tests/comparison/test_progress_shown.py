@@ -15,7 +15,7 @@ from boostopt._utils import progress_display as live
 from boostopt.backends.profiles import CERTIFIED_MODE
 from boostopt.comparison import benchmark
 from boostopt.comparison.rendering import progress_output as progress
-from boostopt.comparison.rendering.progress_output import Solves, asked_in_words, lasting
+from boostopt.comparison.rendering.progress_output import BenchmarkProgress, format_duration, request_text
 from boostopt.comparison.solve_record import Row
 
 
@@ -45,10 +45,10 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal()
 
 
-def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: Any) -> Solves:
+def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: Any) -> BenchmarkProgress:
     """Progress after so many of 40 solves, in so many seconds."""
     monkeypatch.setattr(progress, "time", Clock(spent))
-    return Solves(("p", "q", "r"), 40, done=done, since=0.0, **others)
+    return BenchmarkProgress(("p", "q", "r"), 40, done=done, since=0.0, **others)
 
 
 # The words
@@ -58,15 +58,15 @@ def test_it_says_which_program_which_solve_what_and_how_long(monkeypatch: pytest
     said = solves(monkeypatch, 10, 60.0)
     solver = "cvxpy:scs to 1e-05"
     facts = ["2 of 3", "11 of 40", solver, "3 min"]
-    full = said.words("q", solver)
-    assert said.words("q", solver, len(full)) == full
+    full = said.line("q", solver)
+    assert said.line("q", solver, len(full)) == full
     for width, kept in ((len(full), facts), (60, facts[1:]), (40, facts[1::2]), (20, facts[1:2])):
-        shown = said.words("q", solver, width)
+        shown = said.line("q", solver, width)
         assert len(shown) <= width and re.findall("|".join(facts), shown) == kept
 
 
 def test_before_the_first_solve_is_done_nobody_knows_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = solves(monkeypatch, 0, 5.0).words("p", "a to 0.1")
+    shown = solves(monkeypatch, 0, 5.0).line("p", "a to 0.1")
     assert re.findall(r"\d+ of \d+", shown) == ["1 of 3", "1 of 40"] and shown.endswith(", a to 0.1")
 
 
@@ -74,18 +74,18 @@ def test_before_the_first_solve_is_done_nobody_knows_how_long(monkeypatch: pytes
 def test_the_time_left_is_the_mean_of_what_is_done_and_within_the_budget(
     monkeypatch: pytest.MonkeyPatch, budget: float | None, left: float
 ) -> None:
-    assert solves(monkeypatch, 10, 60.0, budget=budget).left() == left
+    assert solves(monkeypatch, 10, 60.0, budget=budget).remaining_seconds() == left
 
 
 def test_times_are_rough() -> None:
-    assert [lasting(s) for s in (0.1, 42.4, 89, 91, 3599, 5399, 5400, 36000)] == [
+    assert [format_duration(s) for s in (0.1, 42.4, 89, 91, 3599, 5399, 5400, 36000)] == [
         *("1 s", "42 s", "89 s", "2 min", "60 min", "90 min", "1.5 h", "10.0 h")
     ]
 
 
 def test_a_profile_is_called_by_its_name() -> None:
-    assert asked_in_words(None, 1e-8) == asked_in_words(CERTIFIED_MODE, 1e-8) == "to 1e-08"
-    assert re.fullmatch(r"\D+ default", asked_in_words("default", 1e-8))
+    assert request_text(None, 1e-8) == request_text(CERTIFIED_MODE, 1e-8) == "to 1e-08"
+    assert re.fullmatch(r"\D+ default", request_text("default", 1e-8))
 
 
 # Where it is shown
@@ -123,10 +123,10 @@ def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(live, "time", clock)
-    made = Solves(("p",), 6)
+    made = BenchmarkProgress(("p",), 6)
     for seconds in (0.1, 0.3, 0.8, 0.3, 0.1, 0.1):
         clock.now += seconds
-        made.ends(Row(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
+        made.finish_solve(Row(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
     shown = capsys.readouterr().err
     assert re.findall(r"^\[(\d)/6\] a \w+ 0\.001: reached \w+ (\d\.\d\d) s$", shown, re.MULTILINE) == [
         *(("1", "0.10"), ("3", "0.80"), ("6", "0.10"))

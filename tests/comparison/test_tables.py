@@ -17,9 +17,14 @@ from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
 from boostopt._utils.formatting import format_interval
-from boostopt.comparison.rendering.console_tables import BLAMED, STYLES, ComparisonTable, certificate_table
-from boostopt.comparison.rendering.phrases import BUG, NO_ANSWER, UNANSWERED, trivial_bounds
-from boostopt.comparison.solve_record import Row, answered_row
+from boostopt.comparison.rendering.console_tables import (
+    MAX_GAP_TERMS,
+    VERDICT_STYLES,
+    ComparisonTable,
+    certificate_table,
+)
+from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE, NO_ANSWER, NO_ANSWER_SENTENCE, trivial_bounds
+from boostopt.comparison.solve_record import Row, record_of_solution
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
 
@@ -54,7 +59,7 @@ def row(name: str, solution: Solution | None = None, reached: bool = False, reas
     if solution is None:
         return Row(backend=name, version="1.0", tol=1e-8, result="not run", reason=reason)
     solution = replace(solution, times={**solution.times, **times})
-    answer = answered_row(name, "", 1e-8, solution, False)
+    answer = record_of_solution(name, "", 1e-8, solution, False)
     return replace(answer, version="1.0", result="reached" if reached else "failed")
 
 
@@ -157,7 +162,7 @@ def test_an_unable_row_is_empty_and_its_reason_stands_below_once() -> None:
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_every_verdict_has_a_style_and_a_row(verdict: Verdict) -> None:
-    assert verdict.name.lower() in STYLES
+    assert verdict.name.lower() in VERDICT_STYLES
     text = shown(table(compared(row("one", replace(solved(), verdict=verdict)))))
     assert cells(text, "one")[1] == verdict.name.lower()
 
@@ -165,7 +170,7 @@ def test_every_verdict_has_a_style_and_a_row(verdict: Verdict) -> None:
 def test_clashing_rows_name_each_other_and_the_report_calls_it_a_bug() -> None:
     text = shown(table(compared(row("a", at(0.1, 0.2)), row("b", at(0.3, 0.4)), row("c", at(0.3, 0.5)))))
     assert [cells(text, name)[6] for name in "abc"] == ["NO: b, c", "NO: a", "NO: a"]
-    assert BUG in words(text)
+    assert CONTRADICTION_ADVICE in words(text)
     assert "All together" not in text
 
 
@@ -193,7 +198,7 @@ def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
 
 def test_where_no_backend_is_able_nothing_is_concluded() -> None:
     text = words(shown(table(compared(row("one", reason="no"), row("other", reason="no")))))
-    assert "No backend" in text and UNANSWERED not in text
+    assert "No backend" in text and NO_ANSWER_SENTENCE not in text
     assert "All together" not in text
 
 
@@ -348,7 +353,7 @@ def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:
     gaps = np.array([1e-3, 3e-3, 6e-3, 2e-3, 5e-3, 4e-3])
     c = certificate(example_gaps=gaps, hypothesis_gaps=np.array([0.0, 0.25, 0.0]))
     text = shown(certificate_table(reference_lpboost(), c, 1e-6))
-    assert BLAMED == 5
+    assert MAX_GAP_TERMS == 5
     assert cells(text, "examples")[1] == "2: 6.0e-03, 4: 5.0e-03, 5: 4.0e-03, 1: 3.0e-03, 3: 2.0e-03"
     assert cells(text, "hypotheses")[1] == "1: 2.5e-01"
 
@@ -378,6 +383,6 @@ def test_no_answer_is_no_interval_in_a_table() -> None:
     row = next(line for line in str(both).splitlines() if "cvxpy:mosek" in line and "none" in line)
     assert NO_ANSWER in row and "[" not in row and "yes" not in row
     assert re.search(rf'cvxpy:mosek [^;]*"raised"; {NO_ANSWER}; Error: unlicensed;', " ".join(str(both).split()))
-    assert UNANSWERED in str(alone) and "[" not in str(alone)
+    assert NO_ANSWER_SENTENCE in str(alone) and "[" not in str(alone)
     html = both._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert NO_ANSWER in html and "Error: unlicensed" in html

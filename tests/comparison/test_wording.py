@@ -10,7 +10,16 @@ import pytest
 from problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
-from boostopt.comparison.rendering.phrases import BUG, accuracies, asked, asked_for, clashes, proved, together, verdict
+from boostopt.comparison.rendering.phrases import (
+    CONTRADICTION_ADVICE,
+    accuracy_request_text,
+    conflicting_backends,
+    gap_request_text,
+    intersect_intervals,
+    proved_interval_text,
+    sent_accuracies,
+    summarize_program,
+)
 from boostopt.comparison.solve_record import Row
 
 
@@ -57,16 +66,16 @@ NOT_RUN = run("absent", 0.0, 0.0, result="not run")
     ids=("not run", "infeasible", "one", "two agree", "none reached", "finest failed", "one end"),
 )
 def test_the_verdict_by_hand(runs: list[Row], kind: str, fact: str) -> None:
-    said = verdict(runs)
+    said = summarize_program(runs)
     assert said.kind == kind and re.search(fact, said.words)
 
 
 def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibility() -> None:
     for runs in ([run("a", 0.0, 0.1), run("b", 0.2, 0.3)], [run("a", 0.0, 0.1), INFEASIBLE]):
-        said = verdict(runs)
-        assert said.kind == "wrong" and BUG in said.words
-        assert together(runs)[0] > together(runs)[1]
-        assert clashes(runs[0], runs) == [runs[1].backend] and clashes(runs[1], runs) == ["a"]
+        said = summarize_program(runs)
+        assert said.kind == "wrong" and CONTRADICTION_ADVICE in said.words
+        assert intersect_intervals(runs)[0] > intersect_intervals(runs)[1]
+        assert conflicting_backends(runs[0], runs) == [runs[1].backend] and conflicting_backends(runs[1], runs) == ["a"]
 
 
 def test_how_solvers_were_asked_by_hand() -> None:
@@ -77,23 +86,23 @@ def test_how_solvers_were_asked_by_hand() -> None:
     old = run("c", 0.0, 1.0, 1e-6)
     runs = [fine, rough, shipped, gap, old, NOT_RUN]
     said = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
-    assert [asked(one) for one in runs] == said
-    assert accuracies(runs) == {("a", 1e-9): "accuracy 0.0001 to 1e-10", ("b", 1e-3): "accuracy 1e-05"}
+    assert [accuracy_request_text(one) for one in runs] == said
+    assert sent_accuracies(runs) == {("a", 1e-9): "accuracy 0.0001 to 1e-10", ("b", 1e-3): "accuracy 1e-05"}
     for tol, words in (
         (1e-9, "high, gap 1e-09"),
         (1e-8, "default, gap 1e-08"),
         (1e-3, "gap 0.001"),
         (1e-6, "gap 1e-06"),
     ):
-        assert asked_for(runs, tol) == words
+        assert gap_request_text(runs, tol) == words
 
 
 def test_runs_of_a_comparison_say_what_its_rows_say() -> None:
     infeasible = get_formulation("softboost").bind(reference_lpboost().margins, nu=2.5, gamma=-0.9)
     half = Fake("half", (attempt(w=[1, 0, 0]),))
     for comparison in (compare(reference_lpboost(), [right(), half]), compare(infeasible, ["interior"])):
-        assert together(comparison.rows) == comparison.interval
+        assert intersect_intervals(comparison.rows) == comparison.interval
         for row in comparison.rows:
             assert row.solution is not None
-            assert proved(row) == row.solution.certificate.words
-            assert clashes(row, comparison.rows) == comparison.clashes(row)
+            assert proved_interval_text(row) == row.solution.certificate.words
+            assert conflicting_backends(row, comparison.rows) == comparison.conflicting_backends(row)

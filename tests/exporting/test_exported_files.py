@@ -22,7 +22,7 @@ from boostopt import DataError, OptionError, Program, get_formulation, list_form
 from boostopt.authoring import COUNT, Cap, CappedSimplex, DescribedRegularizer, parameter, prototype
 from boostopt.exporting import export
 from boostopt.exporting.conic_form import conic_program
-from boostopt.exporting.file_header import certify_command
+from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.mps import write_mps
 from boostopt.programs.identity import program_digest
 
@@ -192,7 +192,7 @@ def test_a_program_is_bound_again_from_its_instance(tmp_path: Path, name: str) -
         dataset = load_dataset(str(path))
         arrays = np.load(path)
         per_example = {name: arrays[name] for name in dataset.unread}
-        command = certify_command(program, name)
+        command = certify_command_line(program, name)
         if command is None:
             assert per_example  # an array does not fit a command line
             settings: dict[str, Any] = {"b": program.parameters.b}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from boostopt.comparison import Benchmark
-from boostopt.comparison.benchmark_result import Settings
+from boostopt.comparison.benchmark_result import BenchmarkSettings
 from boostopt.comparison.solve_record import Row
 
 TIMES: dict[tuple[str, str], Sequence[float | str]] = {
@@ -32,5 +32,5 @@ def measured() -> Benchmark:
         for (backend, tol), times in TIMES.items()
         for program, came in zip("abcd", times, strict=True)
     ]
-    settings = Settings((1e-3, 1e-6), 1, None, False, 0)
+    settings = BenchmarkSettings((1e-3, 1e-6), 1, None, False, 0)
     return Benchmark({name: {} for name in "abcd"}, settings, {}, "0", tuple(runs))

@@ -16,7 +16,7 @@ from rendered import legend_of, rendered, xy
 from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
-from boostopt.comparison.solve_record import LoggedAttempt, Row
+from boostopt.comparison.solve_record import AttemptRecord, Row
 from boostopt.pictures import claimed_against_certified
 from boostopt.pictures.style import look
 
@@ -45,7 +45,7 @@ def claimed(claims: list[Claim]) -> Benchmark:
             seconds=1.0,
             scaled_gap=gap,
             claimed_gap=claim,
-            log=(LoggedAttempt(claims=says),),
+            log=(AttemptRecord(claims=says),),
         )
         for k, (backend, claim, gap, says) in enumerate(claims)
     ]

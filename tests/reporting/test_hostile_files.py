@@ -13,7 +13,7 @@ from reported import linear
 
 import boostopt.reporting.report_data
 from boostopt import DataError, benchmark
-from boostopt.comparison.documents import load
+from boostopt.comparison.documents import load_results
 from boostopt.reporting import to_html
 
 CATALOGUE: list[Any] = [10**400, None, -1, "\x1b[2J\ud800", [], {}, True, 1e308, "", 0, [None], {"a": [{"b": 10**400}]}]
@@ -59,7 +59,7 @@ def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
             lines = changed if kind == "ledger" else [changed]
             file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
             try:
-                page = to_html(load(file))
+                page = to_html(load_results(file))
             except DataError as failure:
                 refused += 1
                 assert str(failure).endswith((". Write it anew.", "name another file.", "then report."))

@@ -25,8 +25,13 @@ from reported import (
 )
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
-from boostopt.comparison.documents import document, load
-from boostopt.comparison.rendering.phrases import asked, proved, seconds, time_of
+from boostopt.comparison.documents import as_report_input, load_results
+from boostopt.comparison.rendering.phrases import (
+    accuracy_request_text,
+    format_median_seconds,
+    proved_interval_text,
+    score_time_text,
+)
 from boostopt.pictures.heat_maps import MOST
 from boostopt.programs.identity import describe_program
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
@@ -68,7 +73,7 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
         if not run.ran:
             assert run.reason in text
             continue
-        assert proved(run) in text
+        assert proved_interval_text(run) in text
         assert f"{run.seconds:.3f}" in text
         assert str(run.solver_status) in text and str(run.verdict) in text
     assert comparison.program.margins.digest() in text
@@ -82,9 +87,9 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
     b = measured()
     text = page_of(b).text
     for score in b.scores:
-        assert time_of(score) in text and score.backend in text
+        assert score_time_text(score) in text and score.backend in text
         if score.result == "reached":
-            assert "-".join(seconds(value) for value in score.quartiles) in text
+            assert "-".join(format_median_seconds(value) for value in score.quartiles) in text
         else:
             assert score.reason.removesuffix(".") in text
     for label in b.programs:
@@ -171,7 +176,7 @@ def test_files_of_before_claims_were_kept_have_no_picture_of_them(tmp_path: Path
                 one.pop(name, None)
     path = tmp_path / "old.json"
     path.write_text(json.dumps(old))
-    html = to_html(load(path))
+    html = to_html(load_results(path))
     assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN[:3]
     assert Page(html).faults == [] and "asked by" not in html
 
@@ -201,7 +206,7 @@ def test_tables_say_how_each_solver_was_asked() -> None:
     assert {run.asked for run in finest} == {1e-9}
     assert '<th scope="col">default, gap 1e-08</th><th scope="col">high, gap 1e-09</th>' in html
     cells = re.findall(r'<td data-name="asked by">(.*?)</td>', html)
-    assert len(cells) == 2 and set(cells) <= {asked(run) for run in b.runs}
+    assert len(cells) == 2 and set(cells) <= {accuracy_request_text(run) for run in b.runs}
     assert html.count('<span class="remark">accuracy 1e-09</span>') == 2
     assert html.count("<dt>Asked</dt><dd>high, 1e-09</dd>") == 2
     certified = to_html(linear())
@@ -294,7 +299,7 @@ def test_from_its_file_it_is_the_same_page_that_says_so(tmp_path: Path) -> None:
     for result in results:
         path = tmp_path / "result.json"
         path.write_text(result.to_json())
-        read, made = to_html(load(path)), to_html(result)
+        read, made = to_html(load_results(path)), to_html(result)
         assert str(path) in read
         again = re.sub(r"\n<dt>Read from</dt><dd>.*?</dd>", "", read)
         lines = zip(again.splitlines(), made.splitlines(), strict=True)
@@ -317,7 +322,7 @@ def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) 
     for text in ("A page of words <b>.", "Title: words.\n\nPrimal  nonsense\n\nSources: none"):
         document["about"]["page"] = text
         path.write_text(json.dumps(document))
-        page = page_of(load(path))
+        page = page_of(load_results(path))
         assert "pre" in page.tags and " ".join(text.split()) in page.text and "b" not in page.tags
 
 
@@ -328,7 +333,7 @@ def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.M
         report(nothing(), tmp_path / "missing" / "out.html")
     assert [path.name for path in tmp_path.iterdir()] == ["out.html"]
     with pytest.raises(OptionError, match=r"\bbenchmark\b.*\bstr\b"):
-        document("comparison")
+        as_report_input("comparison")
     monkeypatch.setattr(tools, "find_spec", lambda name: None)
     with pytest.raises(ReportToolsNotFound, match=r'jinja2 .*latex2mathml .*matplotlib.*"boostopt\[report\]"'):
         report(nothing(), tmp_path / "out.html")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from boostopt.backends.isolation.isolated import ProcessEnd
-from boostopt.comparison.json_schema import VERDICTS
-from boostopt.comparison.solve_record import FAILURES, LoggedAttempt, Result, kind_of_failure
+from boostopt.comparison.json_schema import VERDICT_NAMES
+from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, Result, classify_failure
 from boostopt.solving.solution import Outcome, Verdict
 
 
@@ -12,11 +12,11 @@ def test_the_words_in_files_stay() -> None:
     assert [outcome.key for outcome in Outcome] == ["solved", "infeasible", "failed"]
     assert [verdict.key for verdict in Verdict] == ["none", "claimed", "checked", "bounded"]
     assert [result.value for result in Result] == ["reached", "failed", "not run"]
-    assert {verdict.key for verdict in Verdict} == set(VERDICTS)
+    assert {verdict.key for verdict in Verdict} == set(VERDICT_NAMES)
 
 
 def test_the_words_for_failures_and_ends_of_processes_stay() -> None:
-    assert FAILURES == ("claims", "infeasible", "gives up", "error", "killed", "crashed")
+    assert FAILURE_KINDS == ("claims", "infeasible", "gives up", "error", "killed", "crashed")
     assert [end.value for end in ProcessEnd] == ["crashed", "killed", "not started", "not isolated"]
 
 
@@ -25,5 +25,5 @@ def test_a_solvers_own_status_is_no_end_of_its_process() -> None:
     assert ProcessEnd.from_text("killed after 3.0 s") is ProcessEnd.KILLED
     for status in ("", "optimal", "killed by the node limit", "crashed basis"):
         assert ProcessEnd.from_text(status) is None
-    own = LoggedAttempt(status="killed by the node limit")
-    assert kind_of_failure([own], "") == "gives up"
+    own = AttemptRecord(status="killed by the node limit")
+    assert classify_failure([own], "") == "gives up"

@@ -182,7 +182,7 @@ def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:
     """Return the origin of this comparison."""
     command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
-    return Origin.here(command, now, data, tuple(skipped))
+    return Origin.of_this_process(command, now, data, tuple(skipped))
 
 
 def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:

@@ -17,9 +17,9 @@ from boostopt.cli.option_types import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
 from boostopt.cli.run_output import check_outputs
 from boostopt.errors import OptionError
 from boostopt.exporting import export, export_set
-from boostopt.exporting.export import ending_of
-from boostopt.exporting.file_header import certify_command
-from boostopt.exporting.program_set import came_to
+from boostopt.exporting.export import format_suffix
+from boostopt.exporting.file_header import certify_command_line
+from boostopt.exporting.program_set import result_text
 from boostopt.instances.standard import standard_programs
 from boostopt.programs.identity import program_digest, program_facts
 
@@ -75,11 +75,11 @@ def export_command(
         )
     with stdout_to_stderr():
         check_outputs(data, out)
-        ending_of(Path(out))
+        format_suffix(Path(out))
         page, dataset = read_formulation(formulation), files.load(data)
         program = parameters.program(page, dataset, draw)
         export(program, out, SIDE if side is None else side)
-    command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
+    command = certify_command_line(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
     if json:
         document = {"file": out, **program_facts(program), "program": program_digest(program), "certify": command}
         typer.echo(to_json_text(document))
@@ -106,4 +106,4 @@ def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> N
     wide = [entry for entry in entries if not entry["interval"]["reached"]]
     typer.echo(f"{folder}: {len(entries)} programs, {len(entries) - len(wide)} of them certified to {index['tol']:g}")
     for entry in wide:
-        typer.echo(f"wider: {entry['label']}, {came_to(entry)}")
+        typer.echo(f"wider: {entry['label']}, {result_text(entry)}")

@@ -16,7 +16,7 @@ from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.registry import PAGES
 from boostopt.cli.application import command, output
 from boostopt.cli.option_parsing import read_names
-from boostopt.comparison.rendering.console_tables import MARKS, signature
+from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE, parameter_signature
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
@@ -103,12 +103,12 @@ def _lines(
         return Text("\n".join(lines))
 
     def stated(name: str, page: Formulation[Any]) -> Iterator[Text]:
-        title = filled(f"{name}  {signature(page)}")
+        title = filled(f"{name}  {parameter_signature(page)}")
         title.stylize("bold", 0, len(name))
         yield title
         yield filled(sentence(page), BELOW)
 
-    yield filled(f"Formulations with their parameters. {MARKS}")
+    yield filled(f"Formulations with their parameters. {OPTIONAL_PARAMETER_NOTE}")
     yield Text()
     for page in pages:
         yield from stated(page.name, page)

@@ -35,7 +35,7 @@ from boostopt.cli.run_output import (
     run_record,
     save_picture,
 )
-from boostopt.comparison.rendering.console_tables import fitting, halved
+from boostopt.comparison.rendering.console_tables import two_line_interval, widest_fitting
 from boostopt.data.csv_tables import table_to_csv
 from boostopt.errors import OptionError
 
@@ -178,7 +178,7 @@ def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> N
         out = output()
         # The least important parts are left out first.
         layouts = [_table(result, total, dropped) for dropped in range(4)] + [_table(result, total, 3, halves=True)]
-        out.print(fitting(out, out.options, layouts))
+        out.print(widest_fitting(out, out.options, layouts))
 
 
 def _proved(run: Run) -> dict[str, Any]:
@@ -219,6 +219,11 @@ def _table(result: RegularizationPath, total: float, dropped: int, halves: bool 
         words = format_interval(proved["lower"], proved["upper"])
         rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - dropped]
         table.add_row(
-            f"{value:g}", *shares, Text(halved(words) if halves else words), f"{proved['gap']:.1e}", done, *rest
+            f"{value:g}",
+            *shares,
+            Text(two_line_interval(words) if halves else words),
+            f"{proved['gap']:.1e}",
+            done,
+            *rest,
         )
     return table

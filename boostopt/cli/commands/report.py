@@ -9,7 +9,7 @@ import typer
 
 from boostopt.cli.application import command
 from boostopt.cli.run_output import REPORT, check_ending
-from boostopt.comparison.documents import load
+from boostopt.comparison.documents import load_results
 from boostopt.reporting import check_place, check_tools, to_html
 from boostopt.reporting import report as write_report
 
@@ -29,7 +29,7 @@ def report_command(
     check_tools()
     if out is not None:
         check_place(out, [file])
-    read = load(Path(file))
+    read = load_results(Path(file))
     if out is None:
         typer.echo(to_html(read), nl=False)
     else:

@@ -18,31 +18,31 @@ from boostopt._utils.formatting import format_count
 from boostopt.backends.profiles import is_named_profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
-    answered,
-    clashes,
-    conclusions,
-    form,
-    iterations,
-    phases,
-    proved,
+    answering_backend_text,
+    best_form_text,
+    conflicting_backends,
+    format_seconds,
+    gap_text,
+    iterations_text,
+    phase_seconds_text,
+    proved_interval_text,
     relative_width,
-    seconds_once,
-    width,
+    summarize_comparison,
 )
 from boostopt.comparison.solve_record import AUTO, Row
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 
-STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
-KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
-BLAMED = 5
+VERDICT_STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
+CONCLUSION_STYLES = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
+MAX_GAP_TERMS = 5
 
-MARKS = "[ ]: a parameter that may be left out."
+OPTIONAL_PARAMETER_NOTE = "[ ]: a parameter that may be left out."
 """The explanation of the brackets around names of parameters."""
 
 
-def signature(page: Formulation[Any]) -> str:
+def parameter_signature(page: Formulation[Any]) -> str:
     """Return the parameters of a page in a line, optional ones in brackets."""
     return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in page.parameters.items())
 
@@ -61,13 +61,13 @@ class ComparisonTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layouts = [self._table(columns, halves) for columns in (9, 5) for halves in (False, True)]
         layouts.append(self._table(5, interval=False))
-        table = fitting(console, options, layouts)
-        yield foot(self.headline, "bold", options)
+        table = widest_fitting(console, options, layouts)
+        yield wrap_footnote(self.headline, "bold", options)
         yield table
         for row in self.rows:
-            yield foot(_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
-        for conclusion in conclusions(self.rows, self.equal_weights):
-            yield foot(conclusion.words, KINDS[conclusion.kind], options)
+            yield wrap_footnote(_record_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
+        for conclusion in summarize_comparison(self.rows, self.equal_weights):
+            yield wrap_footnote(conclusion.words, CONCLUSION_STYLES[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
         """The first, most important columns; `halves` puts the ends of an interval below each other."""
@@ -85,12 +85,14 @@ class ComparisonTable:
             table.add_column("asked for", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.rows:
-            name, verdict, *rest = _cells(self.rows, row, halves)[:columns]
-            table.add_row(*([name, verdict, *rest] if interval else [folded(row.backend), verdict, *rest[1:]]))
+            name, verdict, *rest = _record_cells(self.rows, row, halves)[:columns]
+            table.add_row(
+                *([name, verdict, *rest] if interval else [fold_backend_name(row.backend), verdict, *rest[1:]])
+            )
         return table
 
 
-def fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
+def widest_fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
     """Return the first layout in which nothing is cut off, or else the last one."""
 
     def fits(table: Table) -> bool:
@@ -101,17 +103,17 @@ def fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table])
     return next((table for table in layouts[:-1] if fits(table)), layouts[-1])
 
 
-def folded(name: str) -> Text:
+def fold_backend_name(name: str) -> Text:
     """Return the name of a backend over several lines."""
     return Text(name.replace(":", ":\n"))
 
 
-def halved(interval: str) -> str:
+def two_line_interval(interval: str) -> str:
     """Return an interval with its ends below each other."""
     return interval.replace(", ", ",\n")
 
 
-def foot(words: str, style: str, options: ConsoleOptions) -> Text:
+def wrap_footnote(words: str, style: str, options: ConsoleOptions) -> Text:
     """Break words below a table into lines, but never between a number and its unit."""
     held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # rich would break a line at a plain space
     lines = textwrap.wrap(held, options.max_width, break_long_words=False, break_on_hyphens=False)
@@ -136,63 +138,63 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     for condition, residual in certificate.kkt.residuals.items():
         words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
         table.add_row(Text(f"violates {condition} by"), words)
-    table.add_row("examples to blame", _blamed(certificate.example_gaps))
-    table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
+    table.add_row("examples to blame", _largest_gap_terms(certificate.example_gaps))
+    table.add_row("hypotheses to blame", _largest_gap_terms(certificate.hypothesis_gaps))
     return table
 
 
-def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
+def _record_cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
     """The cells of a row; words of solvers are `Text`, because rich reads brackets in a string as markup."""
     if not row.ran:
-        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", "", ""]
-    verdict, clashing = row.verdict or "", clashes(row, rows)
+        return [Text(row.backend), Text("not run", VERDICT_STYLES["not run"]), "", "", "", "", "", "", ""]
+    verdict, clashing = row.verdict or "", conflicting_backends(row, rows)
     by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
         Text(row.backend + by),
-        Text(verdict, STYLES[verdict]),
-        Text(halved(proved(row)) if halves else proved(row)),
-        width(row),
-        seconds_once(row),
+        Text(verdict, VERDICT_STYLES[verdict]),
+        Text(two_line_interval(proved_interval_text(row)) if halves else proved_interval_text(row)),
+        gap_text(row),
+        format_seconds(row),
         relative_width(row),
         Text(f"NO: {', '.join(clashing)}", "bold red")
         if clashing
         else Text("yes", "green")
         if row.answered
         else Text("-"),
-        asked(row),
-        iterations(row),
+        request_text(row),
+        iterations_text(row),
     ]
 
 
-def asked(row: Row) -> str:
+def request_text(row: Row) -> str:
     """Return the requested accuracy, or the certified gap that ended the solve, and the profile."""
     if not is_named_profile(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 
 
-def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
+def _record_details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
     """Return the solver's words, the form of its best answer, its errors, and its seconds by phase, in a line."""
     if not row.ran:
         return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
-    clashing = clashes(row, rows)
+    clashing = conflicting_backends(row, rows)
     printed = (row.printed or "").strip().splitlines()
     together = f" in {row.attempts} attempts" if row.attempts > 1 else ""
     parts = [
         f'{row.backend} says "{row.solver_status}"',
-        *([f"certified: {proved(row)}"] if with_interval else []),
-        *filter(None, [answered(row)]),
-        form(row),
+        *([f"certified: {proved_interval_text(row)}"] if with_interval else []),
+        *filter(None, [answering_backend_text(row)]),
+        best_form_text(row),
         *filter(None, [row.error]),
         *([f'{format_count(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
         *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{together}"]),
-        phases(row),
+        phase_seconds_text(row),
         *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]
     return "; ".join(parts)
 
 
-def _blamed(gaps: Any) -> str:
+def _largest_gap_terms(gaps: Any) -> str:
     """The largest terms of a gap with their index."""
-    worst = np.argsort(-gaps)[:BLAMED]
+    worst = np.argsort(-gaps)[:MAX_GAP_TERMS]
     return ", ".join(f"{int(k)}: {gaps[k]:.1e}" for k in worst if gaps[k] > 0) or "none"

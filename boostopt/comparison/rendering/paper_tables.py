@@ -9,15 +9,23 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from boostopt._utils.data_frames import latex_table
-from boostopt.comparison.rendering.console_tables import asked
-from boostopt.comparison.rendering.phrases import BUG, clashes, iterations, proved, relative_width, seconds_once, width
-from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
+from boostopt.comparison.rendering.console_tables import request_text
+from boostopt.comparison.rendering.phrases import (
+    CONTRADICTION_ADVICE,
+    conflicting_backends,
+    format_seconds,
+    gap_text,
+    iterations_text,
+    proved_interval_text,
+    relative_width,
+)
+from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, Row
 
-ABSENT = "-"
+MISSING_CELL = "-"
 """The cell of a missing mean: a program was not run, or failed without a time limit."""
 
-TEX = str.maketrans(
+TEX_ESCAPES = str.maketrans(
     {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -31,57 +39,57 @@ TEX = str.maketrans(
 )
 """Letters that are commands of TeX, or that its old font encoding prints as other letters."""
 
-OBEYED = re.compile(r"([\\`*_|<>\[\]~$&])")
+MARKDOWN_SPECIALS = re.compile(r"([\\`*_|<>\[\]~$&])")
 """Letters that Markdown reads as markup."""
 
-NUMBER = re.compile(r"(?<![\w.-])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?!\w|\.\d)")
+NUMBER_PATTERN = re.compile(r"(?<![\w.-])(-?)(\d+(?:\.\d+)?)(?:e([+-]\d+))?(?!\w|\.\d)")
 """A number that is not part of a word."""
 
-MOST_DECIMALS = 4
+MAX_DECIMALS = 4
 
-SMALL = Decimal("1e-4")
+MIN_DECIMAL_NOTATION = Decimal("1e-4")
 """Numbers below this one are written with a power of ten."""
 
-MOST_DIGITS = 10
+MAX_DIGITS = 10
 """The most digits for the ends of an interval; the width of the interval determines how many are printed."""
 
-GROUPS = 3
+MAX_COLUMN_GROUPS = 3
 """Groups of columns side by side in LaTeX: more do not fit the width of a page."""
 
 
 @dataclass(frozen=True)
-class Printed:
+class PaperTable:
     """A table, in plain words.
 
     Attributes
     ----------
-    heads
+    headers
         For each column its group, "" for none, and its name.
     rows
         The cells; the first cell of a row is its name.
-    left
+    left_aligned
         The columns that hold no numbers.
-    best
+    bold_cells
         The cells to print in bold.
     caption
         The meaning of the numbers.
-    remarks
+    notes
         Further remarks, and the circumstances of the measurement: comments in LaTeX.
     """
 
-    heads: tuple[tuple[str, str], ...]
+    headers: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, ...], ...]
-    left: frozenset[int]
-    best: frozenset[tuple[int, int]]
+    left_aligned: frozenset[int]
+    bold_cells: frozenset[tuple[int, int]]
     caption: str
-    remarks: tuple[str, ...]
+    notes: tuple[str, ...]
 
-    def latex(self, label: str, caption: str | None = None) -> str:
+    def to_latex(self, label: str, caption: str | None = None) -> str:
         """Return the table as a float of TeX, with a label and perhaps another caption."""
-        comments = [f"% {' '.join(remark.split())}" for remark in (*self.remarks, r"It needs \usepackage{booktabs}.")]
+        comments = [f"% {' '.join(remark.split())}" for remark in (*self.notes, r"It needs \usepackage{booktabs}.")]
         begin = [r"\begin{table}[t]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
         named = (
-            rf"\caption{{{tex(self.caption) if caption is None else caption}}}",
+            rf"\caption{{{escape_tex(self.caption) if caption is None else caption}}}",
             rf"\label{{{label}}}",
             r"\smallskip",
         )
@@ -92,66 +100,71 @@ class Printed:
         """Split the columns into tables below each other, each with as many groups as fit the page."""
         spans = self._spans()
         if not spans:
-            return [list(range(len(self.heads)))]
-        count = -(-len(spans) // GROUPS)
+            return [list(range(len(self.headers)))]
+        count = -(-len(spans) // MAX_COLUMN_GROUPS)
         parts = [spans[k * len(spans) // count : (k + 1) * len(spans) // count] for k in range(count)]
         return [[0, *(j for first, last in part for j in range(first, last + 1))] for part in parts]
 
     def _panel(self, columns: Sequence[int]) -> str:
         """Return a table of some of the columns."""
         grouped = bool(self._spans())
-        heads = [self.heads[j] if grouped else self.heads[j][1:] for j in columns]
+        heads = [self.headers[j] if grouped else self.headers[j][1:] for j in columns]
         rows = [[row[j] for j in columns] for row in self.rows]
-        bold = {(i, columns.index(j)) for i, j in self.best if j in columns}
-        form = "".join("l" if j in self.left else "r" for j in columns)
-        lines = latex_table(heads, rows, bold, tex, f"@{{}}{form}@{{}}").splitlines()
+        bold = {(i, columns.index(j)) for i, j in self.bold_cells if j in columns}
+        form = "".join("l" if j in self.left_aligned else "r" for j in columns)
+        lines = latex_table(heads, rows, bold, escape_tex, f"@{{}}{form}@{{}}").splitlines()
         if grouped:
-            ends = _spans([head[0] for head in heads])
+            ends = _group_spans([head[0] for head in heads])
             rules = " ".join(rf"\cmidrule(lr){{{first + 1}-{last + 1}}}" for first, last in ends)
             lines.insert(lines.index(r"\toprule") + 2, rules)
         return "\n".join(lines)
 
-    def markdown(self) -> str:
+    def to_markdown(self) -> str:
         """Return the caption, the table and the remarks."""
         begun = {first for first, _ in self._spans()}
-        names = [f"{group}: {name}" if j in begun else name for j, (group, name) in enumerate(self.heads)]
+        names = [f"{group}: {name}" if j in begun else name for j, (group, name) in enumerate(self.headers)]
         bold = [
-            [f"**{cell}**" if (i, j) in self.best else escaped(cell) if j == 0 else cell for j, cell in enumerate(row)]
+            [
+                f"**{cell}**" if (i, j) in self.bold_cells else escape_markdown(cell) if j == 0 else cell
+                for j, cell in enumerate(row)
+            ]
             for i, row in enumerate(self.rows)
         ]
         widths = [max(3, *(len(cell) for cell in column)) for column in zip(names, *bold, strict=True)]
-        rule = [f":{'-' * (n - 1)}" if j in self.left else f"{'-' * (n - 1)}:" for j, n in enumerate(widths)]
+        rule = [f":{'-' * (n - 1)}" if j in self.left_aligned else f"{'-' * (n - 1)}:" for j, n in enumerate(widths)]
         lines = [
             "| "
             + " | ".join(self._aligned(j, cell, n) for j, (cell, n) in enumerate(zip(row, widths, strict=True)))
             + " |"
             for row in (names, rule, *bold)
         ]
-        return "\n".join([escaped(self.caption), "", *lines, "", *(f"{escaped(each)}\n" for each in self.remarks)])
+        return "\n".join(
+            [escape_markdown(self.caption), "", *lines, "", *(f"{escape_markdown(each)}\n" for each in self.notes)]
+        )
 
     def _aligned(self, column: int, cell: str, size: int) -> str:
-        return cell.ljust(size) if column in self.left else cell.rjust(size)
+        return cell.ljust(size) if column in self.left_aligned else cell.rjust(size)
 
     def _spans(self) -> list[tuple[int, int]]:
         """Return the first and the last column of each group."""
-        return _spans([group for group, _ in self.heads])
+        return _group_spans([group for group, _ in self.headers])
 
 
-def _spans(groups: Sequence[str]) -> list[tuple[int, int]]:
+def _group_spans(groups: Sequence[str]) -> list[tuple[int, int]]:
     """Return the first and the last column of each group."""
     named = dict.fromkeys(group for group in groups if group)
     return [(groups.index(group), groups.index(group) + groups.count(group) - 1) for group in named]
 
 
-def tex(text: str) -> str:
+def escape_tex(text: str) -> str:
     """Escape text for TeX; typeset its numbers, and print >= as a sign."""
-    if text == ABSENT:
+    if text == MISSING_CELL:
         return "--"
-    escaped = " ".join(text.split()).translate(TEX).replace(r"\textgreater{}= ", r"$\geq$")
-    return NUMBER.sub(_set, escaped)
+    escaped = " ".join(text.split()).translate(TEX_ESCAPES).replace(r"\textgreater{}= ", r"$\geq$")
+    return NUMBER_PATTERN.sub(_format_tex_number, escaped)
 
 
-def _set(found: re.Match[str]) -> str:
+def _format_tex_number(found: re.Match[str]) -> str:
     """Typeset a number: with a minus sign instead of a hyphen, and with powers of ten."""
     sign, digits, exponent = found.groups()
     if exponent is None:
@@ -160,57 +173,57 @@ def _set(found: re.Match[str]) -> str:
     return f"${sign}{power}$" if digits == "1" else rf"${sign}{digits}{{\cdot}}{power}$"
 
 
-def power(gap: float) -> str:
+def format_power_of_ten(gap: float) -> str:
     """Write a gap as a power of ten, if it is one."""
     short = f"{gap:.0e}"
     return short if float(short) == gap else f"{gap:g}"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape text for Markdown."""
-    return OBEYED.sub(r"\\\1", " ".join(text.split()))
+    return MARKDOWN_SPECIALS.sub(r"\\\1", " ".join(text.split()))
 
 
 # A comparison
 
 
-def narrow(row: Row) -> str:
+def format_interval(row: Row) -> str:
     """Return the interval that a row proves for the optimum, rounded outward to two digits of its width."""
     lower, upper = row.interval
     if not row.answered or row.infeasible or not (math.isfinite(lower) and math.isfinite(upper)) or lower == upper:
-        return proved(row)
+        return proved_interval_text(row)
     largest = math.floor(math.log10(max(abs(lower), abs(upper))))
-    place = max(math.floor(math.log10(upper - lower)) - 1, largest + 1 - MOST_DIGITS)
-    return f"[{_rounded(lower, place, ROUND_FLOOR)}, {_rounded(upper, place, ROUND_CEILING)}]"
+    place = max(math.floor(math.log10(upper - lower)) - 1, largest + 1 - MAX_DIGITS)
+    return f"[{_round_directed(lower, place, ROUND_FLOOR)}, {_round_directed(upper, place, ROUND_CEILING)}]"
 
 
-def _rounded(value: float, place: int, way: str) -> str:
+def _round_directed(value: float, place: int, way: str) -> str:
     """Write a number with its digits down to a power of ten, rounded up or down."""
     digits = Decimal(value).quantize(Decimal(1).scaleb(place), rounding=way)
-    return f"{digits:f}" if digits == 0 or abs(digits) >= SMALL else f"{digits:e}"
+    return f"{digits:f}" if digits == 0 or abs(digits) >= MIN_DECIMAL_NOTATION else f"{digits:e}"
 
 
-def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> Printed:
+def comparison_table(headline: str, tol: float, rows: Sequence[Row], environment_text: str) -> PaperTable:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
     names = ("backend", "asked for", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
     cells = [
         (
             row.backend,
-            asked(row),
+            request_text(row),
             row.verdict or "",
-            narrow(row),
-            width(row),
+            format_interval(row),
+            gap_text(row),
             relative_width(row),
-            seconds_once(row),
-            iterations(row),
+            format_seconds(row),
+            iterations_text(row),
         )
         if row.ran
-        else (row.backend, asked(row), "not run", *[""] * 5)
+        else (row.backend, request_text(row), "not run", *[""] * 5)
         for row in rows
     ]
-    agree = not any(clashes(row, rows) for row in rows)
+    agree = not any(conflicting_backends(row, rows) for row in rows)
     fastest = min((row.seconds for row in rows if row.reached and agree), default=math.nan)
-    return Printed(
+    return PaperTable(
         tuple(("", name) for name in names),
         tuple(cells),
         frozenset({0, 1, 2, 3}),
@@ -218,9 +231,9 @@ def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> 
         f"{headline}. Intervals of the optimum that the answers prove, rounded outward, and the seconds of one run; "
         f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|). The relative gap is over |optimum|.",
         (
-            *([] if agree else [f"The intervals contradict each other. {BUG}"]),
+            *([] if agree else [f"The intervals contradict each other. {CONTRADICTION_ADVICE}"]),
             *(f"{row.backend}: not run. {row.reason}" for row in rows if not row.ran),
-            made,
+            environment_text,
         ),
     )
 
@@ -229,7 +242,7 @@ def of_comparison(headline: str, tol: float, rows: Sequence[Row], made: str) -> 
 
 
 @dataclass(frozen=True)
-class Measured:
+class BenchmarkTableData:
     """The content of the tables of a benchmark.
 
     Attributes
@@ -246,82 +259,89 @@ class Measured:
         The number of solves for each median; seconds for each solve, None for no limit.
     contradicted
         The programs whose intervals contradict each other.
-    remarks
+    notes
         Further remarks.
     """
 
     programs: Sequence[str]
-    asked: Mapping[float, str]
+    request_texts: Mapping[float, str]
     by_profile: bool
-    scores: Sequence[Score]
-    means: Sequence[Mean]
+    scores: Sequence[ProgramScore]
+    means: Sequence[MeanScore]
     repeats: int
     time_limit: float | None
     contradicted: Sequence[str]
-    remarks: Sequence[str]
+    notes: Sequence[str]
 
 
-def of_benchmark(measured: Measured) -> Printed:
+def benchmark_table(measured: BenchmarkTableData) -> PaperTable:
     """Return backends against requests: seconds, the ratio to the fastest, and programs; the fastest is bold."""
     several = len(measured.programs) > 1
     names = ("seconds", "ratio", *(["reached"] if several else []))
     of = {(one.backend, one.tol): one for one in (measured.means if several else measured.scores)}
-    times = [_time(one) for one in of.values()]
-    decimals = _decimals(time for time in times if math.isfinite(time))
+    times = [_seconds_of(one) for one in of.values()]
+    decimals = _n_decimals(time for time in times if math.isfinite(time))
     backends = list(dict.fromkeys(backend for backend, _ in of))
     rows = tuple(
-        (backend, *(cell for tol in measured.asked for cell in _cells(of.get((backend, tol)), decimals, len(names))))
+        (
+            backend,
+            *(
+                cell
+                for tol in measured.request_texts
+                for cell in _table_cells(of.get((backend, tol)), decimals, len(names))
+            ),
+        )
         for backend in backends
     )
     best = [
         (i, 1 + k * len(names))
         for i, backend in enumerate(backends)
-        for k, tol in enumerate(measured.asked)
-        if (one := of.get((backend, tol))) and _best(one) and not measured.contradicted
+        for k, tol in enumerate(measured.request_texts)
+        if (one := of.get((backend, tol))) and _is_fastest(one) and not measured.contradicted
     ]
-    return Printed(
-        (("", "backend"), *((words, name) for words in measured.asked.values() for name in names)),
+    return PaperTable(
+        (("", "backend"), *((words, name) for words in measured.request_texts.values() for name in names)),
         rows,
         frozenset({0}),
         frozenset(best),
         _caption(measured),
-        tuple(_remarks(measured, any(ABSENT in row for row in rows))),
+        tuple(_notes(measured, any(MISSING_CELL in row for row in rows))),
     )
 
 
-def _best(one: Mean | Score) -> bool:
-    return one.ratio == 1.0 and not (isinstance(one, Mean) and one.at_least)
+def _is_fastest(one: MeanScore | ProgramScore) -> bool:
+    return one.ratio == 1.0 and not (isinstance(one, MeanScore) and one.at_least)
 
 
-def _time(one: Mean | Score) -> float:
-    return one.seconds if isinstance(one, Mean) else one.median
+def _seconds_of(one: MeanScore | ProgramScore) -> float:
+    return one.seconds if isinstance(one, MeanScore) else one.median
 
 
-def _decimals(times: Iterable[float]) -> int:
+def _n_decimals(times: Iterable[float]) -> int:
     """Return how many decimals show two digits of the smallest time; equally many align the decimal points."""
     smallest = min((time for time in times if time > 0), default=1.0)
-    return min(max(1 - math.floor(math.log10(smallest)), 1), MOST_DECIMALS)
+    return min(max(1 - math.floor(math.log10(smallest)), 1), MAX_DECIMALS)
 
 
-def _cells(one: Mean | Score | None, decimals: int, count: int) -> list[str]:
+def _table_cells(one: MeanScore | ProgramScore | None, decimals: int, count: int) -> list[str]:
     """Return the first cells of time, ratio, and programs reached of all, as many as requested."""
     if one is None:
         return [""] * count
-    bound = ">= " if isinstance(one, Mean) and one.at_least else ""
-    time, over = _time(one), _ratio(one.ratio)
-    if not isinstance(one, Mean):
+    bound = ">= " if isinstance(one, MeanScore) and one.at_least else ""
+    time, over = _seconds_of(one), _format_ratio(one.ratio)
+    if not isinstance(one, MeanScore):
         return [f"{time:.{decimals}f}" if one.result == Result.REACHED else one.result, over]
-    total = one.reached + one.failed + one.not_run
-    words = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else ABSENT
-    return [words, f"{bound}{over}" if over else "", f"{one.reached}/{total}"]
+    total = one.n_reached + one.failed + one.not_run
+    words = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else MISSING_CELL
+    return [words, f"{bound}{over}" if over else "", f"{one.n_reached}/{total}"]
 
 
-def _ratio(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     """Write a ratio to the fastest in three digits; "" for none."""
     return f"{ratio:.{1 if ratio < 99.95 else 0}f}" if math.isfinite(ratio) else ""
 
 
-def _caption(measured: Measured) -> str:
+def _caption(measured: BenchmarkTableData) -> str:
     """Say what the seconds are."""
     solves = "one solve" if measured.repeats == 1 else f"the median of {measured.repeats} solves"
     what = "Seconds until a gap is certified"
@@ -337,11 +357,11 @@ def _caption(measured: Measured) -> str:
     )
 
 
-def _remarks(measured: Measured, absent: bool) -> Iterable[str]:
+def _notes(measured: BenchmarkTableData, absent: bool) -> Iterable[str]:
     for label in measured.contradicted:
-        yield f"The intervals of {label} contradict each other. {BUG}"
-    if any(0 < score.runs < score.wanted for score in measured.scores):
+        yield f"The intervals of {label} contradict each other. {CONTRADICTION_ADVICE}"
+    if any(0 < score.n_runs < score.wanted for score in measured.scores):
         yield "There was no time for all solves: some medians are of fewer."
     if absent:
-        yield f"{ABSENT}: no mean, because a program was not run, or failed without a time limit."
-    yield from measured.remarks
+        yield f"{MISSING_CELL}: no mean, because a program was not run, or failed without a time limit."
+    yield from measured.notes

@@ -9,10 +9,10 @@ from typing import Literal
 
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.profiles import is_named_profile
-from boostopt.comparison.scores import Mean, Score
+from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, Row
 
-BUG = (
+CONTRADICTION_ADVICE = (
     "Whatever the solvers did, F or G contradicts its conjugate. If the formulation is your own, run `boostopt check` "
     "on it. If it is one of boostopt's, that is a bug in boostopt: please report it with the data."
 )
@@ -21,7 +21,7 @@ BUG = (
 NO_ANSWER = "no answer"
 """The words in place of an interval if no attempt left an answer."""
 
-UNANSWERED = "No backend left an answer."
+NO_ANSWER_SENTENCE = "No backend left an answer."
 
 MAX_SHARE = 0.01
 """Gap asked for, over the size of the optimum, above which the optimum is called small."""
@@ -40,18 +40,18 @@ class Conclusion:
 # One program
 
 
-def together(runs: Iterable[Row]) -> tuple[float, float]:
+def intersect_intervals(runs: Iterable[Row]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; if it is empty, its ends are out of order."""
     ran = [run for run in runs if run.ran]
     return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
-def why_none(run: Row) -> str:
+def no_answer_reason(run: Row) -> str:
     """Return why a run has no answer, in the solver's own words."""
     return run.error or run.solver_status or "no attempt was made"
 
 
-def clashes(run: Row, runs: Iterable[Row]) -> list[str]:
+def conflicting_backends(run: Row, runs: Iterable[Row]) -> list[str]:
     """Return the backends whose interval does not overlap with that of a run."""
     if not run.ran:
         return []
@@ -59,18 +59,18 @@ def clashes(run: Row, runs: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
-def verdict(runs: Sequence[Row]) -> Conclusion:
+def summarize_program(runs: Sequence[Row]) -> Conclusion:
     """Say in a sentence what is known about the optimum, who proved it, and whether the intervals agree."""
-    ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
+    ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran:
         return Conclusion("No backend named can take this program.", "wrong")
     if lower > upper:
-        return Conclusion(f"The intervals contradict each other. {BUG}", "wrong")
+        return Conclusion(f"The intervals contradict each other. {CONTRADICTION_ADVICE}", "wrong")
     if lower == math.inf:
         provers = dict.fromkeys(run.backend for run in ran if run.infeasible)
-        return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
+        return Conclusion(f"The program is infeasible, proved by {join_names(provers)}.", "good")
     if not any(run.answered for run in ran):
-        return Conclusion(UNANSWERED, "warning")
+        return Conclusion(NO_ANSWER_SENTENCE, "warning")
     where = f"The optimum lies in {format_interval(lower, upper)}"
     agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
     reached = [run for run in ran if run.reached]
@@ -79,24 +79,24 @@ def verdict(runs: Sequence[Row]) -> Conclusion:
     finest = min(run.tol for run in reached)
     provers = dict.fromkeys(run.backend for run in reached if run.tol == finest)
     kind: Kind = "good" if finest == min(run.tol for run in ran) else "warning"
-    return Conclusion(f"{where}: certified to {finest:g} by {_listed(provers)}; {agree}.", kind)
+    return Conclusion(f"{where}: certified to {finest:g} by {join_names(provers)}; {agree}.", kind)
 
 
-def conclusions(runs: Sequence[Row], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
+def summarize_comparison(runs: Sequence[Row], equal_weights: Sequence[float | None] = ()) -> list[Conclusion]:
     """Say what follows from the runs of one program by several backends, each run once.
 
     Parameters
     ----------
-    runs
+    n_runs
         The runs.
     equal_weights
         The bounds that equal weights prove, as in `trivial_bounds`.
     """
-    ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
+    ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran or lower > upper:
-        return [verdict(runs)]
+        return [summarize_program(runs)]
     if not any(run.answered for run in ran):
-        return [Conclusion(UNANSWERED, "warning")]
+        return [Conclusion(NO_ANSWER_SENTENCE, "warning")]
     optimum = (
         "the program is infeasible" if lower == math.inf else f"the optimum lies in {format_interval(lower, upper)}"
     )
@@ -104,7 +104,7 @@ def conclusions(runs: Sequence[Row], equal_weights: Sequence[float | None] = ())
     reached = [run for run in ran if run.reached]
     if reached:
         sentences.append(
-            Conclusion(f"Certified to {_relative(ran[0])}: {', '.join(run.backend for run in reached)}.", "good")
+            Conclusion(f"Certified to {_target_gap_text(ran[0])}: {', '.join(run.backend for run in reached)}.", "good")
         )
         fastest = min(reached, key=lambda run: run.seconds)
         sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
@@ -116,7 +116,7 @@ def conclusions(runs: Sequence[Row], equal_weights: Sequence[float | None] = ())
         )
     short = [run.backend for run in ran if not run.reached]
     if short:
-        sentences.append(Conclusion(f"Not as narrow as {_relative(ran[0])}: {', '.join(short)}.", "warning"))
+        sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(short)}.", "warning"))
     return [*sentences, *trivial_bounds(runs, equal_weights)]
 
 
@@ -125,14 +125,14 @@ def trivial_bounds(runs: Iterable[Row], equal_weights: Sequence[float | None]) -
 
     Parameters
     ----------
-    runs
+    n_runs
         The runs of the program.
     equal_weights
         The lower bound that equal weights of the hypotheses prove, and the upper bound that equal weights of the
         examples prove; None for an infinite bound, and empty if they are not known.
     """
     ran = [run for run in runs if run.ran]
-    lower, upper = together(ran)
+    lower, upper = intersect_intervals(ran)
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         return []
     tol = min(run.tol for run in ran)
@@ -157,20 +157,20 @@ def trivial_bounds(runs: Iterable[Row], equal_weights: Sequence[float | None]) -
     return sentences
 
 
-def _relative(run: Row) -> str:
+def _target_gap_text(run: Row) -> str:
     """Return the gap asked for, which is relative to max(1, |optimum|): with the words which of both it is."""
     large = run.gap > 1.0001 * run.scaled_gap
     return f"{run.tol:g} times the optimum" if large else f"an absolute gap of {run.tol:g}"
 
 
-def proved(run: Row) -> str:
+def proved_interval_text(run: Row) -> str:
     """Return the interval that a run proves for the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
     return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else format_interval(*run.interval)
 
 
-def width(run: Row) -> str:
+def gap_text(run: Row) -> str:
     """Return the certified gap of an answer, not scaled; a program that is proved infeasible has none."""
     return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
 
@@ -180,22 +180,22 @@ def relative_width(run: Row) -> str:
     return f"{run.relative_gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
-def seconds_once(run: Row) -> str:
+def format_seconds(run: Row) -> str:
     """Return the seconds of a single run."""
     return f"{run.seconds:.3f}"
 
 
-def iterations(run: Row) -> str:
+def iterations_text(run: Row) -> str:
     """Return the number of iterations that the solvers counted, over all attempts."""
     return "-" if run.iterations is None else str(run.iterations)
 
 
-def asked(run: Row) -> str:
+def accuracy_request_text(run: Row) -> str:
     """Return the profile of a solve, and the finest accuracy that the solver was sent; "" if neither is known."""
     return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
 
 
-def accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
+def sent_accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
     """Return the accuracies that each backend was sent at each gap; backends without one are left out."""
     sent: dict[tuple[str, float], set[float]] = {}
     for run in runs:
@@ -207,23 +207,23 @@ def accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
     }
 
 
-def form(run: Row) -> str:
+def best_form_text(run: Row) -> str:
     """Return the number of attempts, and the form of the best one."""
     return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
-def phases(run: Row) -> str:
+def phase_seconds_text(run: Row) -> str:
     """Return the seconds of each phase."""
     return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in run.phases.items() if seconds is not None)
 
 
-def answered(run: Row) -> str:
+def answering_backend_text(run: Row) -> str:
     """Return which backend answered for the automatic choice; "" for any other backend."""
     by = run.answered_by
     return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
 
 
-def _listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Join names for a sentence."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
@@ -232,60 +232,60 @@ def _listed(names: Iterable[str]) -> str:
 # Scores and means
 
 
-def asked_for(runs: Iterable[Row], tol: float) -> str:
+def gap_request_text(runs: Iterable[Row], tol: float) -> str:
     """Say what was asked for at a gap: the name of the profile, if there is one, and the gap."""
     by = {run.profile for run in runs if run.tol == tol and is_named_profile(run.profile)}
     return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
 
 
-def seconds(value: float) -> str:
+def format_median_seconds(value: float) -> str:
     """Write seconds with two digits: repeats do not agree in more."""
     return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
 
 
-def ratio(value: float) -> str:
+def format_ratio(value: float) -> str:
     """Write a ratio to the fastest; "" for none."""
-    return f"x{seconds(value)}" if math.isfinite(value) else ""
+    return f"x{format_median_seconds(value)}" if math.isfinite(value) else ""
 
 
-def time_of(score: Score) -> str:
+def score_time_text(score: ProgramScore) -> str:
     """Return the median, or why there is none."""
-    return seconds(score.median) if score.result == Result.REACHED else score.result
+    return format_median_seconds(score.median) if score.result == Result.REACHED else score.result
 
 
-def spread(score: Score) -> str:
+def quartiles_text(score: ProgramScore) -> str:
     """Return the quartiles, or how many runs succeeded."""
-    missing = f"{score.runs} of {score.wanted} runs" if 0 < score.runs < score.wanted else ""
+    missing = f"{score.n_runs} of {score.wanted} runs" if 0 < score.n_runs < score.wanted else ""
     if score.result == Result.FAILED:
-        return f"{score.reached} of {score.runs}, gap {score.gap:.1e}"
-    if score.result == Result.NOT_RUN or score.runs == 1:
+        return f"{score.n_reached} of {score.n_runs}, gap {score.gap:.1e}"
+    if score.result == Result.NOT_RUN or score.n_runs == 1:
         return missing
-    quartiles = "-".join(seconds(value) for value in score.quartiles)
+    quartiles = "-".join(format_median_seconds(value) for value in score.quartiles)
     return f"{quartiles}, {missing}" if missing else quartiles
 
 
-def mean_of(mean: Mean) -> str:
+def mean_time_text(mean: MeanScore) -> str:
     """Return the mean of a backend over all programs, or why there is none."""
     if math.isfinite(mean.seconds):
-        return f"{'>= ' if mean.at_least else ''}{seconds(mean.seconds)}"
-    return "no mean" if mean.reached and not mean.failed else result_of(mean)
+        return f"{'>= ' if mean.at_least else ''}{format_median_seconds(mean.seconds)}"
+    return "no mean" if mean.n_reached and not mean.failed else overall_result(mean)
 
 
-def result_of(mean: Mean) -> str:
+def overall_result(mean: MeanScore) -> str:
     """Return the widest certified gap over all programs."""
     return "failed" if mean.failed else "not run" if mean.not_run else "reached"
 
 
-def counts(mean: Mean) -> str:
+def failure_counts_text(mean: MeanScore) -> str:
     """Return on how many programs the backend failed or was not run."""
-    count = mean.reached + mean.failed + mean.not_run
+    count = mean.n_reached + mean.failed + mean.not_run
     parts = [f"failed on {mean.failed}"] if mean.failed else []
     parts += [f"not run on {mean.not_run}"] if mean.not_run else []
     return f"{', '.join(parts)} of {count}" if parts else ""
 
 
 @dataclass(frozen=True)
-class Cell:
+class BenchmarkCell:
     """A backend at a tolerance: its time with the ratio to the fastest, a remark, and the result."""
 
     time: str
@@ -294,21 +294,29 @@ class Cell:
     result: str
 
 
-EMPTY = Cell("", "", "", "not run")
+EMPTY_CELL = BenchmarkCell("", "", "", "not run")
 """The cell without a run, as in the file of an unfinished benchmark."""
 
 
-def cells_of_scores(scores: Iterable[Score]) -> dict[tuple[str, float], Cell]:
+def score_cells(scores: Iterable[ProgramScore]) -> dict[tuple[str, float], BenchmarkCell]:
     """Return the cell of each backend and tolerance on one program."""
-    return {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in scores}
+    return {
+        (s.backend, s.tol): BenchmarkCell(score_time_text(s), format_ratio(s.ratio), quartiles_text(s), s.result)
+        for s in scores
+    }
 
 
-def cells_of_means(means: Iterable[Mean]) -> dict[tuple[str, float], Cell]:
+def mean_cells(means: Iterable[MeanScore]) -> dict[tuple[str, float], BenchmarkCell]:
     """Return the cell of each backend and tolerance over all programs."""
-    return {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in means}
+    return {
+        (m.backend, m.tol): BenchmarkCell(
+            mean_time_text(m), format_ratio(m.ratio), failure_counts_text(m), overall_result(m)
+        )
+        for m in means
+    }
 
 
-def fastest(means: Iterable[Mean], tol: float) -> str:
+def fastest_backends_text(means: Iterable[MeanScore], tol: float) -> str:
     """Say which backend is fastest among those that reach a gap on all programs."""
     first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
     if not first:
@@ -316,7 +324,7 @@ def fastest(means: Iterable[Mean], tol: float) -> str:
     return f"Fastest of the backends that reach a certified gap of {tol:g} on all programs: {', '.join(first)}."
 
 
-def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
+def failure_reasons(of_program: Iterable[ProgramScore]) -> list[tuple[str, str]]:
     """Say why backends were not run, or failed at the first gap that they missed; a shared reason is said once.
 
     Returns

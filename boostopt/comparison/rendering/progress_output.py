@@ -12,32 +12,32 @@ from boostopt._utils.formatting import format_count
 from boostopt._utils.progress_display import LineRenderer, ThrottledLines, fit_line, status_line, write_stderr_line
 from boostopt._utils.validation import check_flag_or_function
 from boostopt.backends.profiles import is_named_profile
-from boostopt.comparison.rendering.phrases import width
+from boostopt.comparison.rendering.phrases import gap_text
 from boostopt.comparison.solve_record import Row
 
 
-def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
+def progress_callback(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
     """Return the function to call: the user's own, one that writes to the standard error, or one that does nothing."""
     read = check_flag_or_function("progress", progress)
     if isinstance(read, bool):
-        return otherwise if read else _silent
+        return otherwise if read else _do_nothing
     return read
 
 
-def of_backend(backend: str, row: Row | None) -> None:
+def print_backend_progress(backend: str, row: Row | None) -> None:
     """Write which backend is running, and its result; the reasons are in the returned comparison."""
-    write_stderr_line(f"{backend} ..." if row is None else came_of(backend, row))
+    write_stderr_line(f"{backend} ..." if row is None else result_text(backend, row))
 
 
-def came_of(backend: str, row: Row) -> str:
+def result_text(backend: str, row: Row) -> str:
     """Return the result of a solve in a few words."""
     if not row.ran:
         return f"{backend}: not run"
-    return f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s"
+    return f"{backend}: {row.verdict}, gap {gap_text(row)}, {row.seconds:.2f} s"
 
 
 @dataclass
-class Solvers:
+class ComparisonProgress:
     """Progress of a comparison in one line of a terminal: the running solver, and the result of the previous one."""
 
     total: int
@@ -47,11 +47,11 @@ class Solvers:
 
     def __call__(self, backend: str, row: Row | None) -> None:
         if row is None:
-            self.show(lambda width: self.words(backend, width))
+            self.show(lambda width: self.line(backend, width))
         else:
-            self.done, self.last = self.done + 1, came_of(backend, row)
+            self.done, self.last = self.done + 1, result_text(backend, row)
 
-    def words(self, backend: str, width: int | None = None) -> str:
+    def line(self, backend: str, width: int | None = None) -> str:
         """Return the running solver as a line; a narrow terminal loses the least important parts."""
         parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
         if self.last:
@@ -60,18 +60,18 @@ class Solvers:
 
 
 @contextmanager
-def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
-    """Yield the function to call for so many backends: on a terminal, one line replaces the lines of `of_backend`."""
-    if tell is not of_backend:
-        yield tell
+def comparison_progress(callback: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
+    """Yield the function to call for so many backends: on a terminal, one line replaces the lines of `print_backend_progress`."""
+    if callback is not print_backend_progress:
+        yield callback
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
     with status_line(format_count(total, "solver"), still=True) as show:
-        yield of_backend if show is None else Solvers(total, show)
+        yield print_backend_progress if show is None else ComparisonProgress(total, show)
 
 
 @dataclass
-class Solves:
+class BenchmarkProgress:
     """Progress of a benchmark: the current solve, and the estimated end.
 
     Attributes
@@ -82,7 +82,7 @@ class Solves:
         The number of solves.
     budget
         Seconds after which no further solve starts; None for no limit.
-    tell
+    callback
         The user's own function, which replaces the lines written here.
     show
         The function that shows a line on a terminal; None if there is no terminal.
@@ -97,23 +97,23 @@ class Solves:
     since: float = field(default_factory=time.monotonic)
     paced: ThrottledLines = field(default_factory=ThrottledLines)
 
-    def begins(self, program: str, backend: str, what: str) -> None:
+    def start_solve(self, program: str, backend: str, what: str) -> None:
         """Show the next solve."""
         if self.show is not None:
-            self.show(lambda width: self.words(program, f"{backend} {what}", width))
+            self.show(lambda width: self.line(program, f"{backend} {what}", width))
 
-    def ends(self, run: Row) -> None:
+    def finish_solve(self, run: Row) -> None:
         """Report how many solves are finished, and the result of the last one."""
         self.done += 1
         if self.tell is not None:
             self.tell(self.done, self.total, run)
         elif self.show is None:
             came = f"reached in {run.seconds:.2f} s" if run.reached else run.result
-            what = asked_in_words(run.profile, run.tol)
+            what = request_text(run.profile, run.tol)
             line = f"[{self.done}/{self.total}] {run.backend} {what}: {came}"
             self.paced.write(lambda: line, force=self.done == self.total)
 
-    def words(self, program: str, solver: str, width: int | None = None) -> str:
+    def line(self, program: str, solver: str, width: int | None = None) -> str:
         """Return the current solve as a line; a narrow terminal loses the least important parts."""
         parts = {
             "program": f"program {self.labels.index(program) + 1} of {len(self.labels)}",
@@ -121,10 +121,10 @@ class Solves:
             "solver": solver,
         }
         if self.done:
-            parts["left"] = f"about {lasting(self.left())} left"
+            parts["left"] = f"about {format_duration(self.remaining_seconds())} left"
         return fit_line(parts, ("program", "solver", "left"), width)
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Estimate the seconds of the remaining solves: in shuffled order they resemble the finished ones."""
         spent = time.monotonic() - self.since
         left = spent / max(self.done, 1) * (self.total - self.done)
@@ -132,29 +132,29 @@ class Solves:
 
 
 @contextmanager
-def of_solves(
+def benchmark_progress(
     progress: bool | Callable[[int, int, Row], object], labels: Sequence[str], total: int, budget: float | None
-) -> Generator[Solves]:
+) -> Generator[BenchmarkProgress]:
     """Yield the progress of a benchmark: to a function of the user, on the standard error, or nowhere."""
     if progress is not True:
-        yield Solves(labels, total, budget, _silent if progress is False else progress)
+        yield BenchmarkProgress(labels, total, budget, _do_nothing if progress is False else progress)
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
     with status_line(f"{total} solves", still=True) as show:
-        yield Solves(labels, total, budget, show=show)
+        yield BenchmarkProgress(labels, total, budget, show=show)
 
 
-def asked_in_words(profile: str | None, gap: float) -> str:
+def request_text(profile: str | None, gap: float) -> str:
     """Say what a solver is asked for: a gap, or a profile by name."""
     return f"asked by {profile}" if is_named_profile(profile) else f"to {gap:g}"
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Write a duration roughly."""
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _silent(*arguments: object) -> None:
+def _do_nothing(*arguments: object) -> None:
     """Say nothing."""
