@@ -114,9 +114,9 @@ class ClusterTable:
 
     def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
         """Return the oracle of binned stumps, for labels -1 and 1."""
-        from boostopt.estimators.training.hypothesis_classes import oracle_of
+        from boostopt.estimators.training.hypothesis_classes import make_oracle
 
-        return oracle_of(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
+        return make_oracle(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
 
 
 def predict_on_cluster(

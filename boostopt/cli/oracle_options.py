@@ -42,16 +42,16 @@ def oracle_of_data(
                 "Leave out --oracle and --option, or pass data with X and y."
             )
         return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
-    from boostopt.estimators.training.hypothesis_classes import BASES, oracle_of
+    from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES, make_oracle
 
-    if name is not None and name not in (*BASES, TREE) and not is_python_file_path(name):
-        raise unknown_name("oracle", name, (*BASES, TREE))
+    if name is not None and name not in (*HYPOTHESIS_CLASSES, TREE) and not is_python_file_path(name):
+        raise unknown_name("oracle", name, (*HYPOTHESIS_CLASSES, TREE))
     check_options(name or "stump", options, "--oracle")
     base = _tree(options) if name == TREE else name or "stump"
     rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
     y = require_not_none(dataset.y, "a data set with classes")
     c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
-    return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
+    return make_oracle(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
 
 
 def _tree(options: dict[str, Any]) -> Any:
@@ -71,14 +71,14 @@ def _tree(options: dict[str, Any]) -> Any:
 
 def check_options(kind: str, options: Iterable[str], flag: str) -> None:
     """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
-    from boostopt.estimators.training.hypothesis_classes import BASES
+    from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
 
     if is_python_file_path(kind):  # the user's own class checks its arguments itself
         return
 
     for name in options:
         if name not in _options_of(kind):
-            having = [other for other in (*BASES, TREE) if name in _options_of(other)]
+            having = [other for other in (*HYPOTHESIS_CLASSES, TREE) if name in _options_of(other)]
             hint = f" It is an option of {' and '.join(having)}: pass {flag} {having[0]}." if having else ""
             raise OptionError(f"{unknown_name(f'option of {kind}', name, _options_of(kind))}{hint}")
 
@@ -86,6 +86,6 @@ def check_options(kind: str, options: Iterable[str], flag: str) -> None:
 def _options_of(kind: str) -> list[str]:
     """Return the names of the options of a class of hypotheses."""
     from boostopt import oracles
-    from boostopt.estimators.training.hypothesis_classes import BASES, options_of
+    from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES, oracle_option_names
 
-    return list(TREE_OPTIONS) if kind == TREE else options_of(getattr(oracles, BASES[kind]))
+    return list(TREE_OPTIONS) if kind == TREE else oracle_option_names(getattr(oracles, HYPOTHESIS_CLASSES[kind]))

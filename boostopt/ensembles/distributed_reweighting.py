@@ -16,10 +16,10 @@ from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_
 from boostopt.boosting.histogram_newton.solver import integer_weights
 from boostopt.boosting.histogram_newton.solver_state import float_below
 from boostopt.boosting.options import BoostOptions
-from boostopt.ensembles.members import Members, recoded
-from boostopt.ensembles.reweighting_result import OF_PROGRAM, WeightedMembers
+from boostopt.ensembles.members import Members, labels_to_signs
+from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
-from boostopt.estimators.training.margin_warnings import warn_of_members
+from boostopt.estimators.training.margin_warnings import warn_about_member_weights
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.distributed.placement import DistributedEncoder, DistributedOracle, aggregates_only_error
@@ -32,12 +32,12 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import RowBlock, Split
 
-TOL = 1e-3
+DEFAULT_TOL = 1e-3
 """Accuracy of the soft margin where none is asked for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistributedReweighted(WeightedMembers):
+class DistributedReweighted(ReweightedBase):
     """The members of a fitted ensemble under new weights that examples on a cluster gave them.
 
     It is a plain local object, without anything as long as the rows.
@@ -45,7 +45,7 @@ class DistributedReweighted(WeightedMembers):
     Attributes
     ----------
     ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
-        As in `WeightedMembers`.
+        As in `ReweightedBase`.
     run
         The run of looks; its hypotheses are the numbers of members.
     nu
@@ -91,13 +91,13 @@ class DistributedReweighted(WeightedMembers):
         raise aggregates_only_error("few members")
 
     def __repr__(self) -> str:
-        return self._words(self.run.problem.formulation.name)
+        return self._summary(self.run.problem.formulation.name)
 
     def _repr_html_(self) -> str:
-        return self._table(f"{self.run.problem.formulation.name}, rows on a cluster", self.nu)
+        return self._html_table(f"{self.run.problem.formulation.name}, rows on a cluster", self.nu)
 
 
-class DistributedMembers(DistributedOracle):
+class DistributedMemberOracle(DistributedOracle):
     """The votes of the members of an ensemble, on a cluster.
 
     Parameters
@@ -125,7 +125,7 @@ class DistributedMembers(DistributedOracle):
         return f"{self._t} members of an ensemble{' and their negations' if self.reflexive else ''}"
 
 
-def reweighted_there(
+def reweight_distributed(
     page: Formulation[Any],
     members: Members,
     examples: tuple[Any, Any, Any],
@@ -157,27 +157,27 @@ def reweighted_there(
     OptionError
         Looks do not serve the formulation, or the accuracy.
     """
-    epsilon = TOL if tol is None else tol
+    epsilon = DEFAULT_TOL if tol is None else tol
     if epsilon < MIN_EPSILON:
         raise OptionError(
             f"on a cluster tol must be at least {MIN_EPSILON:g}, because weights of examples are whole numbers there; got "
-            f"{epsilon:g}. Leave out tol for {TOL:g}."
+            f"{epsilon:g}. Leave out tol for {DEFAULT_TOL:g}."
         )
     placing = DistributedEncoder(*examples, framed=True)
     if members.labels is None:
-        members = members.labelled(np.unique(np.concatenate(placing.blocks.labels(_different))))
-    placing.count(partial(_census, members.labels))
-    rows = sign_rows(placing, members.t, _votes, members)
-    oracle = DistributedMembers(rows, placing.balance, members.t, reflexive)
+        members = members.with_labels_of(np.unique(np.concatenate(placing.blocks.labels(_distinct_labels))))
+    placing.count(partial(_label_statistics, members.labels))
+    rows = sign_rows(placing, members.t, _member_votes, members)
+    oracle = DistributedMemberOracle(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     if page.needs_all_examples:
-        raise _unserved(page, epsilon, ": its F may depend on more than the multiplicities of the examples")
+        raise _unsupported_error(page, epsilon, ": its F may depend on more than the multiplicities of the examples")
     try:
         found = histogram_inputs(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
-        raise _unserved(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
+        raise _unsupported_error(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
     if found is None or not isinstance(found[1], ExactSoftMargin):
-        raise _unserved(page, epsilon, "")
+        raise _unsupported_error(page, epsilon, "")
     aim = found[1]
     run = HistogramRun.solve(*found, options)
     w = np.zeros(members.t)
@@ -188,8 +188,8 @@ def reweighted_there(
         ensemble=members,
         numbers=np.arange(members.t),
         w=w,
-        weights_are=OF_PROGRAM,
-        soft_margin_before=_soft_margin(rows, aim, members.weights),
+        weights_are=PROGRAM_WEIGHTS,
+        soft_margin_before=_certified_soft_margin(rows, aim, members.weights),
         soft_margin=run.class_certificate.lower,
         soft_margin_certificate=run.class_certificate,
         majority=oracle.majority,
@@ -197,12 +197,12 @@ def reweighted_there(
         nu=float(aim.nu),
     )
     total = oracle.total
-    judged = weighted.judged((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
-    warn_of_members([judged], total, "", stacklevel=4)
+    judged = weighted.margin_summary((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
+    warn_about_member_weights([judged], total, "", stacklevel=4)
     return weighted
 
 
-def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
+def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     """Return the error for a formulation that looks do not serve."""
     return OptionError(
         "re-weighting on a cluster uses looks, which support LPBoost, ERLPBoost and similar programs, with no more "
@@ -211,7 +211,7 @@ def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     )
 
 
-def _soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) -> float:
+def _certified_soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) -> float:
     """Return the certified soft margin of weights of members.
 
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
@@ -223,17 +223,17 @@ def _soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) 
     )
 
 
-def _different(y: Any, c: Any) -> Array:
+def _distinct_labels(y: Any, c: Any) -> Array:
     """Return the different labels of some rows."""
     return np.unique(y)
 
 
-def _census(labels: Array | None, y: Any, c: Any) -> LabelCounts:
+def _label_statistics(labels: Array | None, y: Any, c: Any) -> LabelCounts:
     """Return what labels and multiplicities of some rows tell."""
-    return count_labels(recoded(labels, y), c)
+    return count_labels(labels_to_signs(labels, y), c)
 
 
-def _votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
+def _member_votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
     """Return the margins of the members on some rows as codes.
 
     Raises
@@ -241,7 +241,7 @@ def _votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
     ProblemError
         X does not fit the ensemble, or a member has other values than -1 and 1.
     """
-    signs = members.coded(y)
+    signs = members.label_signs(y)
     rows, copies = check_multiplicities(c, len(signs))
     U = members.margins(X, signs, rows)
     codes = np.empty((U.t, U.N), np.uint8)

@@ -12,14 +12,22 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
-from boostopt.ensembles.member_hypotheses import Constant, Member, OneVsRest, Recoded, ScaledTree, check_values, quietly
+from boostopt.ensembles.member_hypotheses import (
+    BinaryVoter,
+    ConstantVoter,
+    MemberHypothesis,
+    OneVsRestVoter,
+    ScaledTree,
+    call_without_name_warnings,
+    validate_values,
+)
 from boostopt.ensembles.members import Members
 from boostopt.errors import OptionError, ProblemError, short_repr
-from boostopt.estimators.training.one_vs_rest import told_apart
+from boostopt.estimators.training.one_vs_rest import positive_class_index
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.learners.fitted import VALUE_METHODS, class_name
 
-KNOWN = (
+SUPPORTED_ENSEMBLES = (
     "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
     "VotingClassifier, a MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list "
     "of fitted classifiers"
@@ -28,31 +36,31 @@ KNOWN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PositiveClass:
     """Which class of an ensemble is told apart.
 
     Attributes
     ----------
     classes
         The labels of the ensemble, ascending, shape (K,).
-    k
+    index
         The number of the class that is the positive one: of two classes the second.
     """
 
     classes: Array
-    k: int
+    index: int
 
     @property
     def labels(self) -> Array | None:
         """The negative label and the positive one of two classes; None with more, where y holds -1 and 1."""
         return self.classes if len(self.classes) == 2 else None
 
-    def recoded(self, model: Any, numbered: bool, features: Int[Array, " n"] | None = None) -> Recoded:
+    def binary_voter(self, model: Any, labels_are_codes: bool, features: Int[Array, " n"] | None = None) -> BinaryVoter:
         """Return a fitted classifier of these labels, or of their numbers, as one of -1 and 1."""
-        labels = range(len(self.classes)) if numbered else self.classes
+        labels = range(len(self.classes)) if labels_are_codes else self.classes
         if len(labels) == 2:
-            return Recoded(model, (labels[0], labels[1]), features)
-        return OneVsRest(model, (None, labels[self.k]), features)
+            return BinaryVoter(model, (labels[0], labels[1]), features)
+        return OneVsRestVoter(model, (None, labels[self.index]), features)
 
 
 def members_of(
@@ -91,47 +99,47 @@ def members_of(
     if values is not None:
         values = check_choice("kind of values", values, VALUE_METHODS)
     if isinstance(ensemble, list | tuple):
-        return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
+        return _members_of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
     if weights is not None:
         raise OptionError(
             f"weights must belong to a list of classifiers; {class_name(ensemble)} has its own weights. Leave out "
             "weights, or pass a list."
         )
     if isinstance(ensemble, Run):
-        return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
+        return _members_of_hypotheses(ensemble.hypotheses, values, ensemble.w)
     names = getattr(ensemble, "feature_names_in_", None)
     if len(runs := getattr(ensemble, "runs_", ())) > 1:
-        run = runs[_told(ensemble, label).k]
-        return replace(_of_hypotheses(run.hypotheses, values, run.w), names=names)
+        run = runs[_positive_class(ensemble, label).index]
+        return replace(_members_of_hypotheses(run.hypotheses, values, run.w), names=names)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
-        own = _of_hypotheses(run.hypotheses, values, run.w)
+        own = _members_of_hypotheses(run.hypotheses, values, run.w)
         return replace(own, labels=np.asarray(ensemble.classes_), names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
         last = members_of(ensemble[-1], values, label=label)
         return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
-    make = _maker(ensemble)
-    told = _told(ensemble, label)
+    make = _extractor(ensemble)
+    told = _positive_class(ensemble, label)
     return replace(make(ensemble, values, told), names=names)
 
 
-def is_ensemble(model: Any) -> bool:
+def is_supported_ensemble(model: Any) -> bool:
     """Return whether `members_of` has something to say of the kind of a model, fitted or not."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import Pipeline
 
     if isinstance(model, Pipeline):
-        return is_ensemble(model[-1])
+        return is_supported_ensemble(model[-1])
     own = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(type(model), "run_")
-    return own or _known(model) is not None
+    return own or _find_extractor(model) is not None
 
 
-Maker = Callable[[Any, str | None, Told], Members]
+Maker = Callable[[Any, str | None, PositiveClass], Members]
 
 
-def _maker(ensemble: Any) -> Maker:
+def _extractor(ensemble: Any) -> Maker:
     """Return what takes an ensemble of its kind apart."""
     from sklearn import ensemble as kinds
 
@@ -140,7 +148,7 @@ def _maker(ensemble: Any) -> Maker:
             "an ensemble must give access to its members and to bounds on their values; "
             "HistGradientBoostingClassifier gives neither. Fit a GradientBoostingClassifier."
         )
-    if make := _known(ensemble):
+    if make := _find_extractor(ensemble):
         return make
     if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
         raise ProblemError(
@@ -148,25 +156,25 @@ def _maker(ensemble: Any) -> Maker:
             "none. Fit it again, or keep it by pickle."
         )
     raise ProblemError(
-        f"expected a fitted ensemble: {KNOWN}; got {short_repr(ensemble)}. Pass single classifiers as a list."
+        f"expected a fitted ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(ensemble)}. Pass single classifiers as a list."
     )
 
 
-def _known(ensemble: Any) -> Maker | None:
+def _find_extractor(ensemble: Any) -> Maker | None:
     """Return what takes an ensemble of its kind apart, None for what is no ensemble."""
     from sklearn import ensemble as kinds
 
     averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
     makers: Sequence[tuple[type[Any] | tuple[type[Any], ...], Maker]] = (
-        (kinds.AdaBoostClassifier, _of_adaboost),
-        (kinds.GradientBoostingClassifier, _of_gradient_boosting),
-        (averages, _of_average),
-        (kinds.VotingClassifier, _of_voting),
+        (kinds.AdaBoostClassifier, _members_of_adaboost),
+        (kinds.GradientBoostingClassifier, _members_of_gradient_boosting),
+        (averages, _members_of_average),
+        (kinds.VotingClassifier, _members_of_voting),
     )
     return next((make for kind, make in makers if isinstance(ensemble, kind)), None)
 
 
-def classes_of(ensemble: Any) -> Array:
+def class_labels(ensemble: Any) -> Array:
     """Return the labels of a fitted ensemble, ascending, shape (K,).
 
     Raises
@@ -177,10 +185,10 @@ def classes_of(ensemble: Any) -> Array:
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
-        return classes_of(ensemble[-1])
+        return class_labels(ensemble[-1])
     if isinstance(ensemble, list | tuple):
         models = list(cast(Sequence[Any], ensemble))
-        return np.unique(np.concatenate([_labels_of_one(model) for model in models])) if models else np.array([0, 1])
+        return np.unique(np.concatenate([_member_labels(model) for model in models])) if models else np.array([0, 1])
     classes = getattr(ensemble, "classes_", None)
     if classes is None and isinstance(ensemble, Run):
         raise ProblemError(
@@ -199,99 +207,105 @@ def classes_of(ensemble: Any) -> Array:
     return np.asarray(classes)
 
 
-def _told(ensemble: Any, label: Any) -> Told:
+def _positive_class(ensemble: Any, label: Any) -> PositiveClass:
     """Return the class of an ensemble that a label names; without one the ensemble must have two classes."""
-    classes = classes_of(ensemble)
+    classes = class_labels(ensemble)
     if label is None and classes.shape != (2,):
         labels = str(np.asarray(classes, dtype=object).tolist())[:100]
         raise ProblemError(
             f"an ensemble must separate two classes; {class_name(ensemble)} was fitted to {labels}. With more than two "
             "classes, call reweight_one_vs_rest, or members_of with label=."
         )
-    return Told(classes, told_apart(classes, label))
+    return PositiveClass(classes, positive_class_index(classes, label))
 
 
-def _of_adaboost(ensemble: Any, values: str | None, told: Told) -> Members:
+def _members_of_adaboost(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
     models = list(ensemble.estimators_)
     # There is room for all the rounds asked for: a run may have ended before.
     weights = np.asarray(ensemble.estimator_weights_)[: len(models)]
-    return Members.weighted(_members(models, values, told, numbered=False), weights, told.labels)
+    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=False), weights, told.labels)
 
 
-def _of_average(ensemble: Any, values: str | None, told: Told) -> Members:
+def _members_of_average(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
     features = getattr(ensemble, "estimators_features_", None)
-    own = _members(models, values, told, numbered=True, features=features)
-    return Members.weighted(own, np.ones(len(models)), told.labels)
+    own = _member_hypotheses(models, values, told, labels_are_codes=True, features=features)
+    return Members.from_weights(own, np.ones(len(models)), told.labels)
 
 
-def _of_voting(ensemble: Any, values: str | None, told: Told) -> Members:
+def _members_of_voting(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
     votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
     weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
-    return Members.weighted(_members(models, values, told, numbered=True), weights, told.labels)
+    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=True), weights, told.labels)
 
 
-def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Members:
-    check_values(values, "decision_function", class_name(ensemble))
+def _members_of_gradient_boosting(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
+    validate_values(values, "decision_function", class_name(ensemble))
     if ensemble.init not in (None, "zero"):
         raise ProblemError(
             "gradient boosting must start from a constant, because its initial guess becomes a member with bounded "
             f'values; got init={ensemble.init!r}. Fit it with init=None or "zero".'
         )
-    k = 0 if told.labels is not None else told.k
+    k = 0 if told.labels is not None else told.index
     trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, k]]
     scales = [tree.scale for tree in trees]
-    first = 0.0 if ensemble.init is not None else _first_guess(ensemble, k)
-    models: list[Any] = [*trees, *([] if ensemble.init is not None else [Constant(1 if first >= 0 else -1)])]
+    first = 0.0 if ensemble.init is not None else _initial_value(ensemble, k)
+    models: list[Any] = [*trees, *([] if ensemble.init is not None else [ConstantVoter(1 if first >= 0 else -1)])]
     names = [*(class_name(tree.tree) for tree in trees), "constant"]
-    hypotheses = [Member(q, names[q], "decision_function", model) for q, model in enumerate(models)]
+    hypotheses = [MemberHypothesis(q, names[q], "decision_function", model) for q, model in enumerate(models)]
     weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
-    return Members.weighted(hypotheses, weights[: len(models)], told.labels)
+    return Members.from_weights(hypotheses, weights[: len(models)], told.labels)
 
 
-def _first_guess(ensemble: Any, k: int) -> float:
+def _initial_value(ensemble: Any, k: int) -> float:
     """Return the constant that gradient boosting begins with: its decision function without the trees of column k."""
     X = np.zeros((1, ensemble.n_features_in_))
-    whole = float(quietly(ensemble, "decision_function", X).ravel()[k])
+    whole = float(call_without_name_warnings(ensemble, "decision_function", X).ravel()[k])
     return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
 
 
-def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:
+def _members_of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:
     own = np.ones(len(models)) if weights is None else weights
     if models and all(isinstance(model, Hypothesis) for model in models):
-        return _of_hypotheses(models, values, own)
-    classes = classes_of(models)
+        return _members_of_hypotheses(models, values, own)
+    classes = class_labels(models)
     if classes.shape != (2,) and label is None:
         raise ProblemError(
             f"the classifiers of a list must have the same two labels; got {len(classes)}: "
             f"{str(classes.tolist())[:100]}. Fit them to the same y, or call reweight_one_vs_rest."
         )
-    told = Told(classes, told_apart(classes, label))
-    return Members.weighted(_members(models, values, told, numbered=False), own, told.labels)
+    told = PositiveClass(classes, positive_class_index(classes, label))
+    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=False), own, told.labels)
 
 
-def _labels_of_one(model: Any) -> Array:
+def _member_labels(model: Any) -> Array:
     """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
     if not hasattr(model, "predict"):
         raise ProblemError(
             f"a list must hold fitted classifiers only, or hypotheses only; got {short_repr(model)}. Remove it."
         )
-    return classes_of(model)
+    return class_labels(model)
 
 
-def _members(
-    models: Sequence[Any], values: str | None, told: Told, numbered: bool, features: Sequence[Any] | None = None
-) -> list[Member]:
+def _member_hypotheses(
+    models: Sequence[Any],
+    values: str | None,
+    told: PositiveClass,
+    labels_are_codes: bool,
+    features: Sequence[Any] | None = None,
+) -> list[MemberHypothesis]:
     """Return fitted classifiers of an ensemble as hypotheses; numbered ones know the numbers of the classes."""
     subsets: Sequence[Any] = [None] * len(models) if features is None else features
     return [
-        Member(q, class_name(model), values or VALUE_METHODS[0], told.recoded(model, numbered, subset))
+        MemberHypothesis(
+            q, class_name(model), values or VALUE_METHODS[0], told.binary_voter(model, labels_are_codes, subset)
+        )
         for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
     ]
 
 
-def _of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
+def _members_of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
     if values is not None:
         raise OptionError(f"hypotheses have their own values; got values={values!r}. Leave out values.")
-    return replace(Members.weighted(list(hypotheses), weights, None), own=True)
+    return replace(Members.from_weights(list(hypotheses), weights, None), own=True)

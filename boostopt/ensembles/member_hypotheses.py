@@ -20,7 +20,7 @@ from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.oracles.learners.fitted import class_name, hypothesis_values
 
 
-class Rows:
+class MemberInput:
     """Examples as the estimators of an ensemble take them: with the names of their features, or without.
 
     Attributes
@@ -40,33 +40,37 @@ class Rows:
         return (FeatureMatrix(self.X).n,)
 
     @cached_property
-    def nameless(self) -> Any:
+    def without_feature_names(self) -> Any:
         """X without the names of its features; sparse matrices by rows, which can be cut."""
         if scipy.sparse.issparse(self.X):
             return scipy.sparse.csr_array(self.X)
         return np.asarray(self.X) if hasattr(self.X, "columns") else self.X
 
     @cached_property
-    def numbers(self) -> Any:
+    def finite_features(self) -> Any:
         """X as finite numbers: trees alone would take a NaN to a side that their ensemble refuses."""
-        return checked_features(self.nameless)
+        return checked_features(self.without_feature_names)
 
-    def taken_by(self, model: Any, features: Int[Array, " k"] | None) -> Any:
+    def input_for(self, model: Any, features: Int[Array, " k"] | None) -> Any:
         """Return X as a model takes it, that was fitted to some of the features or to all of them (None)."""
         named = getattr(model, "feature_names_in_", None) is not None
-        X = self.X if named else self.nameless
+        X = self.X if named else self.without_feature_names
         if features is None:
             return X
         return (X if scipy.sparse.issparse(X) else np.asarray(X))[:, features]
 
-    def answer(self, model: Any, method: str, features: Int[Array, " k"] | None) -> Array:
+    def cached_output(self, model: Any, method: str, features: Int[Array, " k"] | None) -> Array:
         """Return what a model answers to these examples; the last answer is kept, for a model of several classes."""
         if self._last is None or self._last[0] is not model or self._last[1] != method:
-            self._last = model, method, np.asarray(quietly(model, method, self.taken_by(model, features)))
+            self._last = (
+                model,
+                method,
+                np.asarray(call_without_name_warnings(model, method, self.input_for(model, features))),
+            )
         return self._last[2]
 
 
-def quietly(model: Any, method: str, X: Any) -> Any:
+def call_without_name_warnings(model: Any, method: str, X: Any) -> Any:
     """Return what a fitted object of scikit-learn's kind answers.
 
     Raises
@@ -92,7 +96,7 @@ def quietly(model: Any, method: str, X: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Recoded:
+class BinaryVoter:
     """A classifier of any two labels that answers like one of -1 and 1.
 
     Attributes
@@ -111,9 +115,9 @@ class Recoded:
 
     classes_: ClassVar[tuple[int, int]] = (-1, 1)
 
-    def predict(self, rows: Rows) -> Array:
+    def predict(self, rows: MemberInput) -> Array:
         """Return -1 or 1 for each example."""
-        raw = self._answer("predict", rows)
+        raw = self._model_output("predict", rows)
         positive = np.asarray(raw == self.labels[1])
         strange = ~(positive | np.asarray(raw == self.labels[0]))
         if strange.any():
@@ -124,9 +128,9 @@ class Recoded:
             )
         return np.where(positive, 1.0, -1.0)
 
-    def predict_proba(self, rows: Rows) -> Array:
+    def predict_proba(self, rows: MemberInput) -> Array:
         """Return the probabilities of -1 and of 1 for each example, shape (n, 2)."""
-        raw, classes = self._answer("predict_proba", rows), self._classes
+        raw, classes = self._model_output("predict_proba", rows), self._classes
         if raw.ndim != 2 or raw.shape[1] != len(classes):
             return raw  # refused by its shape
         p = np.zeros((len(raw), 2), raw.dtype)
@@ -135,7 +139,7 @@ class Recoded:
                 p[:, column] = raw[:, classes.index(label)]
         return p
 
-    def decision_function(self, rows: Rows) -> Array:
+    def decision_function(self, rows: MemberInput) -> Array:
         """Return a number for each example that is positive for 1."""
         classes = self._classes
         if len(classes) != 2:
@@ -143,42 +147,42 @@ class Recoded:
                 f'values="decision_function" needs members that were fitted to two classes; {class_name(self.model)} was '
                 f'fitted to {classes}. Pass values="predict".'
             )
-        raw = self._answer("decision_function", rows)
+        raw = self._model_output("decision_function", rows)
         return raw if classes[1] == self.labels[1] else -raw
 
     @property
     def _classes(self) -> list[Any]:
         return np.asarray(self.model.classes_).tolist()
 
-    def _answer(self, method: str, rows: Rows) -> Array:
-        return rows.answer(self.model, method, self.features)
+    def _model_output(self, method: str, rows: MemberInput) -> Array:
+        return rows.cached_output(self.model, method, self.features)
 
 
 @dataclass(frozen=True, eq=False)
-class OneVsRest(Recoded):
+class OneVsRestVoter(BinaryVoter):
     """A classifier of more than two classes that answers 1 for one of them and -1 for the rest.
 
     Attributes
     ----------
     model, features
-        As in `Recoded`.
+        As in `BinaryVoter`.
     labels
         None, and the label of the one class as the classifier knows it.
     """
 
-    def predict(self, rows: Rows) -> Array:
+    def predict(self, rows: MemberInput) -> Array:
         """Return 1 for each example that the classifier takes for the class, -1 for the others."""
-        return np.where(np.asarray(self._answer("predict", rows) == self.labels[1]), 1.0, -1.0)
+        return np.where(np.asarray(self._model_output("predict", rows) == self.labels[1]), 1.0, -1.0)
 
-    def predict_proba(self, rows: Rows) -> Array:
+    def predict_proba(self, rows: MemberInput) -> Array:
         """Return the probabilities of the rest and of the class for each example, shape (n, 2)."""
-        raw, classes = self._answer("predict_proba", rows), self._classes
+        raw, classes = self._model_output("predict_proba", rows), self._classes
         if raw.ndim != 2 or raw.shape[1] != len(classes):
             return raw  # refused by its shape
         p = raw[:, classes.index(self.labels[1])] if self.labels[1] in classes else np.zeros(len(raw), raw.dtype)
         return np.column_stack([1.0 - p, p])
 
-    def decision_function(self, rows: Rows) -> Array:
+    def decision_function(self, rows: MemberInput) -> Array:
         """Raise ProblemError: the values of several classes have no common scale."""
         raise ProblemError(
             'values="decision_function" needs members that were fitted to two classes; '
@@ -204,14 +208,14 @@ class ScaledTree:
         nodes = self.tree.tree_
         return float(np.abs(nodes.value[nodes.children_left == nodes.children_right]).max())
 
-    def decision_function(self, rows: Rows) -> Array:
+    def decision_function(self, rows: MemberInput) -> Array:
         """Return the value of each example's leaf, over the largest; 0 where all leaves are 0."""
-        values = np.asarray(quietly(self.tree, "predict", rows.numbers))
+        values = np.asarray(call_without_name_warnings(self.tree, "predict", rows.finite_features))
         return values / self.scale if self.scale > 0 else values
 
 
 @dataclass(frozen=True, eq=False)
-class Constant:
+class ConstantVoter:
     """The same class for every example.
 
     Attributes
@@ -222,13 +226,13 @@ class Constant:
 
     sign: int
 
-    def decision_function(self, rows: Rows) -> Array:
+    def decision_function(self, rows: MemberInput) -> Array:
         """Return the sign for each example."""
         return np.full(rows.shape, float(self.sign))
 
 
 @dataclass(frozen=True)
-class Member(Hypothesis):
+class MemberHypothesis(Hypothesis):
     """An estimator inside a fitted ensemble as a hypothesis.
 
     Two of them are equal if they are the same number, description and kind of values. The estimator is not part of the
@@ -243,7 +247,7 @@ class Member(Hypothesis):
     values
         Which method gives h: see `boostopt.oracles.Fitted`.
     model
-        What answers: `Recoded`, `ScaledTree` or `Constant`; None if it was not saved.
+        What answers: `BinaryVoter`, `ScaledTree` or `ConstantVoter`; None if it was not saved.
     """
 
     kind: ClassVar[str] = "member"
@@ -263,7 +267,7 @@ class Member(Hypothesis):
         """
         if self.model is None:
             raise ProblemError(f"{self} was restored without its estimator, so it cannot predict. Save it by pickle.")
-        rows = X if isinstance(X, Rows) else Rows(X)
+        rows = X if isinstance(X, MemberInput) else MemberInput(X)
         try:
             return hypothesis_values(self.model, self.values, rows, self.description)
         except ProblemError as fault:
@@ -277,40 +281,40 @@ class Member(Hypothesis):
         return {"number": self.number, "description": self.description, "values": self.values}
 
     @classmethod
-    def restored(cls, state: StateDict) -> Member:
+    def restored(cls, state: StateDict) -> MemberHypothesis:
         return cls(index(state["number"]), str(state["description"]), str(state["values"]), None)
 
 
 @dataclass(frozen=True)
-class Negation(Hypothesis):
+class NegatedHypothesis(Hypothesis):
     """The negation of a hypothesis.
 
     Attributes
     ----------
-    of
+    hypothesis
         The hypothesis that is negated.
     """
 
     kind: ClassVar[str] = "negation"
 
-    of: Hypothesis
+    hypothesis: Hypothesis
 
     def __call__(self, X: Any) -> Float[Array, " n"]:
         """Return -h(x) for each row of X, as the hypothesis takes it."""
-        return -self.of(X)
+        return -self.hypothesis(X)
 
     def __str__(self) -> str:
-        return f"-({self.of})"
+        return f"-({self.hypothesis})"
 
     def state(self) -> StateDict:
-        return {"of": to_state(self.of)}
+        return {"of": to_state(self.hypothesis)}
 
     @classmethod
-    def restored(cls, state: StateDict) -> Negation:
+    def restored(cls, state: StateDict) -> NegatedHypothesis:
         return cls(hypothesis_from_state(state["of"]))
 
 
-def check_values(values: str | None, own: str, kind: str) -> None:
+def validate_values(values: str | None, own: str, kind: str) -> None:
     """Raise OptionError if values are asked for where the members have values of their own."""
     if values is not None and values != own:
         raise OptionError(

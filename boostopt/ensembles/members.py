@@ -13,7 +13,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, Float, Int, Int8
 from boostopt._utils.validation import check_array
 from boostopt.boosting.column_pool import MARGIN_TOL
-from boostopt.ensembles.member_hypotheses import Negation, Rows, quietly
+from boostopt.ensembles.member_hypotheses import MemberInput, NegatedHypothesis, call_without_name_warnings
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Hypothesis, compact_margins
 from boostopt.oracles.features import FeatureMatrix, evaluate
@@ -50,7 +50,7 @@ class Members:
     own: bool = False
 
     @classmethod
-    def weighted(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
+    def from_weights(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
         """Return hypotheses with weights of any sign and sum.
 
         Raises
@@ -69,7 +69,7 @@ class Members:
             )
         sizes = np.abs(w.astype(np.float64))
         shares = sizes / sizes.max()  # the sum of huge weights must not overflow
-        signed = [h if weight >= 0 else Negation(h) for h, weight in zip(hypotheses, w, strict=True)]
+        signed = [h if weight >= 0 else NegatedHypothesis(h) for h, weight in zip(hypotheses, w, strict=True)]
         return cls(tuple(signed), shares / shares.sum(), labels)
 
     @property
@@ -77,7 +77,7 @@ class Members:
         """The number of members."""
         return len(self.hypotheses)
 
-    def taken(self, numbers: Int[Array, " k"]) -> Members:
+    def select(self, numbers: Int[Array, " k"]) -> Members:
         """Return some of the members, with the weights that they have in the whole ensemble."""
         chosen = tuple(self.hypotheses[q] for q in numbers.tolist())
         return replace(self, hypotheses=chosen, weights=self.weights[numbers])
@@ -99,10 +99,10 @@ class Members:
                 f"{len(columns)} features, {_difference(list(columns), list(self.names))}. Pass the columns of X as at "
                 "the fit."
             )
-        taken = X if self.before is None else quietly(self.before, "transform", X)
-        return taken if self.own else Rows(taken)
+        taken = X if self.before is None else call_without_name_warnings(self.before, "transform", X)
+        return taken if self.own else MemberInput(taken)
 
-    def labelled(self, y: npt.ArrayLike) -> Members:
+    def with_labels_of(self, y: npt.ArrayLike) -> Members:
         """Return the members with the two labels of y, the smaller one as the negative, if they had no labels.
 
         Raises
@@ -124,7 +124,7 @@ class Members:
         is_pair = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
         return replace(self, labels=labels) if is_pair else self
 
-    def coded(self, y: npt.ArrayLike) -> Int8[Array, " N"]:
+    def label_signs(self, y: npt.ArrayLike) -> Int8[Array, " N"]:
         """Return labels as -1 and 1.
 
         Raises
@@ -132,7 +132,7 @@ class Members:
         ProblemError
             y is not a vector of the ensemble's two labels.
         """
-        coded = recoded(self.labels, y)
+        coded = labels_to_signs(self.labels, y)
         if coded.ndim != 1 or not len(coded):
             raise ProblemError(
                 f"y must have shape (N,), with one label for each row of X and N >= 1; got shape {coded.shape}. Pass "
@@ -167,7 +167,7 @@ class Members:
             yield compact_margins(y[rows] * np.clip(h, -1.0, 1.0))
 
 
-def margins_of_each(
+def one_vs_rest_margins(
     members: Sequence[Members], X: Any, signs: Sequence[Int8[Array, " N"]], rows: Int[Array, " n"]
 ) -> list[Margins]:
     """Return the margins of members that separate each class from the rest: see `Members.margins`.
@@ -182,7 +182,7 @@ def margins_of_each(
     return [Margins.of_private(np.stack(of_class, axis=1)) for of_class in columns]
 
 
-def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `as_signs` does.
 
     Raises

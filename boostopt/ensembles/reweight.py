@@ -24,13 +24,13 @@ from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import booster_hint
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.certificates.certificate import Certificate
-from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweighted_there
+from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweight_distributed
 from boostopt.ensembles.member_extraction import members_of
 from boostopt.ensembles.members import Members
-from boostopt.ensembles.reweighting_result import OF_PROGRAM, Reweighted
-from boostopt.ensembles.thinning import certified, trimmed
+from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, Reweighted
+from boostopt.ensembles.thinning import certified_soft_margin, drop_small_weights
 from boostopt.errors import OptionError, ProblemError, short_repr
-from boostopt.estimators.training.margin_warnings import Judged, warn_of_members
+from boostopt.estimators.training.margin_warnings import MarginSummary, warn_about_member_weights
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
@@ -47,13 +47,13 @@ from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
-NU = "nu"
+NU_PARAMETER = "nu"
 """The parameter by which pages have the count whose smallest margins are to be large."""
 
-TWO_SIDED = "two_sided"
+TWO_SIDED_PARAMETER = "two_sided"
 """The parameter by which pages let weights have either sign."""
 
-TOL = 1e-9
+DEFAULT_TOL = 1e-9
 """Scaled gap where none is asked for."""
 
 
@@ -92,7 +92,7 @@ class ReweightOptions:
         object.__setattr__(self, "tol", check_optional(check_tolerance, "tol", self.tol))
 
 
-OPTIONS = tuple(field.name for field in fields(ReweightOptions))
+OPTION_NAMES = tuple(field.name for field in fields(ReweightOptions))
 """The options of `reweight` by name."""
 
 
@@ -203,47 +203,47 @@ def reweight(
     Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
     2, for the weights after an infeasible program.
     """
-    asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
-    how = asked.how
+    asked = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
+    how = asked.options
     members = members_of(ensemble, how.values, how.weights)
     if is_dask_collection(X):
-        _check_there(backend, d0, how)
+        _validate_distributed_arguments(backend, d0, how)
         parameters = dict(asked.parameters)
-        free = bool(parameters.pop(TWO_SIDED, False)) or how.reflexive
-        return reweighted_there(asked.page, members, (X, y, sample_weight), how.tol, free, parameters)
-    members = members.labelled(y)
-    found, judged = asked.reweighted(members, X, members.coded(y))
-    predicted = np.unique(found.of_margins())
+        free = bool(parameters.pop(TWO_SIDED_PARAMETER, False)) or how.reflexive
+        return reweight_distributed(asked.formulation, members, (X, y, sample_weight), how.tol, free, parameters)
+    members = members.with_labels_of(y)
+    found, judged = asked.solve_binary(members, X, members.label_signs(y))
+    predicted = np.unique(found.training_predictions())
     always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
-    warn_of_members([judged], found.goal.examples.total, always, stacklevel=2)
+    warn_about_member_weights([judged], found.goal.examples.total, always, stacklevel=2)
     return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
+class ReweightArguments:
     """The arguments of `reweight` that do not depend on the class, checked.
 
     Attributes
     ----------
-    page
+    formulation
         A formulation over all hypotheses.
     sample_weight, backend, d0
         As in `reweight`.
-    how
+    options
         The options.
     parameters
         The parameters of the formulation.
     """
 
-    page: Formulation[Any]
+    formulation: Formulation[Any]
     sample_weight: npt.ArrayLike | None
     backend: str | Backend
     d0: npt.ArrayLike | None
-    how: ReweightOptions
+    options: ReweightOptions
     parameters: Mapping[str, Any]
 
     @classmethod
-    def of(
+    def parse(
         cls,
         formulation: Any,
         sample_weight: npt.ArrayLike | None,
@@ -251,7 +251,7 @@ class Asked:
         d0: npt.ArrayLike | None,
         options: ReweightOptions | None,
         keywords: Mapping[str, Any],
-    ) -> Asked:
+    ) -> ReweightArguments:
         """Return them with the fields of the options among the keywords told from the parameters.
 
         Raises
@@ -266,21 +266,21 @@ class Asked:
                 f"{page.columns} column{'s' if page.columns > 1 else ''}."
                 f"{booster_hint(page) or ' Choose another formulation.'}"
             )
-        own = {name: value for name, value in keywords.items() if name in OPTIONS}
-        parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
-        check_keywords("reweight", parameters, REWEIGHT, page)
+        own = {name: value for name, value in keywords.items() if name in OPTION_NAMES}
+        parameters = {name: value for name, value in keywords.items() if name not in OPTION_NAMES}
+        check_keywords("reweight", parameters, NON_FORMULATION_KEYWORDS, page)
         return cls(
             page=page,
             sample_weight=sample_weight,
             backend=backend,
             d0=d0,
-            how=replace(_read_record(options), **own),
+            how=replace(_validate_options(options), **own),
             parameters=parameters,
         )
 
-    def reweighted(
+    def solve_binary(
         self, members: Members, X: Any, signs: Int8[Array, " N"], margins: Margins | None = None
-    ) -> tuple[Reweighted, Judged]:
+    ) -> tuple[Reweighted, MarginSummary]:
         """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
 
         Parameters
@@ -292,7 +292,7 @@ class Asked:
         margins
             The margins of the examples with a positive weight, if they are known.
         """
-        reflexive, tol = self.how.reflexive, TOL if self.how.tol is None else self.how.tol
+        reflexive, tol = self.options.reflexive, DEFAULT_TOL if self.options.tol is None else self.options.tol
         rows, c = check_multiplicities(self.sample_weight, len(signs))
         if (signs[rows] == signs[rows[0]]).all():
             raise ProblemError(
@@ -301,17 +301,19 @@ class Asked:
             )
         U = members.margins(X, signs, rows) if margins is None else margins
         of_rows = {
-            name: _of_rows(name, value, rows, len(signs)) if name in self.page.example_parameters else value
+            name: _select_reference(name, value, rows, len(signs))
+            if name in self.formulation.example_parameters
+            else value
             for name, value in self.parameters.items()
         }
-        d0 = _of_rows("d0", self.d0, rows, len(signs))
-        with rows_left_out(self.page, len(rows), len(signs)):
-            program = _bound(self.page, U, c, d0, reflexive, of_rows)
+        d0 = _select_reference("d0", self.d0, rows, len(signs))
+        with rows_left_out(self.formulation, len(rows), len(signs)):
+            program = _bind_members(self.formulation, U, c, d0, reflexive, of_rows)
         solution = solve(program, self.backend, tol).raise_if_failed()
-        goal = _goal(program, solution, reflexive)
-        best = _best(goal, solution, U, tol)
-        w, weights_are = _weights(solution, goal, best, U.t)
-        w = trimmed(w, tol)
+        goal = _soft_margin_objective(program, solution, reflexive)
+        best = _best_soft_margin(goal, solution, U, tol)
+        w, weights_are = _member_weights(solution, goal, best, U.t)
+        w = drop_small_weights(w, tol)
         found = Reweighted(
             ensemble=members,
             numbers=np.arange(U.t),
@@ -321,19 +323,19 @@ class Asked:
             goal=goal,
             U=U,
             signs=signs[rows],
-            soft_margin_before=certified(goal, U, members.weights, best.d),
-            soft_margin=certified(goal, U, w, best.d),
+            soft_margin_before=certified_soft_margin(goal, U, members.weights, best.d),
+            soft_margin=certified_soft_margin(goal, U, w, best.d),
             soft_margin_certificate=best,
             majority=1 if c @ signs[rows] >= 0 else -1,
         )
-        return found, _judged(found, NU in self.page.parameters)
+        return found, _margin_summary(found, NU_PARAMETER in self.formulation.parameters)
 
 
-def _judged(found: Reweighted, has_nu: bool) -> Judged:
+def _margin_summary(found: Reweighted, has_nu: bool) -> MarginSummary:
     """Return what is known of new weights."""
     goal = found.goal
     c, total = goal.examples.c, goal.examples.total
-    return found.judged(
+    return found.margin_summary(
         float(c[found.signs > 0].sum() / total),
         None if goal.nu is None or not has_nu else goal.nu / total,
         goal.min_regularizer,
@@ -341,7 +343,7 @@ def _judged(found: Reweighted, has_nu: bool) -> Judged:
     )
 
 
-def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
+def _validate_distributed_arguments(backend: object, d0: object, how: ReweightOptions) -> None:
     """Raise OptionError for what rows on a cluster do not know."""
     named = {
         "backend": (backend, backend == "auto"),
@@ -356,19 +358,19 @@ def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
             )
 
 
-def _read_record(options: object) -> ReweightOptions:
+def _validate_options(options: object) -> ReweightOptions:
     """Return options that were given whole; the default ones for None."""
     advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
     record = check_optional(check_instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
     return record or ReweightOptions()
 
 
-def _of_rows(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
+def _select_reference(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
     """Return one value for each example that counts, from one for each row; other shapes are refused by `bind`."""
     return None if values is None else select_counting(check_array(name, values), rows, N)
 
 
-def _bound(
+def _bind_members(
     page: Formulation[Any],
     U: Margins,
     c: Float[Array, " N"],
@@ -379,31 +381,31 @@ def _bound(
     """Return the program over the members, and their negations if they belong to the class."""
     if not reflexive:
         return page.bind(U, c=c, d0=d0, **parameters)
-    if TWO_SIDED in page.parameters:
-        return page.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED: True})
+    if TWO_SIDED_PARAMETER in page.parameters:
+        return page.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED_PARAMETER: True})
     program = page.bind(U, c=c, d0=d0, **parameters)
-    if _either_sign(program.edge_function):
+    if _allows_negative_weights(program.edge_function):
         return program
     both = U.to_array()
     return page.bind(Margins.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
 
 
-def _either_sign(G: EdgeFunction) -> bool:
+def _allows_negative_weights(G: EdgeFunction) -> bool:
     """Whether weights of hypotheses may be negative."""
     w = G.project(np.array([-0.5, -0.5]))
     return w is not None and bool((w < 0).any())
 
 
-def _goal(program: Program, solution: Solution, reflexive: bool) -> SoftMarginObjective:
+def _soft_margin_objective(program: Program, solution: Solution, reflexive: bool) -> SoftMarginObjective:
     """Return the soft margin, or other value, that the weights of a program are measured by."""
     F, G = program.regularizer, program.edge_function
     goal = SoftMarginObjective.from_pair(F, G, program.examples)
-    largest = AbsoluteEdge() if reflexive or _either_sign(G) else MaximumEdge()
-    F0 = _measure(program, solution) if goal is None else goal.F0
+    largest = AbsoluteEdge() if reflexive or _allows_negative_weights(G) else MaximumEdge()
+    F0 = _soft_margin_regularizer(program, solution) if goal is None else goal.F0
     return SoftMarginObjective(F0, largest, program.examples, value_in_words(F, G, F0))
 
 
-def _measure(program: Program, solution: Solution) -> Regularizer:
+def _soft_margin_regularizer(program: Program, solution: Solution) -> Regularizer:
     """Return the regularizer of the soft margin for a program that maximizes none."""
     F, examples = program.regularizer, program.examples
     if F.on_simplex:
@@ -419,7 +421,7 @@ def _measure(program: Program, solution: Solution) -> Regularizer:
     return Cap(CappedSimplex(examples.c, nu))
 
 
-def _best(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
+def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
     """Return the interval of the largest soft margin over the members; the program's own where it is just that."""
     program = solution.program
     F = program.regularizer
@@ -429,7 +431,7 @@ def _best(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float)
     return solve(goal.program(U), tol=tol).raise_if_failed().certificate
 
 
-def _weights(
+def _member_weights(
     solution: Solution, goal: SoftMarginObjective, best: Certificate, t: int
 ) -> tuple[Float[Array, " t"], str]:
     """Return the weights of the members, and where they come from."""
@@ -446,8 +448,8 @@ def _weights(
     # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
     G = solution.program.edge_function
     inside = G.mixes and G.even and total <= 1.0
-    return (w if inside else w / total), OF_PROGRAM
+    return (w if inside else w / total), PROGRAM_WEIGHTS
 
 
-REWEIGHT = ("sample_weight", "backend", "d0", "options", *OPTIONS)
+NON_FORMULATION_KEYWORDS = ("sample_weight", "backend", "d0", "options", *OPTION_NAMES)
 """The keywords of `reweight` that are of no formulation."""

@@ -13,13 +13,19 @@ from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_array
 from boostopt.backends.base import Backend
-from boostopt.ensembles.member_extraction import classes_of, members_of
-from boostopt.ensembles.members import margins_of_each
-from boostopt.ensembles.reweight import Asked, ReweightOptions
-from boostopt.ensembles.reweighting_result import Reweighted, accuracy, best_in_words, model_of, scorer_of
+from boostopt.ensembles.member_extraction import class_labels, members_of
+from boostopt.ensembles.members import one_vs_rest_margins
+from boostopt.ensembles.reweight import ReweightArguments, ReweightOptions
+from boostopt.ensembles.reweighting_result import (
+    Reweighted,
+    accuracy,
+    as_binary_model,
+    as_margin_boost_classifier,
+    best_interval_text,
+)
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.model_files import save
-from boostopt.estimators.training.margin_warnings import Judged, warn_of_members
+from boostopt.estimators.training.margin_warnings import MarginSummary, warn_about_member_weights
 from boostopt.oracles.labelled_examples import check_multiplicities
 
 
@@ -102,30 +108,30 @@ class OneVsRestReweighted:
         DataError
             The file cannot be written.
         """
-        model = model_of(self.parts[0])
+        model = as_margin_boost_classifier(self.parts[0])
         model.classes_ = self.classes
-        save(model, [scorer_of(part) for part in self.parts], path)
+        save(model, [as_binary_model(part) for part in self.parts], path)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self._name}; {'; '.join(f'{label!r}: {words}' for label, words in self._words)})"
-        )
+        return f"{type(self).__name__}({self._formulation_name}; {'; '.join(f'{label!r}: {words}' for label, words in self._class_summaries)})"
 
     def _repr_html_(self) -> str:
-        return html_table(self._name, [(f"{label} against the rest", words) for label, words in self._words])
+        return html_table(
+            self._formulation_name, [(f"{label} against the rest", words) for label, words in self._class_summaries]
+        )
 
     @property
-    def _words(self) -> list[tuple[Any, str]]:
+    def _class_summaries(self) -> list[tuple[Any, str]]:
         """What was found for each class, in words, after its label."""
         words = (
             f"{part.kept} of {len(part.w)} members, {part.measure} {part.soft_margin_before:.6g} before, "
-            f"{part.soft_margin:.6g} now, best in {best_in_words(part)}"
+            f"{part.soft_margin:.6g} now, best in {best_interval_text(part)}"
             for part in self.parts
         )
         return list(zip(self.classes.tolist(), words, strict=True))
 
     @property
-    def _name(self) -> str:
+    def _formulation_name(self) -> str:
         return self.parts[0].program.formulation.name
 
 
@@ -178,33 +184,33 @@ def reweight_one_vs_rest(
     ----------
     Rifkin, Klautau 2004, "In defense of one-vs-all classification", for the reduction.
     """
-    asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
+    asked = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
     if is_dask_collection(X):
         raise OptionError(
             "reweight_one_vs_rest needs rows in memory; got rows on a cluster. Compute X and y, or call "
             "reweight for each class with y == class."
         )
-    classes = classes_of(ensemble)
+    classes = class_labels(ensemble)
     if len(classes) <= 2:
         raise ProblemError(f"reweight_one_vs_rest needs more than two classes; got {classes.tolist()}. Call reweight.")
-    labels = _checked(check_array("y", y), classes)
-    found, judged = list[Reweighted](), list[Judged]()
-    members = [members_of(ensemble, asked.how.values, asked.how.weights, label) for label in classes.tolist()]
+    labels = _validate_labels(check_array("y", y), classes)
+    found, judged = list[Reweighted](), list[MarginSummary]()
+    members = [members_of(ensemble, asked.options.values, asked.options.weights, label) for label in classes.tolist()]
     signs = [np.where(np.asarray(labels == label), 1, -1).astype(np.int8) for label in classes.tolist()]
     rows, _ = check_multiplicities(asked.sample_weight, len(labels))
-    Us = margins_of_each(members, X, signs, rows)
+    Us = one_vs_rest_margins(members, X, signs, rows)
     for label, own, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
-        part, known = asked.reweighted(own, X, y_of, U)
+        part, known = asked.solve_binary(own, X, y_of, U)
         found.append(part)
         judged.append(replace(known, label=repr(label), common="of the rest"))
     result = OneVsRestReweighted(classes, tuple(found))
     predicted = np.unique(np.column_stack([part.margins * part.signs for part in found]).argmax(axis=1)).tolist()
     always = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""
-    warn_of_members(judged, found[0].goal.examples.total, always, stacklevel=2)
+    warn_about_member_weights(judged, found[0].goal.examples.total, always, stacklevel=2)
     return result
 
 
-def _checked(y: Array, classes: Array) -> Array:
+def _validate_labels(y: Array, classes: Array) -> Array:
     """Return labels, each of which is one of the ensemble's, and all of those."""
     known, present = classes.tolist(), set(y.ravel().tolist())
     strange = [label for label in present if label not in known]

@@ -17,12 +17,12 @@ from boostopt._utils.validation import check_choice, check_integer, check_option
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
 from boostopt.certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
-from boostopt.ensembles.thinning import Thinning
+from boostopt.ensembles.thinning import SubsetSearch
 from boostopt.errors import OptionError
-from boostopt.estimators.binary_model import Scorer, weighed_in_words
+from boostopt.estimators.binary_model import BinaryModel, describe_weights
 from boostopt.estimators.margin_boost import MarginBoostClassifier
 from boostopt.estimators.model_files import save
-from boostopt.estimators.training.margin_warnings import Judged
+from boostopt.estimators.training.margin_warnings import MarginSummary
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import SOFT_MARGIN, SoftMarginObjective
 from boostopt.oracles import Feature, KernelColumn, Stump
@@ -31,12 +31,12 @@ from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solution import Solution
 
-OF_PROGRAM = "of the program"
+PROGRAM_WEIGHTS = "of the program"
 """Names of the weights where the program has some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedMembers:
+class ReweightedBase:
     """The members of a fitted ensemble under new weights, wherever the examples are.
 
     Attributes
@@ -99,7 +99,7 @@ class WeightedMembers:
         ProblemError
             The members refuse X.
         """
-        return self._each_block(X, partial(_values, self.ensemble, self.w), np.zeros(1))
+        return self._map_blocks(X, partial(_decision_values, self.ensemble, self.w), np.zeros(1))
 
     def predict(self, X: Any, at_zero: AtZero = "majority") -> Any:
         """Return the label of each row of X, one of the ensemble's labels, shape (n,).
@@ -121,7 +121,7 @@ class WeightedMembers:
         """
         at_zero = check_choice("at_zero", at_zero, AT_ZERO)
         like = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
-        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
+        return self._map_blocks(X, partial(_predicted_labels, self.ensemble, self.w, at_zero, self.majority), like)
 
     @property
     def measure(self) -> str:
@@ -146,19 +146,21 @@ class WeightedMembers:
         most = check_optional(check_integer, "most", most, 1)
         names = self.ensemble.names
         known = [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
-        return weighed_in_words(self.members, self.w, known, most)
+        return describe_weights(self.members, self.w, known, most)
 
     @property
     def _features(self) -> int:
         """How many features the members look at, as far as they say."""
         return max((h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)), default=0)
 
-    def judged(self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan) -> Judged:
-        """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""
+    def margin_summary(
+        self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan
+    ) -> MarginSummary:
+        """Return what is known of the weights, for warnings: see `MarginSummary`; `positive` is the share of the class 1."""
         common = self.labels[int(positive > 0.5)]
         bounds = self.soft_margin, self.soft_margin_certificate.upper
         share = min(positive, 1.0 - positive)
-        return Judged("", repr(common), share, nu, bounds, chance, zeros, measure=self.measure)
+        return MarginSummary("", repr(common), share, nu, bounds, chance, zeros, measure=self.measure)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows, by weight, whose label is predicted right: scikit-learn's accuracy, in [0, 1].
@@ -172,7 +174,7 @@ class WeightedMembers:
         """
         return accuracy(self.predict(X), y, sample_weight)
 
-    def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
+    def _map_blocks(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
         """Return what a task says of X; of a collection lazily."""
         if not is_dask_collection(X):
             return task(X)
@@ -180,15 +182,15 @@ class WeightedMembers:
 
         return map_rows(X, task, None, like)
 
-    def _words(self, name: str) -> str:
+    def _summary(self, name: str) -> str:
         """Return what was found, in words."""
         return (
             f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
             f"{self.weights_are}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
-            f"best of all members in {best_in_words(self)})"
+            f"best of all members in {best_interval_text(self)})"
         )
 
-    def _table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
+    def _html_table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
         """Return what was found as a table of HTML."""
         rows = [
             ("members", f"{len(self.w)}, {self.kept} with weight"),
@@ -197,20 +199,20 @@ class WeightedMembers:
             (self.measure, f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
             ("before", self.soft_margin_before),
             ("now", self.soft_margin),
-            ("best over all members", best_in_words(self)),
+            ("best over all members", best_interval_text(self)),
             ("proved loss", f"{self.loss:.2e}"),
         ]
         return html_table(headline, rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reweighted(WeightedMembers):
+class Reweighted(ReweightedBase):
     """The members of a fitted ensemble under new weights.
 
     Attributes
     ----------
     ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
-        As in `WeightedMembers`. The w of the program itself is `solution.w`.
+        As in `ReweightedBase`. The w of the program itself is `solution.w`.
     solution
         The solved program.
     goal
@@ -251,7 +253,7 @@ class Reweighted(WeightedMembers):
         """The margins U w of the examples with a positive multiplicity, shape (N,)."""
         return self.U.margins(self.w)
 
-    def of_margins(self) -> Array:
+    def training_predictions(self) -> Array:
         """Return the predicted labels of the examples with a positive multiplicity, shape (N,)."""
         classes = predicted_classes(self.margins * self.signs, AT_ZERO[0], self.majority)
         return np.array(self.labels)[(classes > 0).astype(np.intp)]
@@ -274,7 +276,7 @@ class Reweighted(WeightedMembers):
         DataError
             The file cannot be written.
         """
-        save(model_of(self), [scorer_of(self)], path)
+        save(as_margin_boost_classifier(self), [as_binary_model(self)], path)
 
     def thinned(self, k: Any) -> Reweighted:
         """Return a classifier of at most k of the members, with a proved `loss`.
@@ -299,36 +301,36 @@ class Reweighted(WeightedMembers):
         k = check_integer("k", k, 1, "a whole number of members", "Keep one or more.")
         active = np.flatnonzero(self.w)
         if len(active) <= k:
-            return self._taken(active)
-        choice = Thinning(self.goal, self.U, self.solution.tol).best(active, k)
+            return self._select_members(active)
+        choice = SubsetSearch(self.goal, self.U, self.solution.tol).best(active, k)
         return replace(
-            self._taken(choice.columns),
+            self._select_members(choice.columns),
             w=choice.w,
             soft_margin=choice.soft_margin,
             solution=choice.solution,
             weights_are=f"of the largest {self.measure} over {len(choice.columns)} of {len(self.w)} members",
         )
 
-    def _taken(self, columns: Int[Array, " k"]) -> Reweighted:
+    def _select_members(self, columns: Int[Array, " k"]) -> Reweighted:
         """Return some of the members with their weights."""
         return replace(
             self,
-            ensemble=self.ensemble.taken(columns),
+            ensemble=self.ensemble.select(columns),
             numbers=self.numbers[columns],
             w=self.w[columns],
             U=self.U.take_columns(columns),
         )
 
     def __repr__(self) -> str:
-        return self._words(self.program.formulation.name)
+        return self._summary(self.program.formulation.name)
 
     def _repr_html_(self) -> str:
-        return self._table(self.program.headline, self.nu, ("the program's optimum", self.certificate.words))
+        return self._html_table(self.program.headline, self.nu, ("the program's optimum", self.certificate.words))
 
 
-def best_in_words(found: WeightedMembers) -> str:
+def best_interval_text(result: ReweightedBase) -> str:
     """Return the interval of the largest soft margin, or other value, over all members."""
-    best = found.soft_margin_certificate
+    best = result.soft_margin_certificate
     return format_interval(best.lower, best.upper)
 
 
@@ -342,42 +344,42 @@ def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
-def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+def _decision_values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
     return weighted_vote(members.hypotheses, w, members.rows(X))
 
 
-def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
-    classes = predicted_classes(_values(members, w, X), at_zero, majority)
+def _predicted_labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
+    classes = predicted_classes(_decision_values(members, w, X), at_zero, majority)
     return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]
 
 
-def scorer_of(found: Reweighted) -> Scorer:
+def as_binary_model(result: Reweighted) -> BinaryModel:
     """Return what predicts, as a classifier has it."""
-    best, lower = found.soft_margin_certificate, found.soft_margin
-    members = f"{len(found.w)} members of an ensemble"
-    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=found.measure)
-    return Scorer(
-        formulation=found.program.formulation.name,
+    best, lower = result.soft_margin_certificate, result.soft_margin
+    members = f"{len(result.w)} members of an ensemble"
+    proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=result.measure)
+    return BinaryModel(
+        formulation=result.program.formulation.name,
         oracle=proof.oracle,
-        hypotheses=found.members,
-        w=found.w,
-        majority=found.majority,
+        hypotheses=result.members,
+        w=result.w,
+        majority=result.majority,
         rounds=0,
-        reason=f"weights {found.weights_are}",
+        reason=f"weights {result.weights_are}",
         certificate=proof,
     )
 
 
-def model_of(found: Reweighted) -> MarginBoostClassifier:
+def as_margin_boost_classifier(result: Reweighted) -> MarginBoostClassifier:
     """Return a classifier without runs."""
-    features = {h.features for h in found.members if isinstance(h, Stump | Feature | KernelColumn)}
-    if not found.ensemble.own or len(features) != 1:
+    features = {h.features for h in result.members if isinstance(h, Stump | Feature | KernelColumn)}
+    if not result.ensemble.own or len(features) != 1:
         raise OptionError(
             "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
-            f"such as {found.members[0]}. Save this object by pickle, for your own use."
+            f"such as {result.members[0]}. Save this object by pickle, for your own use."
         )
-    model = MarginBoostClassifier(nu=0.1 if found.nu is None else min(found.nu / found.goal.examples.total, 1.0))
-    model.classes_, model.n_features_in_, model.n_iter_ = np.array(found.labels), features.pop(), 0
-    if found.ensemble.names is not None:
-        model.feature_names_in_ = found.ensemble.names
+    model = MarginBoostClassifier(nu=0.1 if result.nu is None else min(result.nu / result.goal.examples.total, 1.0))
+    model.classes_, model.n_features_in_, model.n_iter_ = np.array(result.labels), features.pop(), 0
+    if result.ensemble.names is not None:
+        model.feature_names_in_ = result.ensemble.names
     return model

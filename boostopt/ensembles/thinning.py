@@ -18,18 +18,18 @@ from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
-SHARES = (0.5, 0.35, 0.2, 0.1)
+DROP_FRACTIONS = (0.5, 0.35, 0.2, 0.1)
 """Shares of the columns that are dropped between two solves, each tried: none of them is always the best."""
 
-EXCHANGES = 30
+MAX_EXCHANGES = 30
 """Exchanges of a column that are made at most."""
 
-TRIED = 10
+MAX_CANDIDATES = 10
 """Columns of largest edge that are tried for an exchange before it is given up."""
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class ColumnSubset:
     """Some columns with the weights of their largest soft margin.
 
     Attributes
@@ -50,27 +50,27 @@ class Choice:
     solution: Solution
 
 
-def trimmed(w: Float[Array, " t"], spare: float) -> Float[Array, " t"]:
-    """Return weights without the smallest ones, which sum to at most `spare` of all: what interior points leave over.
+def drop_small_weights(w: Float[Array, " t"], max_dropped_fraction: float) -> Float[Array, " t"]:
+    """Return weights without the smallest ones, which sum to at most `max_dropped_fraction` of all: what interior points leave over.
 
     The others are scaled to the sum |w| that there was. The soft margin falls by at most twice that share.
     """
     order = np.argsort(np.abs(w))
-    below = np.cumsum(np.abs(w)[order]) <= spare * np.abs(w).sum()
+    below = np.cumsum(np.abs(w)[order]) <= max_dropped_fraction * np.abs(w).sum()
     kept = w.copy()
     kept[order[below]] = 0.0
     left = float(np.abs(kept).sum())
     return kept * (float(np.abs(w).sum()) / left) if below.any() and left > 0.0 else kept
 
 
-def certified(
+def certified_soft_margin(
     goal: SoftMarginObjective, U: Margins, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
 ) -> float:
     """Return the soft margin of weights, rounding taken off."""
     return goal.program(U).certify(d, w).lower
 
 
-class Thinning:
+class SubsetSearch:
     """The search for few columns.
 
     Parameters
@@ -86,69 +86,71 @@ class Thinning:
     def __init__(self, goal: SoftMarginObjective, U: Margins, tol: float) -> None:
         self._goal, self._U, self._tol = goal, U, tol
         # The ways to few columns often meet.
-        self._choices: dict[bytes, Choice] = {}
+        self._choices: dict[bytes, ColumnSubset] = {}
 
-    def best(self, columns: Int[Array, " n"], k: int) -> Choice:
+    def best(self, columns: Int[Array, " n"], k: int) -> ColumnSubset:
         """Return at most k columns of large soft margin, found from the ones that are given."""
-        starts = [*(self._dropped(columns, k, share) for share in SHARES), self._grown(k)]
-        return max((self._exchanged(start, k) for start in starts), key=lambda choice: choice.soft_margin)
+        starts = [*(self._eliminate(columns, k, share) for share in DROP_FRACTIONS), self._select_forward(k)]
+        return max((self._exchange(start, k) for start in starts), key=lambda choice: choice.soft_margin)
 
-    def _solved(self, columns: Int[Array, " k"]) -> Choice:
+    def _solve_subset(self, columns: Int[Array, " k"]) -> ColumnSubset:
         """Maximize the soft margin over some columns, once; those that get no weight are left out."""
         key = columns.tobytes()
         if key in self._choices:
             return self._choices[key]
         U = self._U.take_columns(columns)
         solution = solve(self._goal.program(U), tol=self._tol).raise_if_failed()
-        w = trimmed(solution.w, self._tol)
+        w = drop_small_weights(solution.w, self._tol)
         active = np.flatnonzero(w)
-        self._choices[key] = Choice(columns[active], w[active], certified(self._goal, U, w, solution.d), solution)
+        self._choices[key] = ColumnSubset(
+            columns[active], w[active], certified_soft_margin(self._goal, U, w, solution.d), solution
+        )
         return self._choices[key]
 
-    def _dropped(self, columns: Int[Array, " n"], k: int, share: float) -> Choice:
+    def _eliminate(self, columns: Int[Array, " n"], k: int, share: float) -> ColumnSubset:
         """Drop columns of least weight until at most k have a weight."""
-        choice = self._solved(columns)
+        choice = self._solve_subset(columns)
         while len(choice.columns) > k:
             most = max(k, min(int((1.0 - share) * len(choice.columns)), len(choice.columns) - 1))
             heaviest = np.argsort(-np.abs(choice.w), kind="stable")[:most]
-            choice = self._solved(np.sort(choice.columns[heaviest]))
+            choice = self._solve_subset(np.sort(choice.columns[heaviest]))
         return choice
 
-    def _grown(self, k: int) -> Choice:
+    def _select_forward(self, k: int) -> ColumnSubset:
         """Start with the column that is best alone, and add the one of largest edge while at most k have a weight."""
         goal, signs = self._goal, (1.0,) if self._goal.nonnegative_weights else (1.0, -1.0)
         columns = [self._U.column(q) for q in range(self._U.t)]
         alone = [max(goal.soft_margin(sign * u, 1.0) for sign in signs) for u in columns]
         there = np.array([int(np.argmax(alone))])
-        best = last = self._solved(there)
+        best = last = self._solve_subset(there)
         while len(last.columns) <= k:
             best = max(best, last, key=lambda choice: choice.soft_margin)
-            new = np.setdiff1d(self._promising(last)[:1], there)
+            new = np.setdiff1d(self._columns_by_edge(last)[:1], there)
             if not len(new):
                 break
             # Those without a weight stay: two that vote against each other need a third to be worth anything.
             there = np.sort(np.append(there, new))
-            last = self._solved(there)
+            last = self._solve_subset(there)
         return best
 
-    def _exchanged(self, choice: Choice, k: int) -> Choice:
+    def _exchange(self, choice: ColumnSubset, k: int) -> ColumnSubset:
         """Exchange columns while that raises the soft margin."""
-        for _ in range(EXCHANGES):
-            better = self._better(choice, k)
+        for _ in range(MAX_EXCHANGES):
+            better = self._find_exchange(choice, k)
             if better is None:
                 break
             choice = better
         return choice
 
-    def _better(self, choice: Choice, k: int) -> Choice | None:
+    def _find_exchange(self, choice: ColumnSubset, k: int) -> ColumnSubset | None:
         """Return a choice of larger soft margin that holds a column of large edge; None if none is found."""
-        for q in self._promising(choice)[:TRIED]:
-            other = self._dropped(np.sort(np.append(choice.columns, q)), k, SHARES[0])
+        for q in self._columns_by_edge(choice)[:MAX_CANDIDATES]:
+            other = self._eliminate(np.sort(np.append(choice.columns, q)), k, DROP_FRACTIONS[0])
             if other.soft_margin > choice.soft_margin + self._tol:
                 return other
         return None
 
-    def _promising(self, choice: Choice) -> Int[Array, " n"]:
+    def _columns_by_edge(self, choice: ColumnSubset) -> Int[Array, " n"]:
         """Return the columns whose edge is larger than that of every one chosen, the largest first.
 
         Under the last d others bound the soft margin no less than the chosen ones do, and would add nothing to it.

@@ -16,7 +16,7 @@ from boostopt.oracles.base import Hypothesis
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer:
+class BinaryModel:
     """The weighted hypotheses that tell one class from the rest, or the second of two from the first.
 
     Attributes
@@ -47,7 +47,7 @@ class Scorer:
     certificate: ClassCertificate | None
 
     @classmethod
-    def of(cls, run: Run) -> Scorer:
+    def from_run(cls, run: Run) -> BinaryModel:
         """Return the scorer of a run."""
         return cls(
             formulation=run.problem.formulation.name,
@@ -65,13 +65,13 @@ class Scorer:
         return weighted_vote(self.hypotheses, self.w, X)
 
 
-def side_by_side(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
+def stack_columns(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
     """Return the values of one scorer, or those of several in columns."""
     columns = list(values)
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
-def weighed_in_words(
+def describe_weights(
     hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], names: Sequence[str], most: int | None
 ) -> list[str]:
     """Return the hypotheses with the largest weights, at most so many, in words: each after its share of the weight."""

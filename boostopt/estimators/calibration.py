@@ -17,14 +17,19 @@ from sklearn.utils.validation import check_is_fitted
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import MarginWarning, ProblemError
 
-FOLDS = 5
+CALIBRATION_FOLDS = 5
 """On whose held-out parts the sigmoid is fitted."""
 
-ALONE: dict[str, Any] = {"probability": False, "checkpoint": None, "verbose": False, "warm_start": False}
+CALIBRATION_OVERRIDES: dict[str, Any] = {
+    "probability": False,
+    "checkpoint": None,
+    "verbose": False,
+    "warm_start": False,
+}
 """What classifiers that are fitted for the sigmoid alone are without."""
 
 
-def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[str, Any]) -> Float[Array, "k 2"]:
+def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[str, Any]) -> Float[Array, "k 2"]:
     """Return a and b of the sigmoids 1 / (1 + exp(a f + b)) that fit f on the held-out parts of five folds.
 
     There is one sigmoid, that of the second of two classes, or one of each class against the rest.
@@ -44,16 +49,20 @@ def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[
         A class has fewer examples than there are folds.
     """
     labels, counts = np.unique(np.asarray(y), return_counts=True)
-    if counts.min() < FOLDS:
+    if counts.min() < CALIBRATION_FOLDS:
         raise ProblemError(
-            f"probability=True learns from {FOLDS} folds, so each class needs at least {FOLDS} examples; got "
+            f"probability=True learns from {CALIBRATION_FOLDS} folds, so each class needs at least {CALIBRATION_FOLDS} examples; got "
             f"{counts.min()} of {labels.tolist()[counts.argmin()]!r}. Add examples, or leave probability out."
         )
     alike: Any = clone(model)
-    alike.set_params(**ALONE, nu=model.nu_)
+    alike.set_params(**CALIBRATION_OVERRIDES, nu=model.nu_)
     if values and model.parameters:  # the folds have parts of them
         alike.set_params(parameters={name: each for name, each in model.parameters.items() if name not in values})
-    how: Any = {"method": "sigmoid", "cv": FOLDS, "ensemble": False}  # its annotations are wrong about the last
+    how: Any = {
+        "method": "sigmoid",
+        "cv": CALIBRATION_FOLDS,
+        "ensemble": False,
+    }  # its annotations are wrong about the last
     search: Any = CalibratedClassifierCV(alike, **how)
     with warnings.catch_warnings():
         # The fit itself has said them.
@@ -64,7 +73,7 @@ def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[
     return np.array([[calibrator.a_, calibrator.b_] for calibrator in calibrators])
 
 
-def probabilities_of(sigmoids: Float[Array, "k 2"], f: Any) -> Float[Array, "n classes"]:
+def sigmoid_probabilities(sigmoids: Float[Array, "k 2"], f: Any) -> Float[Array, "n classes"]:
     """Return the probability of each class for values of the decision function, as `CalibratedClassifierCV` does.
 
     With more than two classes the values of the sigmoids are divided by their sum, and are equal if all are 0.
@@ -89,7 +98,7 @@ def _has_probabilities(model: Any) -> bool:
     return True
 
 
-class WithProbabilities:
+class ProbabilityMixin:
     """A classifier that has probabilities where they were asked for."""
 
     probability: Any
@@ -104,7 +113,7 @@ class WithProbabilities:
         """
         check_is_fitted(self)
         model: Any = self
-        return probabilities_of(self.sigmoids_, model.decision_function(X))
+        return sigmoid_probabilities(self.sigmoids_, model.decision_function(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Float[Array, "n classes"]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.estimators.binary_model import Scorer
+from boostopt.estimators.binary_model import BinaryModel
 from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
 
 
-def importances(scorers: Sequence[Scorer], features: int) -> Float[Array, " features"]:
+def feature_importances(scorers: Sequence[BinaryModel], features: int) -> Float[Array, " features"]:
     """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several scorers.
 
     Raises
@@ -20,22 +20,22 @@ def importances(scorers: Sequence[Scorer], features: int) -> Float[Array, " feat
     AttributeError
         A hypothesis does not say which features it looks at.
     """
-    return np.mean([_of_scorer(scorer, features) for scorer in scorers], axis=0)
+    return np.mean([_model_importances(scorer, features) for scorer in scorers], axis=0)
 
 
-def _of_scorer(scorer: Scorer, features: int) -> Float[Array, " features"]:
+def _model_importances(scorer: BinaryModel, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in what tells one class from the rest."""
     shares = np.zeros(features)
     for q in np.flatnonzero(scorer.w).tolist():
-        shares += abs(scorer.w[q]) * _of_hypothesis(scorer.hypotheses[q], features)
+        shares += abs(scorer.w[q]) * _hypothesis_importances(scorer.hypotheses[q], features)
     total = float(shares.sum())
     return shares / total if total > 0 else shares
 
 
-def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " features"]:
+def _hypothesis_importances(hypothesis: Hypothesis, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in one hypothesis."""
     if isinstance(hypothesis, Fitted):
-        return _of_estimator(hypothesis.estimator, features)
+        return _estimator_importances(hypothesis.estimator, features)
     shares = np.zeros(features)
     if isinstance(hypothesis, Stump):
         # The constant hypothesis looks at none.
@@ -50,7 +50,7 @@ def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " feat
     return shares
 
 
-def _of_estimator(model: Any, features: int) -> Float[Array, " features"]:
+def _estimator_importances(model: Any, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in a fitted classifier."""
     shares = getattr(model, "feature_importances_", getattr(model, "coef_", None))
     if shares is None or np.size(shares) != features:

@@ -22,17 +22,17 @@ from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_writers import feature_fields
 from boostopt.errors import OptionError, short_repr
-from boostopt.estimators.binary_model import Scorer
-from boostopt.estimators.calibration import WithProbabilities, sigmoids_of
+from boostopt.estimators.binary_model import BinaryModel
+from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
-from boostopt.estimators.training.binary_fit import Plan
+from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.estimators.training.convergence_warnings import warn_of_ends
-from boostopt.estimators.training.dask_collections import LEFT_OUT, fitted
-from boostopt.estimators.training.nu_selection import nu_path
-from boostopt.estimators.training.one_vs_rest import runs_of, told_apart
-from boostopt.estimators.training.training_data import Counted, counted
-from boostopt.estimators.training.validation_set import HeldOut, parted
+from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
+from boostopt.estimators.training.nu_selection import cross_validate_nu
+from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
+from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
+from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.programs.catalogue import default_formulation_name
@@ -41,7 +41,7 @@ FORMULATION = default_formulation_name()
 
 
 @dataclass(eq=False, repr=False)
-class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
+class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     """Boost a class of hypotheses to a large soft margin, and prove how large the soft margin can be.
 
     The decision function f(x) = sum_q w_q h_q(x) / sum |w| lies in [-1, 1]. With two classes, f is positive for the
@@ -209,7 +209,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         KeyboardInterrupt
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
-        plan = self._plan(per_example)
+        plan = self._validated_settings(per_example)
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(plan, X, y, sample_weight)
@@ -218,12 +218,12 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
         with limit_blas_threads():
-            examples, held = self._learnt(plan, features, labels, sample_weight)
-            with rows_left_out(plan.page, len(examples.c), len(labels)):
-                plan = self._chosen(plan, examples)
-                runs = runs_of(plan, examples, self._before(examples.classes), held)
-            self._take(runs, examples.classes)
-            f = self._values(features)
+            examples, held = self._split(plan, features, labels, sample_weight)
+            with rows_left_out(plan.formulation, len(examples.c), len(labels)):
+                plan = self._select_nu(plan, examples)
+                runs = fit_classes(plan, examples, self._warm_start_runs(examples.classes), held)
+            self._set_fitted_attributes(runs, examples.classes)
+            f = self._decision_values(features)
         vars(self).pop("validation_score_", None)
         if held is not None:
             scores = [1.0 - run.trace["test_error"] for run in self.runs_]
@@ -233,38 +233,44 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         vars(self).pop("sigmoids_", None)
         if plan.probability:
-            self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight, plan.values_of(len(labels)))
+            self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, plan.values_of(len(labels)))
         warn_of_ends(plan, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
-        plan.warn_of_margins(
-            self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
+        plan.warn_about_margins(
+            self.runs_,
+            self.classes_.tolist(),
+            shares.tolist(),
+            zeros.tolist(),
+            np.unique(self._predict_labels(f)).tolist(),
         )
         return self
 
-    def _chosen(self, plan: Plan, examples: Counted) -> Plan:
+    def _select_nu(self, plan: FitSettings, examples: WeightedExamples) -> FitSettings:
         """Return the parameters with a nu that is a number."""
         for name in ("nus_", "nu_scores_"):  # of an earlier fit
             vars(self).pop(name, None)
-        if plan.chooses:
-            tried = nu_path(plan, examples)
+        if plan.chooses_nu:
+            tried = cross_validate_nu(plan, examples)
             self.nus_: Any = tried.nus
             self.nu_scores_: Any = tried.scores
-            plan = replace(plan, nu=tried.best)
+            plan = replace(plan, nu=tried.best_nu)
         self.nu_: Any = plan.nu
         return plan
 
-    def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
-        for name in plan.page.example_parameters & (plan.parameters or {}).keys():
+    def _fit_on_cluster(self, plan: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        for name in plan.formulation.example_parameters & (plan.parameters or {}).keys():
             raise OptionError(
                 f"{name} has one value an example, which needs rows in memory; got rows on a cluster. Load the rows "
                 "into memory: X.compute(), y.compute()."
             )
-        if plan.chooses:
+        if plan.chooses_nu:
             raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
         self.nu_ = plan.nu
-        made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
+        made = fit_distributed(
+            plan, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight
+        )
         for name in (
             "margins_",
             "feature_names_in_",
@@ -277,27 +283,29 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         self.n_features_in_: int = made.features
         if made.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = made.names
-        self._take(made.runs, made.classes)
+        self._set_fitted_attributes(made.runs, made.classes)
         warn_of_ends(plan, self.runs_, self.classes_.tolist())
-        plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
+        plan.warn_about_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 
-    def _learnt(self, plan: Plan, features: Any, labels: Any, sample_weight: Any) -> tuple[Counted, HeldOut | None]:
+    def _split(
+        self, plan: FitSettings, features: Any, labels: Any, sample_weight: Any
+    ) -> tuple[WeightedExamples, ValidationSet | None]:
         """Return the examples to learn from, with their weights, and those to stop by, or None."""
         values, held = plan.values_of(len(labels)), None
         if plan.early_stopping:
-            rows, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+            rows, held = split_validation_set(features, labels, sample_weight, plan.validation_fraction, plan.seed)
             features, labels = features[rows], labels[rows]
             sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
             values = {name: each[rows] for name, each in values.items()}
-        examples = counted(features, labels, sample_weight, values)
-        return plan.examples(examples).weighted(self.class_weight), held
+        examples = merge_examples(features, labels, sample_weight, values)
+        return plan.examples(examples).with_class_weight(self.class_weight), held
 
-    def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
+    def _set_fitted_attributes(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Take what runs have found."""
         self.runs_: tuple[Run, ...] = runs
         self.classes_: npt.NDArray[Any] = classes
-        self._scorers = tuple(map(Scorer.of, runs))
+        self._scorers = tuple(map(BinaryModel.from_run, runs))
         self.n_iter_: int = max(run.rounds for run in runs)
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Oracle:
@@ -326,11 +334,11 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         labels: Any
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
-        plan = self._plan(per_example)
+        plan = self._validated_settings(per_example)
         # The class is the same for all shares; only for less than one example c is scaled.
-        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses else plan
-        examples, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
-        return plan.class_and_parameters(examples, told_apart(examples.classes, label))[0]
+        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses_nu else plan
+        examples, _ = self._split(plan, checked_features(features), labels, sample_weight)
+        return plan.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
 
     def save_certificate(
         self,
@@ -368,7 +376,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
                 "a certificate needs the run of a fit; this classifier was loaded from a file, which holds no run. Fit "
                 "the classifier, and save both."
             )
-        k = told_apart(self.classes_, label)
+        k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
         made = feature_fields(() if names is None else [str(name) for name in names])
@@ -412,17 +420,19 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         tags.input_tags.sparse = get_tags(self.base).input_tags.sparse if fits else True
         return tags
 
-    def _plan(self, per_example: Mapping[str, Any]) -> Plan:
+    def _validated_settings(self, per_example: Mapping[str, Any]) -> FitSettings:
         """Return the parameters, with those of the formulation that have one value an example, checked."""
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
-        own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
-        plan = Plan(
-            page=resolve_formulation(self.formulation),
-            seed=_seed(self.random_state),
+        own = {
+            field.name: getattr(self, field.name) for field in fields(FitSettings) if field.name not in ("page", "seed")
+        }
+        plan = FitSettings(
+            formulation=resolve_formulation(self.formulation),
+            seed=_integer_seed(self.random_state),
             **{**own, **self._parameters_with(per_example)},
         )
-        for name in per_example.keys() - plan.page.example_parameters:
+        for name in per_example.keys() - plan.formulation.example_parameters:
             raise OptionError(
                 f"fit takes parameters with one value an example; got {name}, which has one value. Pass "
                 f"parameters={{{name!r}: ...}}."
@@ -442,7 +452,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
                 )
         return {"parameters": {**own, **per_example}}
 
-    def _before(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
+    def _warm_start_runs(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
         """Return the runs to go on from, None where there is none."""
         if not self.warm_start or not hasattr(self, "classes_"):
             return [None] * (1 if len(classes) == 2 else len(classes))
@@ -459,7 +469,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         return self.runs_
 
 
-def _seed(random_state: Any) -> int | None:
+def _integer_seed(random_state: Any) -> int | None:
     """Return the seed of what is drawn; None for that of the oracles."""
     generator = None if random_state is None else check_random_state(random_state)
     if generator is None:

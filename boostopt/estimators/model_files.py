@@ -26,28 +26,28 @@ from boostopt._utils.validation import check_path
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.run.run_file import DECODING_ERRORS, META, ArrayExtractor, insert_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
-from boostopt.estimators.binary_model import Scorer
+from boostopt.estimators.binary_model import BinaryModel
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.distributed.detached import raise_rows_missing
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 
-KIND, FORMAT = "boostopt classifier", 1
+FILE_KIND, FORMAT = "boostopt classifier", 1
 
-LARGEST_TEXT = 1 << 26
+MAX_DESCRIPTION_BYTES = 1 << 26
 """Bytes that the description in a model file, and the texts of its classes, may take: read, it may be thirty times."""
 
-LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+LABEL_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 """Types of labels that are numbers; others are texts."""
 
-TEXT, OBJECT = "text", "object"
+TEXT_DTYPE, OBJECT_DTYPE = "text", "object"
 """Types of labels that are texts, as an array of texts or of objects."""
 
-UNREADABLE = (BoostoptError, *DECODING_ERRORS)
+MALFORMED_ERRORS = (BoostoptError, *DECODING_ERRORS)
 """Errors at a file that is no whole model."""
 
-NOT_KEPT: Mapping[str, Any] = {
+MACHINE_PARAMETERS: Mapping[str, Any] = {
     "checkpoint": None,
     "verbose": False,
     "n_jobs": None,
@@ -56,18 +56,18 @@ NOT_KEPT: Mapping[str, Any] = {
 }
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
 
-WITHOUT_FUNCTION = (
+NOT_SERIALIZABLE = (
     "a model file holds plain numbers only; {what} cannot be written in this form. Use one of boostopt's own bases, "
     '"stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for your own use, but never load a '
     "pickle from others."
 )
 
-WITH_ROWS = "with the rows"
+DISTRIBUTED_PLACEHOLDER = "with the rows"
 """What stands for a distribution that proves an upper end and is where its rows are, on a cluster."""
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class ModelFile:
     """The contents of a model file.
 
     Attributes
@@ -82,10 +82,10 @@ class Loaded:
 
     parameters: Mapping[str, Any]
     attributes: Mapping[str, Any]
-    scorers: tuple[Scorer, ...]
+    scorers: tuple[BinaryModel, ...]
 
 
-def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> None:
+def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) -> None:
     """Write a fitted classifier.
 
     Raises
@@ -99,46 +99,46 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
     names = getattr(model, "feature_names_in_", None)
     writer = ArrayExtractor()
     about = {
-        "kind": KIND,
+        "kind": FILE_KIND,
         "format": FORMAT,
         "versions": {name: version(name) for name in ("boostopt", "numpy", "scikit-learn")},
-        "classes": _labels(model.classes_),
+        "classes": _labels_to_json(model.classes_),
         "features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "zero_based": getattr(model, "zero_based_", None),
         "rounds": int(model.n_iter_),
-        "nu": _plain(getattr(model, "nu_", None)),
+        "nu": _parameter_to_json(getattr(model, "nu_", None)),
         "sigmoids": writer.extract(getattr(model, "sigmoids_", None)),
         # A page is known by its name, for the path of one would be run by a further fit.
         "parameters": {
-            **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
+            **{name: _parameter_to_json(value) for name, value in model.get_params(deep=False).items()},
             "formulation": scorers[0].formulation,
         },
-        "parts": writer.extract([_described(scorer) for scorer in scorers]),
+        "parts": writer.extract([_binary_model_to_json(scorer) for scorer in scorers]),
     }
-    text = _encoded(about)
-    if len(text) > LARGEST_TEXT:
+    text = _encode_json(about)
+    if len(text) > MAX_DESCRIPTION_BYTES:
         raise OptionError(
-            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(text):,}. Fit fewer "
+            f"expected a model whose description has at most {MAX_DESCRIPTION_BYTES:,} bytes; got {len(text):,}. Fit fewer "
             "hypotheses, or pickle the classifier for your own use."
         )
     writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
-        _restored(insert_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
-    except UNREADABLE as failure:
-        raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
+        _model_from_json(insert_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
+    except MALFORMED_ERRORS as failure:
+        raise OptionError(NOT_SERIALIZABLE.format(what=f"this model ({_describe_error(failure)})")) from failure
     write_atomically(check_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
-def _encoded(about: Mapping[str, Any]) -> bytes:
+def _encode_json(about: Mapping[str, Any]) -> bytes:
     """Return a description as JSON."""
     try:
         return json.dumps(about).encode()
     except (TypeError, ValueError, RecursionError) as failure:
-        raise OptionError(WITHOUT_FUNCTION.format(what=f"a hypothesis ({reason_of(failure)})")) from failure
+        raise OptionError(NOT_SERIALIZABLE.format(what=f"a hypothesis ({reason_of(failure)})")) from failure
 
 
-def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
+def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
     """Return what a model file holds.
 
     Parameters
@@ -159,33 +159,36 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     try:
         arrays = read_npz(source)
         text = arrays[META]
-        _hold(text.nbytes <= LARGEST_TEXT, f"its description has {text.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
+        _require(
+            text.nbytes <= MAX_DESCRIPTION_BYTES,
+            f"its description has {text.nbytes:,} bytes, the limit is {MAX_DESCRIPTION_BYTES:,}",
+        )
         about = json.loads(text.tobytes().decode())
         kind, form = about["kind"], about["format"]
-    except UNREADABLE as failure:
+    except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a model file, as `boostopt fit` and MarginBoostClassifier.save write it; {source} has no "
-            f"description of a model, or is damaged ({_in_words(failure)}). Check the path, or fit the model again."
+            f"description of a model, or is damaged ({_describe_error(failure)}). Check the path, or fit the model again."
         ) from failure
-    if kind != KIND or form != FORMAT:
+    if kind != FILE_KIND or form != FORMAT:
         raise DataError(
-            f"expected a {KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format {str(form)[:20]}. "
+            f"expected a {FILE_KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format {str(form)[:20]}. "
             "Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that wrote it."
         )
     try:
-        return _restored(insert_arrays(about, arrays), parameters)
-    except UNREADABLE as failure:
+        return _model_from_json(insert_arrays(about, arrays), parameters)
+    except MALFORMED_ERRORS as failure:
         raise DataError(
-            f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it again."
+            f"expected a whole model in {source}; part of it cannot be read ({_describe_error(failure)}). Fit it again."
         ) from failure
 
 
-def _in_words(failure: BaseException) -> str:
+def _describe_error(failure: BaseException) -> str:
     """Return what went wrong, without the last full stop."""
     return reason_of(failure if isinstance(failure, ValueError) else f"{type(failure).__name__}: {failure}", 400)
 
 
-def _described(scorer: Scorer) -> dict[str, Any]:
+def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
     certificate = scorer.certificate
     elsewhere = (
@@ -198,39 +201,42 @@ def _described(scorer: Scorer) -> dict[str, Any]:
         "rounds": int(scorer.rounds),
         "reason": scorer.reason,
         "w": scorer.w,
-        "hypotheses": [_state(hypothesis) for hypothesis in scorer.hypotheses],
+        "hypotheses": [_hypothesis_to_json(hypothesis) for hypothesis in scorer.hypotheses],
         "certificate": None
         if certificate is None
         else {
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
-            "d": WITH_ROWS if elsewhere else certificate.d,
+            "d": DISTRIBUTED_PLACEHOLDER if elsewhere else certificate.d,
             **({} if certificate.what == SOFT_MARGIN else {"what": certificate.what}),
         },
     }
 
 
-def _state(hypothesis: Hypothesis) -> dict[str, Any]:
+def _hypothesis_to_json(hypothesis: Hypothesis) -> dict[str, Any]:
     """Return a hypothesis as plain numbers."""
     try:
         if not isinstance(hypothesis, Fitted):  # of which the numbers alone are kept, and nothing that predicts
             return to_state(hypothesis)
     except (AttributeError, NotImplementedError):  # a class of the user's without a kind, or without a state
         pass
-    raise OptionError(WITHOUT_FUNCTION.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
+    raise OptionError(NOT_SERIALIZABLE.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
 
 
-def _labels(classes: npt.NDArray[Any]) -> dict[str, Any]:
+def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
     """Return labels with their type."""
     values, kind = classes.tolist(), classes.dtype.name
     if all(isinstance(value, str) for value in values):
-        return {"type": TEXT if classes.dtype.kind == "U" else OBJECT, "values": [str(value) for value in values]}
-    if kind not in LABELS:
-        raise OptionError(WITHOUT_FUNCTION.format(what=f"labels of the type {kind}, {str(values)[:80]},"))
+        return {
+            "type": TEXT_DTYPE if classes.dtype.kind == "U" else OBJECT_DTYPE,
+            "values": [str(value) for value in values],
+        }
+    if kind not in LABEL_DTYPES:
+        raise OptionError(NOT_SERIALIZABLE.format(what=f"labels of the type {kind}, {str(values)[:80]},"))
     return {"type": kind, "values": values}
 
 
-def _plain(value: Any) -> Any:
+def _parameter_to_json(value: Any) -> Any:
     """Return a parameter as JSON has it; None where it is more than that, such as an estimator or a generator."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -239,102 +245,111 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        pairs = [[_alone(_plain(key)), _alone(_plain(inner))] for key, inner in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        pairs = [
+            [_scalar_or_none(_parameter_to_json(key)), _scalar_or_none(_parameter_to_json(inner))]
+            for key, inner in value.items()
+        ]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return {"mapping": pairs}
     name = getattr(value, "name", None)  # of a formulation, or of a backend
     return name if isinstance(name, str) else None
 
 
-def _alone(value: Any) -> Any:
+def _scalar_or_none(value: Any) -> Any:
     """Return a plain value that is no mapping; None for one."""
     return None if isinstance(value, dict) else value
 
 
-def _parameter(name: str, value: Any) -> Any:
+def _parameter_from_json(name: str, value: Any) -> Any:
     """Return a parameter that was saved, unless it says what would be run in a further fit, or where it would write."""
-    if name in NOT_KEPT:
-        return NOT_KEPT[name]
+    if name in MACHINE_PARAMETERS:
+        return MACHINE_PARAMETERS[name]
     if isinstance(value, dict):
-        _hold(set(value) == {"mapping"}, f"{name} is no mapping")
+        _require(set(value) == {"mapping"}, f"{name} is no mapping")
         value = {key: number for key, number in value["mapping"]}
-        _hold(all(isinstance(inner, bool | int | float | str | None) for pair in value.items() for inner in pair), name)
+        _require(
+            all(isinstance(inner, bool | int | float | str | None) for pair in value.items() for inner in pair), name
+        )
         return value
-    _hold(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
+    _require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
     # The path of a page would be run by a further fit.
-    _hold(
+    _require(
         name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
     )
     return value
 
 
-def _hold(condition: Any, otherwise: str) -> None:
+def _require(condition: Any, otherwise: str) -> None:
     """Raise ValueError where something does not hold; an assertion may be switched off."""
     if not condition:
         raise ValueError(otherwise)
 
 
-def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
+def _model_from_json(about: Mapping[str, Any], parameters: Sequence[str]) -> ModelFile:
     """Return what a description says, checked."""
     wanted = len(about["classes"]["values"])
-    _hold(len(about["parts"]) == (1 if wanted == 2 else wanted), "it does not have one part for each class")
-    classes, features, names = _classes(about["classes"]), about["features"], about["feature_names"]
-    _hold(type(features) is int and features >= 1, "the number of features is missing")
-    _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "the number of rounds is missing")
+    _require(len(about["parts"]) == (1 if wanted == 2 else wanted), "it does not have one part for each class")
+    classes, features, names = _labels_from_json(about["classes"]), about["features"], about["feature_names"]
+    _require(type(features) is int and features >= 1, "the number of features is missing")
+    _require(type(about["rounds"]) is int and about["rounds"] >= 0, "the number of rounds is missing")
     saved = about["parameters"]
-    _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
-    parts = tuple(_part(part, features) for part in about["parts"])
+    _require(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
+    parts = tuple(_binary_model_from_json(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
     nu, sigmoids, zero_based = map(about.get, ("nu", "sigmoids", "zero_based"))  # earlier versions have none of them
     if zero_based is not None:
-        _hold(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
+        _require(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
         attributes["zero_based_"] = zero_based
     if nu is not None:
-        _hold(type(nu) in (int, float) and nu > 0, "nu is not a positive number")
+        _require(type(nu) in (int, float) and nu > 0, "nu is not a positive number")
         attributes["nu_"] = nu
     if sigmoids is not None:
-        _hold(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "the sigmoids are not a table of numbers")
-        attributes["sigmoids_"] = _numbers(sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
+        _require(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "the sigmoids are not a table of numbers")
+        attributes["sigmoids_"] = _vector_from_json(sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
     if names is not None:
-        _hold(
+        _require(
             len(names) == features and all(isinstance(name, str) for name in names),
             "it does not have one name for each feature",
         )
         attributes["feature_names_in_"] = np.array(names, dtype=object)
-    return Loaded({name: _parameter(name, value) for name, value in saved.items()}, attributes, parts)
+    return ModelFile({name: _parameter_from_json(name, value) for name, value in saved.items()}, attributes, parts)
 
 
-def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
+def _labels_from_json(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return labels, ascending and different."""
     values, kind = saved["values"], saved["type"]
-    _hold(isinstance(values, list) and len(values) >= 2, "it has fewer than two classes")
-    if kind in (TEXT, OBJECT):
-        _hold(all(isinstance(value, str) for value in values), "the classes are not texts")
+    _require(isinstance(values, list) and len(values) >= 2, "it has fewer than two classes")
+    if kind in (TEXT_DTYPE, OBJECT_DTYPE):
+        _require(all(isinstance(value, str) for value in values), "the classes are not texts")
         # An array of texts has room for the longest in each place, four bytes a letter.
-        _hold(4 * len(values) * max(map(len, values)) <= LARGEST_TEXT, "the names of the classes are too long")
+        _require(
+            4 * len(values) * max(map(len, values)) <= MAX_DESCRIPTION_BYTES, "the names of the classes are too long"
+        )
     else:
-        _hold(kind in LABELS, "the type of the classes is unknown")
-        _hold(all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values), "infinite")
-    classes = np.array(values, dtype={TEXT: np.str_, OBJECT: object}.get(kind, kind))
-    _hold(classes.tolist() == values, f"the classes are not of the type {kind}")
-    _hold((classes[1:] > classes[:-1]).all(), "the classes are not in order")
+        _require(kind in LABEL_DTYPES, "the type of the classes is unknown")
+        _require(all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values), "infinite")
+    classes = np.array(values, dtype={TEXT_DTYPE: np.str_, OBJECT_DTYPE: object}.get(kind, kind))
+    _require(classes.tolist() == values, f"the classes are not of the type {kind}")
+    _require((classes[1:] > classes[:-1]).all(), "the classes are not in order")
     return classes
 
 
-def _part(saved: Mapping[str, Any], features: int) -> Scorer:
+def _binary_model_from_json(saved: Mapping[str, Any], features: int) -> BinaryModel:
     """Return what tells a class from the rest, checked."""
     hypotheses = [hypothesis_from_state(state) for state in saved["hypotheses"]]
-    w = _numbers(saved["w"], len(hypotheses))
-    _hold(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
+    w = _vector_from_json(saved["w"], len(hypotheses))
+    _require(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
     for hypothesis in hypotheses:
-        _hold(
-            _features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
+        _require(
+            _n_features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
         )
     texts = {name: saved[name] for name in ("formulation", "oracle", "reason")}
-    _hold(all(isinstance(text, str) for text in texts.values()), "some values must be texts and are not")
-    _hold(saved["majority"] in (-1, 1), "the majority is neither -1 nor 1")
-    _hold(type(saved["rounds"]) is int, "the number of rounds is not a whole number")
-    certificate = None if saved["certificate"] is None else _certificate(saved["certificate"], texts["oracle"])
-    return Scorer(
+    _require(all(isinstance(text, str) for text in texts.values()), "some values must be texts and are not")
+    _require(saved["majority"] in (-1, 1), "the majority is neither -1 nor 1")
+    _require(type(saved["rounds"]) is int, "the number of rounds is not a whole number")
+    certificate = (
+        None if saved["certificate"] is None else _certificate_from_json(saved["certificate"], texts["oracle"])
+    )
+    return BinaryModel(
         formulation=texts["formulation"],
         oracle=texts["oracle"],
         reason=texts["reason"],
@@ -346,35 +361,35 @@ def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     )
 
 
-def _features(hypothesis: Hypothesis) -> int | None:
+def _n_features(hypothesis: Hypothesis) -> int | None:
     """Return how many features a hypothesis takes; None where it does not say."""
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn):
         return hypothesis.features
-    _hold(not isinstance(hypothesis, Fitted), f"a hypothesis cannot predict: {hypothesis}")
+    _require(not isinstance(hypothesis, Fitted), f"a hypothesis cannot predict: {hypothesis}")
     return None
 
 
-def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
+def _certificate_from_json(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     """Return a certificate as it was recorded; to prove it anew takes the training examples."""
     lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", SOFT_MARGIN)
-    _hold(
+    _require(
         isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
         "the bounds are not an interval",
     )
-    _hold(what in MEASURES, "the bounds have no known name")
+    _require(what in MEASURES, "the bounds have no known name")
     if d is None:
-        _hold(upper == math.inf, "the upper bound has no proof")
+        _require(upper == math.inf, "the upper bound has no proof")
         return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)
     if isinstance(d, str):
-        _hold(d == WITH_ROWS, "the upper bound has no known proof")
+        _require(d == DISTRIBUTED_PLACEHOLDER, "the upper bound has no known proof")
         return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, what=what)
-    return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True, what=what)
+    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, what=what)
 
 
-def _numbers(saved: Any, count: int) -> Float[Array, " n"]:
+def _vector_from_json(saved: Any, count: int) -> Float[Array, " n"]:
     """Return so many finite numbers."""
-    _hold(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "some numbers are not an array of float64")
-    _hold(saved.shape == (count,) and np.isfinite(saved).all(), f"an array does not have {count} finite numbers")
+    _require(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "some numbers are not an array of float64")
+    _require(saved.shape == (count,) and np.isfinite(saved).all(), f"an array does not have {count} finite numbers")
     return saved

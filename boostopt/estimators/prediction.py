@@ -17,9 +17,9 @@ from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighte
 from boostopt.boosting.run.run import Run
 from boostopt.data.source_contents import numbered_features
 from boostopt.errors import OptionError
-from boostopt.estimators.binary_model import Scorer, side_by_side, weighed_in_words
-from boostopt.estimators.feature_importances import importances
-from boostopt.estimators.training.dask_collections import predicted
+from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
+from boostopt.estimators.feature_importances import feature_importances
+from boostopt.estimators.training.dask_collections import predict_lazily
 from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles import Given, evaluate
 
@@ -29,7 +29,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: npt.NDArray[Any]
     runs_: tuple[Run, ...]
-    _scorers: tuple[Scorer, ...]
+    _scorers: tuple[BinaryModel, ...]
 
     def decision_function(self, X: Any) -> Any:
         """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes; with more, shape (n, classes).
@@ -40,8 +40,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             check_is_fitted(self)
             several = self.classes_ if len(self.classes_) > 2 else None
             like = np.zeros(1 if several is None else (1, len(several)))
-            return predicted(self, "decision_function", X, several, like)
-        return self._values(self._checked(X))
+            return predict_lazily(self, "decision_function", X, several, like)
+        return self._decision_values(self._validate_features(X))
 
     def predict(self, X: Any) -> Any:
         """Return the label of each row of X, shape (n,).
@@ -52,8 +52,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_dask_collection(X):
             check_is_fitted(self)
-            return predicted(self, "predict", X, None, self.classes_)
-        return self._labels(self.decision_function(X))
+            return predict_lazily(self, "predict", X, None, self.classes_)
+        return self._predict_labels(self.decision_function(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:
         """Yield the decision function after each round; runs that have ended keep their last stage.
@@ -66,17 +66,17 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             The weights of the rounds were not kept: the formulation is corrective and `max_iter` is above 1000, or the
             classifier was loaded from a file.
         """
-        features = self._checked(X)
+        features = self._validate_features(X)
         if not hasattr(self, "runs_"):
             raise OptionError(
                 "stages need the runs of a fit; this classifier was loaded from a file, which holds the last weights "
                 "only. Fit it, or save the run: run_.save(path)."
             )
-        return stages(self.runs_, features)
+        return staged_decision_function(self.runs_, features)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the predicted labels after each round: see `staged_decision_function`."""
-        return map(self._labels, self.staged_decision_function(X))
+        return map(self._predict_labels, self.staged_decision_function(X))
 
     @property
     def run_(self) -> Run:
@@ -119,7 +119,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]
-        return importances(self._scorers, features)
+        return feature_importances(self._scorers, features)
 
     def in_words(self, most: int | None = 10) -> list[str]:
         """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
@@ -140,29 +140,29 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         said = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
             whose = f"{label!r}: " if len(self._scorers) > 1 else ""
-            said += [f"{whose}{line}" for line in weighed_in_words(scorer.hypotheses, scorer.w, names, most)]
+            said += [f"{whose}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, most)]
         return said
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
-    def _checked(self, X: Any) -> Any:
+    def _validate_features(self, X: Any) -> Any:
         """Return features to predict from."""
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
 
-    def _values(self, features: Any) -> Float[Array, " n *classes"]:
+    def _decision_values(self, features: Any) -> Float[Array, " n *classes"]:
         """Return the decision function of checked features."""
-        return side_by_side(scorer.decision_function(features) for scorer in self._scorers)
+        return stack_columns(scorer.decision_function(features) for scorer in self._scorers)
 
-    def _labels(self, f: Float[Array, " n *classes"]) -> npt.NDArray[Any]:
+    def _predict_labels(self, f: Float[Array, " n *classes"]) -> npt.NDArray[Any]:
         """Return the labels of values of the decision function."""
         if f.ndim == 2:
             return self.classes_[f.argmax(axis=1)]
         return self.classes_[(predicted_classes(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]
 
 
-def stages(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
+def staged_decision_function(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
     """Yield the decision function after each round; runs that have ended stay as they are.
 
     Raises
@@ -171,12 +171,12 @@ def stages(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]
         The weights of the rounds were not kept.
     """
     last: list[Any] = [None] * len(runs)
-    for values in zip_longest(*(_of_run(run, X) for run in runs)):
+    for values in zip_longest(*(_run_stages(run, X) for run in runs)):
         last = [before if now is None else now for before, now in zip(last, values, strict=True)]
-        yield side_by_side(last)
+        yield stack_columns(last)
 
 
-def _of_run(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
+def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
     """Yield f(x) for each row of X after each round; the last is that of the final weights.
 
     Each hypothesis is evaluated once.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_positive
-from boostopt.estimators.training.training_data import counted
+from boostopt.estimators.training.training_data import merge_examples
 from boostopt.oracles.rbf.fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
 from boostopt.oracles.rbf.network import RBFNetwork
 
@@ -80,7 +80,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
-        examples = counted(features, labels, sample_weight).merged()
+        examples = merge_examples(features, labels, sample_weight).merged()
         self.classes_: npt.NDArray[Any] = examples.classes
         codes = examples.codes
         # Two classes need one output: the other would be its negation.

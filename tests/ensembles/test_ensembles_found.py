@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from boostopt import boost
 from boostopt.ensembles import members_of, reweight
-from boostopt.ensembles.thinning import trimmed
+from boostopt.ensembles.thinning import drop_small_weights
 from boostopt.errors import ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Given
@@ -77,7 +77,7 @@ def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
     ],
 )
 def test_what_is_left_of_weights_has_their_sum(w: list[float], spare: float, kept: list[float]) -> None:
-    np.testing.assert_allclose(trimmed(np.array(w), spare), kept, atol=1e-15)
+    np.testing.assert_allclose(drop_small_weights(np.array(w), spare), kept, atol=1e-15)
 
 
 @pytest.mark.parametrize("tol", [0.3, 1e-9])

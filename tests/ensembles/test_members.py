@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from boostopt import OptionError, ProblemError, boost
 from boostopt._utils.array_types import Array, Float
 from boostopt.ensembles import Members, members_of
-from boostopt.ensembles.member_hypotheses import Member, Negation
+from boostopt.ensembles.member_hypotheses import MemberHypothesis, NegatedHypothesis
 from boostopt.oracles import DecisionStumps, Given, evaluate
 
 ROWS = np.arange(len(X))
@@ -108,7 +108,7 @@ def test_negative_weights_belong_to_negations() -> None:
     assert negated.weights.tolist() == [0.25, 0.75]
     assert (values(negated, Z)[:, 1] == -values(plain, Z)[:, 1]).all()
     assert str(negated.hypotheses[1]) == "-(Pipeline 1)"
-    assert Negation(Given(2)) == Negation.restored(Negation(Given(2)).state())
+    assert NegatedHypothesis(Given(2)) == NegatedHypothesis.restored(NegatedHypothesis(Given(2)).state())
 
 
 def first(j: int) -> Any:
@@ -124,7 +124,7 @@ def test_any_two_labels_work(labels: Any) -> None:
     for kind in ENSEMBLES:
         ensemble = fitted(kind, y=y)
         members = members_of(ensemble)
-        assert (members.coded(y) == expected).all()
+        assert (members.label_signs(y) == expected).all()
         f = values(members, X) @ members.weights
         assert np.mean(np.where(f > 0, 1, -1) == expected) > 0.75, kind
 
@@ -190,7 +190,7 @@ def test_pipelines_transform_first() -> None:
 
 def test_margins_of_whole_numbers_are_small_and_examples_may_be_left_out() -> None:
     members = members_of(fitted("forest"))
-    U = members.margins(X, members.coded(Y), ROWS[:30])
+    U = members.margins(X, members.label_signs(Y), ROWS[:30])
     assert "int8" in repr(U) and U.shape == (30, 15)
     assert (U.to_array() == SIGNS[:30, np.newaxis] * values(members, X[:30])).all()
 
@@ -200,9 +200,9 @@ def test_members_pickle_and_are_named_when_saved() -> None:
     again = pickle.loads(pickle.dumps(members))
     assert (values(again, Z) == values(members, Z)).all()
     member = members.hypotheses[3]
-    assert str(member) == "DecisionTreeRegressor 3" and isinstance(member, Member)
+    assert str(member) == "DecisionTreeRegressor 3" and isinstance(member, MemberHypothesis)
     assert member(Z) == pytest.approx(values(members, Z)[:, 3])
-    restored = Member.restored(member.state())
+    restored = MemberHypothesis.restored(member.state())
     assert restored == member
     with pytest.raises(ProblemError, match=r"\bDecisionTreeRegressor 3\b.*\bpickle\b"):
         restored(Z)
@@ -331,13 +331,13 @@ def test_options_that_do_not_fit_are_refused() -> None:
 def test_labels_must_be_those_of_the_ensemble() -> None:
     members = members_of(fitted("forest"))
     with pytest.raises(ProblemError, match=r"\by\b.*'no'.*'yes'.*'maybe'"):
-        members.coded(["no", "maybe"])
+        members.label_signs(["no", "maybe"])
     with pytest.raises(ProblemError, match=r"\by\b.*'no'.*'yes'.* 1\b"):
-        members.coded(SIGNS)
+        members.label_signs(SIGNS)
     with pytest.raises(ProblemError, match=r"\by\b.*\(N,\).*\(80, 1\)"):
-        members.coded(Y[:, np.newaxis])
+        members.label_signs(Y[:, np.newaxis])
     with pytest.raises(ProblemError, match=r"\by\b.* -1 .*'yes', 'no'"):
-        members_of([Given(0)]).coded(Y)
+        members_of([Given(0)]).label_signs(Y)
 
 
 def test_values_outside_are_refused() -> None:

@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError
 from boostopt.ensembles import Reweighted, reweight
-from boostopt.ensembles.reweighting_result import OF_PROGRAM
-from boostopt.ensembles.thinning import trimmed
+from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS
+from boostopt.ensembles.thinning import drop_small_weights
 
 FOREST = fresh(ENSEMBLES["forest"]).set_params(n_estimators=20).fit(X, Y)
 BOOSTING = fresh(ENSEMBLES["gradient boosting"]).fit(X, Y)
@@ -74,7 +74,7 @@ def test_nothing_is_lost_where_no_member_has_to_go() -> None:
         same = found.thinned(k)
         assert same.loss == found.loss and same.kept == found.kept == len(same.members)
         assert (same.decision_function(Z) == found.decision_function(Z)).all()
-        assert same.weights_are == OF_PROGRAM and same.solution is found.solution
+        assert same.weights_are == PROGRAM_WEIGHTS and same.solution is found.solution
 
 
 def test_few_may_be_thinned_again() -> None:
@@ -122,7 +122,7 @@ def test_k_must_be_a_whole_number_of_members(k: Any) -> None:
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0, 0.5))
 def test_trimmed_weights_miss_at_most_what_is_spared(w: list[float], spare: float) -> None:
     weights = np.array(w)
-    kept = trimmed(weights, spare)
+    kept = drop_small_weights(weights, spare)
     there, total = kept != 0, np.abs(weights).sum()
     assert np.abs(weights[~there]).sum() <= spare * total * (1 + 1e-12)
     assert np.abs(weights - kept).sum() <= 2 * spare * total * (1 + 1e-12) + 1e-300

@@ -31,7 +31,7 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.binary_fit import Plan
+from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Answer
 
@@ -198,13 +198,13 @@ def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
 
 
 def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, run = list[Any](), Plan.run
+    told, run = list[Any](), FitSettings.fit_binary
 
-    def noted(self: Plan, *arguments: Any) -> Run:
+    def noted(self: FitSettings, *arguments: Any) -> Run:
         told.append(self.time_limit)
         return run(self, *arguments)
 
-    monkeypatch.setattr(Plan, "run", noted)
+    monkeypatch.setattr(FitSettings, "run", noted)
     fitted(WINE, CULTIVAR, epsilon=0.4, time_limit=3000)
     fitted(X, y, epsilon=0.4, time_limit=3000)
     assert told == [1000, 1000, 1000, 3000]

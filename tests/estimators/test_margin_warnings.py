@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.margin_warnings import Judged
+from boostopt.estimators.training.margin_warnings import MarginSummary
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 3)).round(2)
@@ -97,7 +97,7 @@ def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> 
     for share, nu in ((0.1, 0.4), (0.25, 0.3), (0.5, 1.0), (0.1, 0.05)):
         margins = np.where(np.arange(1000) < 1000 * share, -1.0, 1.0)
         by_hand = np.sort(margins)[: round(1000 * nu)].mean()
-        assert Judged("", "", share, nu, None).constant == pytest.approx(by_hand)
+        assert MarginSummary("", "", share, nu, None).constant_prediction_margin == pytest.approx(by_hand)
 
 
 def test_of_several_classes_one_warning_tells_all() -> None:

@@ -16,7 +16,7 @@ from boostopt import verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.nu_selection import FRACTIONS, NuPath
+from boostopt.estimators.training.nu_selection import NU_FRACTIONS, NuScores
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)).round(2)
@@ -27,11 +27,11 @@ ROUGH: dict[str, Any] = {"epsilon": 0.2}
 def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu() -> None:
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, y)
     share = min(np.mean(y == "yes"), np.mean(y == "no"))
-    np.testing.assert_allclose(model.nus_, 2.0 * share * np.array(FRACTIONS))
+    np.testing.assert_allclose(model.nus_, 2.0 * share * np.array(NU_FRACTIONS))
     # By hand: the folds are those of the examples in the classifier's own order.
-    from boostopt.estimators.training.training_data import counted
+    from boostopt.estimators.training.training_data import merge_examples
 
-    its = counted(X, y, None).merged()
+    its = merge_examples(X, y, None).merged()
     assert isinstance(model.run_, HistogramRun)  # each run is one by itself
     for nu, score in zip(model.nus_[::2], model.nu_scores_[::2], strict=True):
         right = 0.0
@@ -45,7 +45,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
 
 
 def test_of_equal_scores_the_largest_nu_is_taken() -> None:
-    assert NuPath(np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.8, 0.7])).best == 0.2
+    assert NuScores(np.array([0.1, 0.2, 0.4]), np.array([0.8, 0.8, 0.7])).best_nu == 0.2
 
 
 @pytest.mark.thorough
@@ -67,18 +67,18 @@ def test_of_several_classes_one_nu_is_chosen_up_to_the_smallest_share() -> None:
 
 @pytest.mark.thorough
 def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    from boostopt.estimators.training.binary_fit import Plan
+    from boostopt.estimators.training.binary_fit import FitSettings
 
-    begun, run = list[bool](), Plan.run
+    begun, run = list[bool](), FitSettings.fit_binary
 
-    def noted(self: Plan, examples: Any, k: int, before: Any, *more: Any) -> Any:
+    def noted(self: FitSettings, examples: Any, k: int, before: Any, *more: Any) -> Any:
         begun.append(before is not None)
         return run(self, examples, k, before, *more)
 
-    monkeypatch.setattr(Plan, "run", noted)
+    monkeypatch.setattr(FitSettings, "run", noted)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
     MarginBoostClassifier(nu="auto", base=tree, max_iter=5, epsilon=0.3).fit(X[:30], y[:30])
-    assert begun == [*([False] + [True] * (len(FRACTIONS) - 1)) * 5, False]
+    assert begun == [*([False] + [True] * (len(NU_FRACTIONS) - 1)) * 5, False]
 
 
 @pytest.mark.thorough
@@ -113,7 +113,7 @@ def test_the_command_chooses_and_says_what(tmp_path: Path) -> None:
 
 
 def test_the_page_and_the_docstring_name_the_shares() -> None:
-    first, last = ", ".join(f"{share:g}" for share in FRACTIONS[:-1]), FRACTIONS[-1]
+    first, last = ", ".join(f"{share:g}" for share in NU_FRACTIONS[:-1]), NU_FRACTIONS[-1]
     named = f"{first} and {last:g} times"
     page = Path(__file__).parents[2] / "docs" / "classifiers.md"
     assert named in page.read_text() and named in " ".join(str(MarginBoostClassifier.__doc__).split())

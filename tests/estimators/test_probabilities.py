@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.calibration import probabilities_of
+from boostopt.estimators.calibration import sigmoid_probabilities
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)).round(2)
@@ -70,7 +70,7 @@ def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
 
 
 def test_sigmoids_of_which_all_are_0_give_equal_probabilities() -> None:
-    found = probabilities_of(np.array([[1e4, 0.0]] * 3), np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]))
+    found = sigmoid_probabilities(np.array([[1e4, 0.0]] * 3), np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]))
     np.testing.assert_array_equal(found, [[1 / 3, 1 / 3, 1 / 3], [1.0, 0.0, 0.0]])
 
 

@@ -41,8 +41,8 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators import calibration as probabilities
 from boostopt.estimators.training import nu_selection as choosing_nu
-from boostopt.estimators.training.training_data import counted
-from boostopt.estimators.training.validation_set import parted
+from boostopt.estimators.training.training_data import merge_examples
+from boostopt.estimators.training.validation_set import split_validation_set
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.oracles import BinnedStumps, DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
@@ -217,7 +217,7 @@ def test_examples_that_are_held_out_take_their_costs_along() -> None:
     model = recorded.classifier(early_stopping=True, validation_fraction=0.25, parameters={"z": z})
     model.fit(TOLD, y, COUNTS)
     recorded.check(15)
-    rows, _ = parted(TOLD, y, COUNTS, 0.25, None)
+    rows, _ = split_validation_set(TOLD, y, COUNTS, 0.25, None)
     np.testing.assert_array_equal(model.run_.problem.first.parameters.z, z[rows])
 
 
@@ -367,10 +367,10 @@ def test_equal_examples_of_unequal_values_are_different(sparse: bool) -> None:
     rows, labels = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [-0.0, 2.0], [1.0, 0.0]]), np.array([0, 1, 0, 1, 0])
     values = {"z": np.array([1.0, 5.0, 2.0, 5.0, 1.0]), "v": np.zeros(5)}
     features = scipy.sparse.csr_array(rows) if sparse else rows
-    found = counted(features, labels, np.arange(1.0, 6.0), values).merged()
+    found = merge_examples(features, labels, np.arange(1.0, 6.0), values).merged()
     kept = sorted(zip(found.codes.tolist(), found.values["z"].tolist(), found.c.tolist(), strict=True))
     assert kept == [(0, 1.0, 6.0), (0, 2.0, 3.0), (1, 5.0, 6.0)]
-    groups, codes = counted(features, labels, None, values).groups
+    groups, codes = merge_examples(features, labels, None, values).groups
     assert codes[groups].tolist() == labels.tolist() and len(codes) == 2
     assert groups[0] == groups[2] == groups[4] != groups[1] == groups[3]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostopt import OptionError, check_oracle
-from boostopt.estimators.training.hypothesis_classes import oracle_of
+from boostopt.estimators.training.hypothesis_classes import make_oracle
 from boostopt.oracles import DecisionStumps
 
 
@@ -35,4 +35,4 @@ def test_what_a_class_of_oracles_must_take_is_told(made: Any, message: str) -> N
         check_oracle(made)
     X, y = np.arange(8.0).reshape(4, 2), np.array([1, -1, 1, -1], dtype=np.int8)
     with pytest.raises(OptionError, match=message):
-        oracle_of(made, None, True, None, X, y, np.ones(4))
+        make_oracle(made, None, True, None, X, y, np.ones(4))

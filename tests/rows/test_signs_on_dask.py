@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 from boostopt import boost
 from boostopt.boosting.run.run import Run
-from boostopt.ensembles.distributed_reweighting import DistributedMembers
+from boostopt.ensembles.distributed_reweighting import DistributedMemberOracle
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatures
 from boostopt.oracles.distributed.placement import DistributedOracle
@@ -62,7 +62,7 @@ def here(c: np.ndarray, reflexive: bool = False) -> Oracle:
     counting = c > 0
     coded = BinnedFeatures.from_codes((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
     rows = BinnedRows.from_binned(coded, np.ones(counting.sum(), np.int8), c[counting].astype(float))
-    return DistributedMembers(rows, 1, T, reflexive)
+    return DistributedMemberOracle(rows, 1, T, reflexive)
 
 
 def boosted(oracle: Oracle, page: str = "erlpboost") -> Run:

@@ -257,7 +257,7 @@ def _on_cluster(
 ) -> _Fitted:
     """Fit the classifier to parquet files on the workers of a cluster."""
     from boostopt.cli.cluster_tables import counted
-    from boostopt.estimators.training.dask_collections import portable
+    from boostopt.estimators.training.dask_collections import without_runs
 
     def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return infer_label_type(data, labels, len(labels), missing=missing)
@@ -266,7 +266,7 @@ def _on_cluster(
     began = time.perf_counter()
     _fit(model, data, its.table, its.label, its.weights)
     seconds = time.perf_counter() - began
-    counts = counted(its.table, its.features, its.label, portable(model).predict)
+    counts = counted(its.table, its.features, its.label, without_runs(model).predict)
     classes = {str(name): counts[name][0] for name in model.classes_.tolist()}
     right = sum(each for _, each in counts.values()) / sum(classes.values())
     return _Fitted(its.features, classes, right, seconds)

@@ -17,7 +17,7 @@ from boostopt.boosting.registry import PAGES
 from boostopt.cli.application import Commands, app, command, folded
 from boostopt.cli.oracle_options import TREE
 from boostopt.errors import DataError, OptionError, unknown_name
-from boostopt.estimators.training.hypothesis_classes import BASES
+from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
 from boostopt.oracles.hypothesis_state import hypothesis_kinds
 from boostopt.programs.catalogue import list_formulations
 
@@ -127,7 +127,7 @@ def _check_name(name: str, class_name: str, text: str) -> None:
             f"expected a name in Python, of letters, digits and _; got {name!r}, which is {what}. Choose another, such "
             "as my_entropy."
         )
-    shipped = {*list_formulations(), *PAGES, *list_backends(), AUTO, *BASES, TREE, *hypothesis_kinds()}
+    shipped = {*list_formulations(), *PAGES, *list_backends(), AUTO, *HYPOTHESIS_CLASSES, TREE, *hypothesis_kinds()}
     if name.casefold() in shipped:
         raise OptionError(f"expected a name of your own; boostopt itself has {name.casefold()!r}. Choose another.")
     if {name, class_name} & _names(text):

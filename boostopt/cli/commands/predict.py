@@ -131,11 +131,11 @@ def _predict_on_cluster(
     out: str | None,
 ) -> None:
     """Write predictions into a folder of parquet files on the workers of a cluster."""
-    from boostopt.estimators.training.dask_collections import portable
+    from boostopt.estimators.training.dask_collections import without_runs
 
     if out is None:
         raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
-    light = portable(model)
+    light = without_runs(model)
     vars(light).pop("feature_names_in_", None)  # the columns are already found by their names
     with connected(cluster):
         unread = predict_on_cluster(data, names, count, label, partial(_of_finite, wanted, light), out)

@@ -177,7 +177,7 @@ def _class_of_fit(
         The data are margins instead of examples, or there is no such class or option.
     """
     from boostopt.estimators import MarginBoostClassifier
-    from boostopt.estimators.training.binary_fit import OWN
+    from boostopt.estimators.training.binary_fit import CLASSIFIER_PARAMETERS
 
     if dataset.X is None:
         raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
@@ -186,7 +186,9 @@ def _class_of_fit(
         default_formulation_name() if page is None else page,
         nu=nu,
         parameters={
-            name: typical_value(its.domain, N) for name, its in required.items() if its.required and name not in OWN
+            name: typical_value(its.domain, N)
+            for name, its in required.items()
+            if its.required and name not in CLASSIFIER_PARAMETERS
         },
         base=hypotheses.oracle or "stump",
         base_options=hypotheses.options or None,

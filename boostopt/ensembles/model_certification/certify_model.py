@@ -15,13 +15,13 @@ from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.immutable_arrays import immutable_copy
 from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
-from boostopt.ensembles.member_extraction import KNOWN, is_ensemble, members_of
+from boostopt.ensembles.member_extraction import SUPPORTED_ENSEMBLES, is_supported_ensemble, members_of
 from boostopt.ensembles.model_certification import linear_models as linear
 from boostopt.ensembles.model_certification import svm_kernels as kernels
-from boostopt.ensembles.model_certification.lightgbm_members import is_colboost, is_lightgbm, of_lightgbm
+from boostopt.ensembles.model_certification.lightgbm_members import is_colboost, is_lightgbm, lightgbm_margins
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.errors import OptionError, ProblemError, short_repr
-from boostopt.estimators.training.training_data import class_factors
+from boostopt.estimators.training.training_data import class_weight_factors
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.functions.regularizers.standard_losses import Loss
 from boostopt.oracles.features import checked_features
@@ -32,15 +32,15 @@ from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solve import solve
 
-TOL = 1e-6
+DEFAULT_TOL = 1e-6
 """The default scaled gap of the optimum."""
 
-SHARE = 0.1
+DEFAULT_NU_FRACTION = 0.1
 """The default share of the examples over which the soft margin of an ensemble is the mean."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class SolveSettings:
     """How to solve the program: the arguments of `solve`."""
 
     tol: float
@@ -55,7 +55,7 @@ def certify_model(
     sample_weight: npt.ArrayLike | None = None,
     *,
     nu: float | None = None,
-    tol: float = TOL,
+    tol: float = DEFAULT_TOL,
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
@@ -95,17 +95,17 @@ def certify_model(
     from sklearn.svm import SVC
 
     if isinstance(model, SVC):
-        _no_nu(nu, model)
+        _reject_nu(nu, model)
         return certify_svc(model, X, y, sample_weight, tol=tol, backend=backend, time_limit=time_limit)
     if not linear.is_linear(model):
-        _check_kind(model)
-        return _of_ensemble(model, X, y, sample_weight, nu, Asked(tol, backend, time_limit))
-    _no_nu(nu, model)
-    signs, c, rows = _examples(model, X, y, sample_weight)
-    features = _rows_of(checked_features(X), rows, len(signs))
+        _validate_model_type(model)
+        return _certify_ensemble(model, X, y, sample_weight, nu, SolveSettings(tol, backend, time_limit))
+    _reject_nu(nu, model)
+    signs, c, rows = _training_examples(model, X, y, sample_weight)
+    features = _select_rows(checked_features(X), rows, len(signs))
     objective = linear.objective_of(model, len(signs))
-    program, w = linear.program_of(model, objective, features, signs[rows], c)
-    return _certified(program, w, objective.words, Asked(tol, backend, time_limit))
+    program, w = linear.linear_program_of_model(model, objective, features, signs[rows], c)
+    return _certify_weights(program, w, objective.description, SolveSettings(tol, backend, time_limit))
 
 
 def certify_svc(
@@ -114,7 +114,7 @@ def certify_svc(
     y: npt.ArrayLike,
     sample_weight: npt.ArrayLike | None = None,
     *,
-    tol: float = TOL,
+    tol: float = DEFAULT_TOL,
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
@@ -149,7 +149,7 @@ def certify_svc(
 
     if not isinstance(svc, SVC):
         raise ProblemError(f"expected a fitted SVC; got {class_name(svc)}. Pass other models to certify_model.")
-    signs, c, rows = _examples(svc, X, y, sample_weight)
+    signs, c, rows = _training_examples(svc, X, y, sample_weight)
     features = checked_features(X)
     features = immutable_copy(features) if callable(svc.kernel) else features  # a user's kernel may write
     if features.shape != svc.shape_fit_:
@@ -164,24 +164,26 @@ def certify_svc(
             "there than the fit did. Fit without them."
         )
     kernel = kernels.kernel_matrix(svc, features)
-    own = _coefficients(svc, features, kernel.K, signs, rows)
+    own = _dual_coefficients(svc, features, kernel.K, signs, rows)
     factored = kernels.pivoted_cholesky(kernel.K[np.ix_(rows, rows)], kernel.rounding[rows])
-    program, S = kernels.program_of(factored, signs[rows], c, float(svc.C))
+    program, S = kernels.svm_program(factored, signs[rows], c, float(svc.C))
     w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
     largest = svc.C * c
     # Errors of the quadratic at the optimum, and of the quadratic and the decision function at the model.
-    error = 0.5 * factored.rho * float(largest @ largest)
-    of_model = 0.5 * factored.rho * float(own @ own) + float(largest @ factored.row_sums) * float(np.abs(own).max())
+    error = 0.5 * factored.max_row_sum * float(largest @ largest)
+    of_model = 0.5 * factored.max_row_sum * float(own @ own) + float(largest @ factored.row_sums) * float(
+        np.abs(own).max()
+    )
     words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
-    asked = Asked(tol, backend, time_limit)
-    return _certified(program, w, words, asked, error=error, of_model=of_model)
+    asked = SolveSettings(tol, backend, time_limit)
+    return _certify_weights(program, w, words, asked, error=error, of_model=of_model)
 
 
-AGREEMENT = 1e-6
+DECISION_TOLERANCE = 1e-6
 """The tolerance for the decision function of the coefficients, as a share of its largest possible value."""
 
 
-def _coefficients(
+def _dual_coefficients(
     svc: Any, X: Any, K: Float[Array, "N N"], signs: Int8[Array, " N"], rows: Any
 ) -> Float[Array, " rows"]:
     """Return the dual coefficients of the examples that count, shape (rows,), checked against the model's own values.
@@ -196,7 +198,7 @@ def _coefficients(
     b = float(np.ravel(svc.intercept_)[0])
     values = K[:, rows] @ coefficients + b
     size = float(np.abs(K).max(initial=0.0)) * float(np.abs(of_support).sum()) + abs(b)
-    fits = np.abs(values - svc.decision_function(X)) <= AGREEMENT * size
+    fits = np.abs(values - svc.decision_function(X)) <= DECISION_TOLERANCE * size
     if not fits.all() or (coefficients * signs[rows] < 0.0).any():
         raise ProblemError(
             f"X, y and sample_weight must be those that {class_name(svc)} was fitted to; its decision function is another "
@@ -206,11 +208,11 @@ def _coefficients(
     return coefficients
 
 
-def _certified(
+def _certify_weights(
     program: Program,
     w: Float[Array, " t"],
     words: str,
-    asked: Asked,
+    asked: SolveSettings,
     *,
     error: float = 0.0,
     of_model: float = 0.0,
@@ -226,7 +228,7 @@ def _certified(
     solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
     best = solution.certificate
     own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
-    low, high = _beyond(program, w)
+    low, high = _linear_tail_excess(program, w)
     # Larger weights are certified scaled down; and a lower end that is infinite says nothing of what is attained.
     computable = float(np.abs(w).max(initial=0.0)) <= MAX_HYPOTHESIS_WEIGHT and own.lower > -np.inf
     return ModelCertificate(
@@ -241,7 +243,7 @@ def _certified(
     )
 
 
-def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
+def _linear_tail_excess(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
     """Return bounds of the excess of the loss at the margins of w over the loss of the program, rounding included.
 
     The program replaces a loss of unbounded slope by a linear one beyond a slope that no optimum reaches. The model may
@@ -257,11 +259,11 @@ def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
     return low * (1.0 - unit), high * (1.0 + unit)
 
 
-def _check_kind(model: Any) -> None:
+def _validate_model_type(model: Any) -> None:
     """Refuse anything but a linear model, a support vector machine or an ensemble, with advice."""
     from sklearn.pipeline import Pipeline
 
-    if is_lightgbm(model) or is_colboost(model) or is_ensemble(model):
+    if is_lightgbm(model) or is_colboost(model) or is_supported_ensemble(model):
         return
     if isinstance(model, Pipeline):
         raise ProblemError(
@@ -270,61 +272,63 @@ def _check_kind(model: Any) -> None:
         )
     raise ProblemError(
         "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
-        f"or an ensemble: {KNOWN}; got {short_repr(model)}. Write what it minimizes with boostopt.combine and certify that."
+        f"or an ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(model)}. Write what it minimizes with boostopt.combine and certify that."
     )
 
 
-def _of_ensemble(
+def _certify_ensemble(
     model: Any,
     X: Any,
     y: npt.ArrayLike,
     sample_weight: npt.ArrayLike | None,
     nu: float | None,
-    asked: Asked,
+    asked: SolveSettings,
 ) -> ModelCertificate:
     """Return how far the soft margin of an ensemble is from the best soft margin over its members."""
     if is_lightgbm(model):
-        signs, c, rows = _examples(model, X, y, sample_weight)
-        values, w = of_lightgbm(model, X, signs)
+        signs, c, rows = _training_examples(model, X, y, sample_weight)
+        values, w = lightgbm_margins(model, X, signs)
         margins = Margins.of_private(values[rows])
     else:
         members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
-        members = members.labelled(y)
-        signs = members.coded(y)
-        _check_both(signs)
+        members = members.with_labels_of(y)
+        signs = members.label_signs(y)
+        _require_two_classes(signs)
         rows, c = check_multiplicities(sample_weight, len(signs), "sample_weight")
         margins, w = members.margins(X, signs, rows), members.weights
-        c = c * _of_class(model, y, rows, c)
+        c = c * _class_weight_factors(model, y, rows, c)
     total = float(c.sum())
-    count = _own_nu(model, total) if nu is None else check_number("nu", nu)
+    count = _nu_of_model(model, total) if nu is None else check_number("nu", nu)
     program = get_formulation(soft_margin_formulation_name()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
-    return _certified(program, w, words, asked, least=-1.0)
+    return _certify_weights(program, w, words, asked, least=-1.0)
 
 
-def _of_class(model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"]) -> Float[Array, " rows"] | float:
+def _class_weight_factors(
+    model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"]
+) -> Float[Array, " rows"] | float:
     """Return what the class weights of a fitted boostopt classifier multiply the multiplicities by."""
     class_weight = getattr(model, "class_weight", None)
     if class_weight is None or not hasattr(model, "nu_"):
         return 1.0
     classes, codes = np.unique(check_array("y", y)[rows], return_inverse=True)
-    return class_factors(class_weight, classes, codes, c)[codes]
+    return class_weight_factors(class_weight, classes, codes, c)[codes]
 
 
-def _own_nu(model: Any, total: float) -> float:
+def _nu_of_model(model: Any, total: float) -> float:
     """Return the nu of a fitted boostopt classifier; a tenth of the weights for other ensembles."""
     own = getattr(model, "nu_", None)
     if isinstance(own, Integral):
         return float(own)
-    return max((SHARE if own is None else float(own)) * total, 1.0)
+    return max((DEFAULT_NU_FRACTION if own is None else float(own)) * total, 1.0)
 
 
-def _no_nu(nu: float | None, model: Any) -> None:
+def _reject_nu(nu: float | None, model: Any) -> None:
     if nu is not None:
         raise OptionError(f"nu must belong to an ensemble; got {short_repr(nu)} for {class_name(model)}. Leave it out.")
 
 
-def _check_both(signs: Int8[Array, " N"]) -> None:
+def _require_two_classes(signs: Int8[Array, " N"]) -> None:
     """Refuse labels of fewer than two classes."""
     if len(signs) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(signs):
         raise ProblemError(
@@ -333,7 +337,7 @@ def _check_both(signs: Int8[Array, " N"]) -> None:
         )
 
 
-def _check_names(model: Any, X: Any) -> None:
+def _validate_feature_names(model: Any, X: Any) -> None:
     """Refuse a frame whose columns differ from those of the fit, or are in another order."""
     fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
     if fitted is not None and given is not None and list(fitted) != list(given):
@@ -343,7 +347,7 @@ def _check_names(model: Any, X: Any) -> None:
         )
 
 
-def _examples(
+def _training_examples(
     model: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[Int8[Array, " N"], Float[Array, " rows"], Any]:
     """Return labels as -1 and 1 for all rows, the rows that count, and their multiplicities."""
@@ -364,8 +368,8 @@ def _examples(
         )
     positive = labels == classes[1]
     signs = np.where(positive, 1, -1).astype(np.int8)
-    _check_both(signs)
-    _check_names(model, X)
+    _require_two_classes(signs)
+    _validate_feature_names(model, X)
     rows, c = check_multiplicities(sample_weight, len(labels), "sample_weight")
     of_class = getattr(model, "class_weight", None)
     if of_class is not None:
@@ -383,7 +387,7 @@ def _examples(
     return signs, c, rows
 
 
-def _rows_of(X: Any, rows: Any, N: int) -> Any:
+def _select_rows(X: Any, rows: Any, N: int) -> Any:
     if X.shape[0] != N:
         raise ProblemError(f"X must have the {N} rows of y; got {X.shape[0]}. Pass the training set.")
     return X if len(rows) == N else X[rows]

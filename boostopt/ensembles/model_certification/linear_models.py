@@ -21,12 +21,12 @@ from boostopt.programs.loss_penalty import combine
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 
-SMALLEST, LARGEST = 1e-45, 1e45
+MIN_SCALE, MAX_SCALE = 1e-45, 1e45
 """The range of the largest feature, whose square divides the prices."""
 
 
 @dataclass(frozen=True)
-class Penalized:
+class PenalizedObjective:
     """The objective of a linear model: C sum_n c_n loss(m_n) + l1 ||v||_1 + (l2/2) ||v||_2^2.
 
     Attributes
@@ -46,7 +46,7 @@ class Penalized:
     scaling: float | None = None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The objective in words."""
         loss = self.loss.replace("_", " ")
         terms = [f"{self.C:g} x {loss}"]
@@ -56,10 +56,10 @@ class Penalized:
 
 def is_linear(model: Any) -> bool:
     """Whether a model is linear and of a known kind."""
-    return isinstance(model, tuple(_readers()))
+    return isinstance(model, tuple(_objective_readers()))
 
 
-def objective_of(model: Any, N: int) -> Penalized:
+def objective_of(model: Any, N: int) -> PenalizedObjective:
     """Return the objective of a fitted linear model of scikit-learn over N examples.
 
     Raises
@@ -67,21 +67,21 @@ def objective_of(model: Any, N: int) -> Penalized:
     ProblemError
         The model has a loss or a penalty that `combine` does not have.
     """
-    read = next(read for kind, read in _readers().items() if isinstance(model, kind))
+    read = next(read for kind, read in _objective_readers().items() if isinstance(model, kind))
     return read(model, N)
 
 
-def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
+def _objective_readers() -> Mapping[type[Any], Callable[[Any, int], PenalizedObjective]]:
     from sklearn import linear_model, svm
 
     return {
-        linear_model.LogisticRegression: _of_logistic,
-        svm.LinearSVC: _of_linear_svc,
-        linear_model.SGDClassifier: _of_sgd,
+        linear_model.LogisticRegression: _logistic_objective,
+        svm.LinearSVC: _linear_svc_objective,
+        linear_model.SGDClassifier: _sgd_objective,
     }
 
 
-def _of_logistic(model: Any, N: int) -> Penalized:
+def _logistic_objective(model: Any, N: int) -> PenalizedObjective:
     # If both were chosen by cross-validation, there is one value for each class.
     chosen: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
     C, mixed = (float(np.ravel(values)[0] or 0.0) for values in chosen)
@@ -92,10 +92,10 @@ def _of_logistic(model: Any, N: int) -> Penalized:
             f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
         )
     scaling = model.intercept_scaling if model.solver == "liblinear" and model.fit_intercept else None
-    return Penalized("logistic", C, ratio, 1.0 - ratio, scaling)
+    return PenalizedObjective("logistic", C, ratio, 1.0 - ratio, scaling)
 
 
-def _of_linear_svc(model: Any, N: int) -> Penalized:
+def _linear_svc_objective(model: Any, N: int) -> PenalizedObjective:
     if model.multi_class != "ovr":
         raise ProblemError(
             f'the multi_class of {class_name(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
@@ -103,10 +103,10 @@ def _of_linear_svc(model: Any, N: int) -> Penalized:
         )
     scaling = model.intercept_scaling if model.fit_intercept else None
     is_1 = model.penalty == "l1"
-    return Penalized(model.loss, float(model.C), float(is_1), float(not is_1), scaling)
+    return PenalizedObjective(model.loss, float(model.C), float(is_1), float(not is_1), scaling)
 
 
-OF_SGD = {
+SGD_LOSSES = {
     "hinge": "hinge",
     "squared_hinge": "squared_hinge",
     "log_loss": "logistic",
@@ -115,21 +115,21 @@ OF_SGD = {
 """The losses of SGDClassifier that are losses of the margin, by their names here."""
 
 
-def _of_sgd(model: Any, N: int) -> Penalized:
-    if model.loss not in OF_SGD:
+def _sgd_objective(model: Any, N: int) -> PenalizedObjective:
+    if model.loss not in SGD_LOSSES:
         raise ProblemError(
-            f"the loss of {class_name(model)} must be one of {', '.join(OF_SGD)}; got {model.loss!r}. Choose another."
+            f"the loss of {class_name(model)} must be one of {', '.join(SGD_LOSSES)}; got {model.loss!r}. Choose another."
         )
     if model.penalty is None or model.alpha <= 0:
         raise ProblemError(
             f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist."
         )
     ratio = {"l1": 1.0, "l2": 0.0}.get(model.penalty, float(model.l1_ratio))
-    return Penalized(OF_SGD[model.loss], 1.0 / N, model.alpha * ratio, model.alpha * (1.0 - ratio))
+    return PenalizedObjective(SGD_LOSSES[model.loss], 1.0 / N, model.alpha * ratio, model.alpha * (1.0 - ratio))
 
 
-def program_of(
-    model: Any, objective: Penalized, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
+def linear_program_of_model(
+    model: Any, objective: PenalizedObjective, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
 ) -> tuple[Program, Float[Array, " t"]]:
     """Return the program of a linear model over features, dense or CSR, and the model's weights in it."""
     stated = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
@@ -142,34 +142,36 @@ def program_of(
     b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
     largest = float(np.abs(X).max()) if X.shape[1] else 0.0
     S = max(largest, objective.scaling or 0.0) or 1.0
-    if not SMALLEST <= S <= LARGEST:
+    if not MIN_SCALE <= S <= MAX_SCALE:
         raise ProblemError(
-            f"the largest feature must lie in [{SMALLEST:g}, {LARGEST:g}], or squares leave the floats; got {S:.3g}. "
+            f"the largest feature must lie in [{MIN_SCALE:g}, {MAX_SCALE:g}], or squares leave the floats; got {S:.3g}. "
             "Scale the features."
         )
     free = model.fit_intercept and objective.scaling is None
-    columns: list[Any] = [_rows_times(X, y / S)]
+    columns: list[Any] = [_scale_rows(X, y / S)]
     w = S * coefficients
     if model.fit_intercept:
         value = 1.0 if objective.scaling is None else objective.scaling / S
         columns.insert(0, (value * y)[:, np.newaxis])
         w = np.append(b / value, w)
-    return _combined(objective, S, free).bind(Margins(_beside(columns)), c=c, **_prices(objective, S)), w
+    return _loss_and_penalty(objective, S, free).bind(
+        Margins(_hstack(columns)), c=c, **_penalty_parameters(objective, S)
+    ), w
 
 
-def _combined(objective: Penalized, S: float, free: bool) -> Any:
+def _loss_and_penalty(objective: PenalizedObjective, S: float, free: bool) -> Any:
     both = objective.l1 > 0 and objective.l2 > 0
     penalty = "elastic_net" if both else "l1" if objective.l1 > 0 else "l2_squared"
     return combine(objective.loss, penalty, signed=True, intercept=free)
 
 
-def _prices(objective: Penalized, S: float) -> dict[str, float]:
+def _penalty_parameters(objective: PenalizedObjective, S: float) -> dict[str, float]:
     """Return the parameters of the pair."""
     prices = {"C": objective.C, "l1": objective.l1 / S, "l2": objective.l2 / S**2}
     return {name: price for name, price in prices.items() if price > 0}
 
 
-def _rows_times(X: Any, factors: Float[Array, " N"]) -> Any:
+def _scale_rows(X: Any, factors: Float[Array, " N"]) -> Any:
     """Return the rows of X, each times a factor, with entries clipped to [-1, 1] against rounding."""
     if scipy.sparse.issparse(X):
         scaled = scipy.sparse.csr_array(X.multiply(factors[:, np.newaxis]))
@@ -178,7 +180,7 @@ def _rows_times(X: Any, factors: Float[Array, " N"]) -> Any:
     return (X * factors[:, np.newaxis]).clip(-1.0, 1.0)
 
 
-def _beside(columns: list[Any]) -> Any:
+def _hstack(columns: list[Any]) -> Any:
     """Stack blocks of columns side by side."""
     if any(scipy.sparse.issparse(block) for block in columns):
         return scipy.sparse.csr_array(scipy.sparse.hstack(columns, format="csr"))

@@ -26,18 +26,18 @@ from boostopt.rows.margin_matrix import Margins
 FACTOR_TOL = 1e-13
 """The share of the trace of the kernel that may remain when the factor is complete."""
 
-BLOCK = 512
+BLOCK_ROWS = 512
 """Number of rows of the kernel that are compared with the factor at a time."""
 
-ROUNDED = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 """The share of the largest entry up to which a remainder counts as rounding."""
 
-LARGEST = 20_000
+MAX_KERNEL_EXAMPLES = 20_000
 """The most examples for which a kernel is held as a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
-class Factored:
+class KernelFactor:
     """A kernel matrix by its factor.
 
     Attributes
@@ -52,13 +52,13 @@ class Factored:
     row_sums: Float[Array, " N"]
 
     @property
-    def rho(self) -> float:
+    def max_row_sum(self) -> float:
         """The largest row sum."""
         return float(self.row_sums.max())
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class KernelMatrix:
     """A computed kernel over a training set.
 
     Attributes
@@ -74,15 +74,15 @@ class Kernel:
 
 
 def pivoted_cholesky(
-    K: Float[Array, "N N"], rounded: Float[Array, " N"] | float = 0.0, tol: float = FACTOR_TOL
-) -> Factored:
+    K: Float[Array, "N N"], entry_error: Float[Array, " N"] | float = 0.0, tol: float = FACTOR_TOL
+) -> KernelFactor:
     """Factor K = Phi Phi' + R, with the largest remaining diagonal entry as pivot, until it is tol of the trace.
 
     Parameters
     ----------
     K
         Symmetric and positive semidefinite, shape (N, N).
-    rounded
+    entry_error
         A bound of the error of each entry of a row, which counts as part of R.
     tol
         The share of the trace that may remain, positive.
@@ -113,23 +113,23 @@ def pivoted_cholesky(
     Phi = np.ascontiguousarray(columns[:, :r])
     rounding = (r + 4) * float(np.finfo(np.float64).eps) * float(K.diagonal().max(initial=0.0))
     largest, sums, of_columns = 0.0, list[Array](), np.zeros(N)
-    for k in range(0, N, BLOCK):
-        missed = np.abs(K[k : k + BLOCK] - Phi[k : k + BLOCK] @ Phi.T)
+    for k in range(0, N, BLOCK_ROWS):
+        missed = np.abs(K[k : k + BLOCK_ROWS] - Phi[k : k + BLOCK_ROWS] @ Phi.T)
         largest = max(largest, float(missed.max()))
         sums.append(missed.sum(axis=1))
         of_columns += missed.sum(axis=0)
     # No entry of a positive semidefinite matrix exceeds its largest diagonal entry.
-    if largest > float(left.max(initial=0.0)) + ROUNDED * float(np.abs(K).max(initial=0.0)):
+    if largest > float(left.max(initial=0.0)) + ROUNDING_TOLERANCE * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
             f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
             "Its support vector machine is no convex program. Fit the model with a positive semidefinite kernel."
         )
     # A given matrix may be symmetric only up to rounding; the larger of both sums bounds the rows and the columns.
-    row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + rounded)
-    return Factored(Phi, row_sums)
+    row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + entry_error)
+    return KernelFactor(Phi, row_sums)
 
 
-def kernel_matrix(svc: Any, X: Any) -> Kernel:
+def kernel_matrix(svc: Any, X: Any) -> KernelMatrix:
     """Return the kernel of a fitted SVC over its training set.
 
     Squared distances are sums of squared differences, because |x|^2 - 2 x'z + |z|^2 cancels if features are far from 0.
@@ -141,13 +141,13 @@ def kernel_matrix(svc: Any, X: Any) -> Kernel:
         a kernel function of the user fails, or does not return a matrix of N x N finite numbers.
     """
     N = X.shape[0]
-    if N > LARGEST:
+    if N > MAX_KERNEL_EXAMPLES:
         raise ProblemError(
-            f"a kernel is held as a matrix of N x N numbers, for N up to {LARGEST}; got {N}. Pass fewer examples, or a "
+            f"a kernel is held as a matrix of N x N numbers, for N up to {MAX_KERNEL_EXAMPLES}; got {N}. Pass fewer examples, or a "
             "linear model."
         )
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are refused below
-        K, rounding = _entries(svc, X)
+        K, rounding = _kernel_entries(svc, X)
     finite = bool(np.isfinite(K).all() and np.isfinite(rounding).all())
     if K.shape != (N, N) or not finite:
         raise ProblemError(
@@ -155,10 +155,10 @@ def kernel_matrix(svc: Any, X: Any) -> Kernel:
             f"shape {K.shape}{'' if finite else ', not all finite'}. Pass the training set, scale it, or mend the "
             "kernel."
         )
-    return Kernel(K, rounding)
+    return KernelMatrix(K, rounding)
 
 
-def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
+def _kernel_entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
     """Return the unchecked kernel of all pairs of rows, and a bound of the rounding in each row."""
     N, features = X.shape
     exact = np.zeros(N)  # a given kernel is exact
@@ -175,7 +175,7 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
     unit = (features + 8) * float(np.finfo(np.float64).eps)
     if svc.kernel == "rbf":
         dense = X.toarray() if scipy.sparse.issparse(X) else X
-        K = np.exp(-_gamma(svc, X) * scipy.spatial.distance.cdist(dense, dense, "sqeuclidean"))
+        K = np.exp(-_kernel_gamma(svc, X) * scipy.spatial.distance.cdist(dense, dense, "sqeuclidean"))
         return K, np.full(N, unit)  # x exp(-x) is below 1
     if svc.kernel not in ("linear", "poly"):
         raise ProblemError(
@@ -189,11 +189,11 @@ def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
     sizes = lengths * float(lengths.max(initial=0.0))
     if svc.kernel == "linear":
         return products, unit * sizes
-    gamma, degree, coef0 = _gamma(svc, X), svc.degree, float(svc.coef0)
+    gamma, degree, coef0 = _kernel_gamma(svc, X), svc.degree, float(svc.coef0)
     return (gamma * products + coef0) ** degree, degree * unit * (gamma * sizes + abs(coef0)) ** degree
 
 
-def _gamma(svc: Any, X: Any) -> float:
+def _kernel_gamma(svc: Any, X: Any) -> float:
     """Return gamma as a number: "scale" is 1 / (features x variance of X), "auto" is 1 / features."""
     features = X.shape[1]
     if svc.gamma == "auto":
@@ -204,7 +204,7 @@ def _gamma(svc: Any, X: Any) -> float:
     return 1.0 / (features * variance) if variance > 0 else 1.0
 
 
-def program_of(factored: Factored, y: Int8[Array, " N"], c: Float[Array, " N"], C: float) -> tuple[Program, float]:
+def svm_program(factored: KernelFactor, y: Int8[Array, " N"], c: Float[Array, " N"], C: float) -> tuple[Program, float]:
     """Return the program of a support vector machine with a bias over the columns of a factor, and their scale S."""
     S = float(np.abs(factored.Phi).max(initial=0.0)) or 1.0
     U = np.concatenate([y[:, np.newaxis], (factored.Phi / S) * y[:, np.newaxis]], axis=1).clip(-1.0, 1.0)

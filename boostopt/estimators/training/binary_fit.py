@@ -25,21 +25,26 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
-from boostopt.estimators.training.constant_hypotheses import WithConstants
-from boostopt.estimators.training.hypothesis_classes import check_stored, oracle_of
-from boostopt.estimators.training.margin_warnings import LITTLE, Advice, Judged, warn_of_margins
-from boostopt.estimators.training.training_data import Counted, Values
-from boostopt.estimators.training.validation_set import HeldOut
+from boostopt.estimators.training.constant_hypotheses import OracleWithConstants
+from boostopt.estimators.training.hypothesis_classes import make_oracle, validate_serializable
+from boostopt.estimators.training.margin_warnings import (
+    SMALL_SOFT_MARGIN,
+    MarginSummary,
+    Recommendations,
+    warn_about_margins,
+)
+from boostopt.estimators.training.training_data import Values, WeightedExamples
+from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
-OWN = ("nu", "eta", "epsilon")
+CLASSIFIER_PARAMETERS = ("nu", "eta", "epsilon")
 """Parameters of formulations that are parameters of the classifier."""
 
-ENDS = (
+LIMIT_WARNINGS = (
     (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
     (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
@@ -47,12 +52,12 @@ ENDS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class FitSettings:
     """The way in which two classes are told apart; the parameters of the classifier by their names, checked.
 
     Attributes
     ----------
-    page
+    formulation
         The formulation.
     seed
         Where there is chance, from 0; None for the seed that the oracle takes by itself.
@@ -63,7 +68,7 @@ class Plan:
         One of them is not of its kind, or out of its range.
     """
 
-    page: Formulation[Any]
+    formulation: Formulation[Any]
     nu: Any
     epsilon: Any
     eta: Any
@@ -92,33 +97,42 @@ class Plan:
         expected = (
             (
                 "nu",
-                self.chooses or (_real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1)),
+                self.chooses_nu or (is_real_number(nu) and (nu >= 1 if is_integer(nu) else 0 < nu <= 1)),
                 "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
                 f'"{AUTO}"',
             ),
-            ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
-            ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the theoretical value"),
-            ("parameters", _names(self.parameters), "a mapping from names to values, or None"),
-            ("base_options", _names(self.base_options), "a mapping from names to values, or None"),
+            ("epsilon", is_real_number(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
+            (
+                "eta",
+                self.eta is None or is_real_number(self.eta),
+                "a positive number, or None for the theoretical value",
+            ),
+            ("parameters", _is_name_mapping(self.parameters), "a mapping from names to values, or None"),
+            ("base_options", _is_name_mapping(self.base_options), "a mapping from names to values, or None"),
             ("reflexive", isinstance(self.reflexive, bool | np.bool_), "True or False"),
             ("intercept", isinstance(self.intercept, bool | np.bool_), "True or False"),
             ("final_weights", self.final_weights is None or isinstance(self.final_weights, str), "a string, or None"),
             ("backend", isinstance(self.backend, str | Backend), "the name of a backend, or one"),
-            ("max_iter", rounds is None or (_whole(rounds) and rounds >= 1), "a whole number of at least 1, or None"),
+            (
+                "max_iter",
+                rounds is None or (is_integer(rounds) and rounds >= 1),
+                "a whole number of at least 1, or None",
+            ),
             (
                 "time_limit",
-                seconds is None or (_real(seconds) and seconds > 0),
+                seconds is None or (is_real_number(seconds) and seconds > 0),
                 "a positive number of seconds, or None",
             ),
-            ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
+            ("n_jobs", jobs is None or (is_integer(jobs) and jobs != 0), "a whole number other than 0, or None"),
             ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
             ("probability", isinstance(self.probability, bool | np.bool_), "True or False"),
             (
                 "validation_fraction",
-                fraction is None or (_real(fraction) and (fraction >= 1 if _whole(fraction) else 0 < fraction < 1)),
+                fraction is None
+                or (is_real_number(fraction) and (fraction >= 1 if is_integer(fraction) else 0 < fraction < 1)),
                 "a float in (0, 1), a share of the examples, or a whole number of them, or None",
             ),
-            ("n_iter_no_change", _whole(patience) and patience >= 1, "a whole number of at least 1"),
+            ("n_iter_no_change", is_integer(patience) and patience >= 1, "a whole number of at least 1"),
             ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
             (
                 "verbose",
@@ -129,40 +143,44 @@ class Plan:
         for name, holds, words in expected:
             if not holds:
                 raise OptionError(f"{name} must be {words}; got {short_repr(getattr(self, name))}. Pass such a value.")
-        if self.chooses and "nu" not in self.page.parameters:
+        if self.chooses_nu and "nu" not in self.formulation.parameters:
             raise OptionError(
-                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.page.name} does not have it. Search "
+                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have it. Search "
                 "its own parameters, by GridSearchCV."
             )
-        if rounds is None and seconds is None and self.page.update == "projection":
+        if rounds is None and seconds is None and self.formulation.update == "projection":
             raise OptionError(
-                f"{self.page.name} needs a limit, because its stopping rule may never hold; got max_iter=None and "
+                f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got max_iter=None and "
                 "time_limit=None. Pass one of them."
             )
         for name in self.parameters or {}:
-            if name in OWN:
+            if name in CLASSIFIER_PARAMETERS:
                 raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
-            if name not in self.page.parameters:
-                raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
-        if self.page.columns is not None and (advice := booster_hint(self.page)):
+            if name not in self.formulation.parameters:
+                raise unknown_name(
+                    f"parameter of {self.formulation.name}",
+                    name,
+                    set(self.formulation.parameters) - set(CLASSIFIER_PARAMETERS),
+                )
+        if self.formulation.columns is not None and (advice := booster_hint(self.formulation)):
             raise OptionError(
-                f"{self.page.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
+                f"{self.formulation.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
             )
-        self._check_required()
+        self._validate_required_parameters()
 
     @property
-    def chooses(self) -> bool:
+    def chooses_nu(self) -> bool:
         """Whether nu is to be chosen."""
         return isinstance(self.nu, str) and self.nu == AUTO
 
-    def _check_required(self) -> None:
+    def _validate_required_parameters(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
         names = {name for name, value in (self.parameters or {}).items() if value is not None}
-        names |= {*OWN, *round_parameters(self.page, float(self.epsilon))}
-        for name, parameter in self.page.parameters.items():
+        names |= {*CLASSIFIER_PARAMETERS, *round_parameters(self.formulation, float(self.epsilon))}
+        for name, parameter in self.formulation.parameters.items():
             if parameter.required and name not in names:
                 raise ProblemError(
-                    f"{self.page.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
+                    f"{self.formulation.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
@@ -175,49 +193,55 @@ class Plan:
             Values are no such numbers.
         """
         advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
-        given = {name: value for name, value in (self.parameters or {}).items() if name in self.page.example_parameters}
+        given = {
+            name: value
+            for name, value in (self.parameters or {}).items()
+            if name in self.formulation.example_parameters
+        }
         return {
             name: check_per_example_array(name, values, N, "row of X", advice.format(name))
             for name, values in given.items()
             if values is not None
         }
 
-    def examples(self, examples: Counted) -> Counted:
+    def examples(self, examples: WeightedExamples) -> WeightedExamples:
         """Return examples as the formulation allows: the different ones in their own order, or as they are.
 
         Only a symmetric program is the same program over these.
         """
-        return examples.merged() if self.page.is_symmetric else examples
+        return examples.merged() if self.formulation.is_symmetric else examples
 
-    def class_and_parameters(self, examples: Counted, k: int, stored: bool = False) -> tuple[Oracle, dict[str, Any]]:
+    def oracle_and_parameters(
+        self, examples: WeightedExamples, k: int, is_stored: bool = False
+    ) -> tuple[Oracle, dict[str, Any]]:
         """Return the class of hypotheses over the examples, and the parameters of the formulation.
 
         Parameters
         ----------
         examples, k
-            As in `run`.
-        stored
+            As in `fit_binary`.
+        is_stored
             Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
         """
         codes = (examples.codes == k).astype(np.int64)
-        examples = examples.merged(codes) if self.page.is_symmetric else replace(examples, codes=codes)
+        examples = examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
         c, parameters = self.bound(examples.c)
         signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
-        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, examples.X, signs, c)
-        if stored:
-            check_stored(oracle)
+        oracle = make_oracle(self.base, self.base_options, bool(self.reflexive), self.seed, examples.X, signs, c)
+        if is_stored:
+            validate_serializable(oracle)
         if self.intercept and not callable(self.base):
-            oracle = WithConstants(oracle, examples.X.shape[1], float(self.epsilon))
+            oracle = OracleWithConstants(oracle, examples.X.shape[1], float(self.epsilon))
         return oracle, {**parameters, **examples.values}
 
-    def run(
+    def fit_binary(
         self,
-        examples: Counted,
+        examples: WeightedExamples,
         k: int,
-        before: Run | None,
-        file: Any,
+        warm_start_run: Run | None,
+        checkpoint_path: Any,
         label: Any = None,
-        held: HeldOut | None = None,
+        validation_set: ValidationSet | None = None,
     ) -> Run:
         """Boost.
 
@@ -227,19 +251,19 @@ class Plan:
             The examples, as `examples` returns them.
         k
             The number of the class that is told from the rest.
-        before
+        warm_start_run
             An earlier run over the same examples and class to go on from, or None.
-        file
+        checkpoint_path
             Where the run is stored while it goes on, or None.
         label
             The label of the second class, for who is shown the rounds.
-        held
+        validation_set
             Examples to stop by, or None.
         """
-        oracle, parameters = self.class_and_parameters(examples, k, file is not None)
-        return self._boosted(oracle, parameters, before, file, label, held)
+        oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None)
+        return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
 
-    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
+    def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> tuple[Run, float]:
         """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
 
         Parameters
@@ -247,22 +271,24 @@ class Plan:
         X, y, c
             Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
         file, label
-            As in `run`.
+            As in `fit_binary`.
         """
-        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
+        oracle = make_oracle(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
         if self.intercept:
-            oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
+            oracle = OracleWithConstants(oracle, int(X.shape[1]), float(self.epsilon))
         share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
-        return self._boosted(oracle, self._parameters(oracle.total, oracle.N), None, file, label), share
+        return self._boost(
+            oracle, self._formulation_parameters(oracle.total, oracle.N), None, checkpoint_path, label
+        ), share
 
-    def _boosted(
+    def _boost(
         self,
         oracle: Oracle,
         parameters: dict[str, Any],
-        before: Run | None,
-        file: Any,
+        warm_start_run: Run | None,
+        checkpoint_path: Any,
         label: Any,
-        held: HeldOut | None = None,
+        validation_set: ValidationSet | None = None,
     ) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
@@ -270,21 +296,21 @@ class Plan:
             time_limit=None if self.time_limit is None else float(self.time_limit),
             final_weights=self.final_weights,
             progress=shown_rows,
-            checkpoint=file,
-            start=None if before is None else _same(before, oracle),
-            test=None if held is None else held.against_rest(label),
-            patience=None if held is None else int(self.n_iter_no_change),
+            checkpoint=checkpoint_path,
+            start=None if warm_start_run is None else _require_same_problem(warm_start_run, oracle),
+            test=None if validation_set is None else validation_set.with_signs(label),
+            patience=None if validation_set is None else int(self.n_iter_no_change),
         )
         epsilon = float(self.epsilon)
-        looks = is_default(self.page, oracle, epsilon, self.backend)
-        if self.page.update == "total" and not (
-            looks and histogram_inputs(self.page, oracle, epsilon, parameters, options)
+        looks = is_default(self.formulation, oracle, epsilon, self.backend)
+        if self.formulation.update == "total" and not (
+            looks and histogram_inputs(self.formulation, oracle, epsilon, parameters, options)
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
-        if self.page.update == "reweighting":
-            self._check_booster(oracle, parameters, before)
+        if self.formulation.update == "reweighting":
+            self._validate_booster(oracle, parameters, warm_start_run)
         run = boost(
-            self.page,
+            self.formulation,
             oracle,
             epsilon=epsilon,
             backend=self.backend,
@@ -295,21 +321,21 @@ class Plan:
             raise KeyboardInterrupt
         return run
 
-    def _check_booster(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None) -> None:
+    def _validate_booster(self, oracle: Oracle, parameters: dict[str, Any], warm_start_run: Run | None) -> None:
         """Raise OptionError for what a booster that states no program lacks, in words of the classifier."""
-        if before is not None:
+        if warm_start_run is not None:
             raise OptionError(
-                f"{self.page.name} sets its distribution from all of its own rounds, so it cannot continue another "
+                f"{self.formulation.name} sets its distribution from all of its own rounds, so it cannot continue another "
                 "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
-        endless = Problem.create(self.page, oracle.c, None, float(self.epsilon), None, parameters).needs_limit
+        endless = Problem.create(self.formulation, oracle.c, None, float(self.epsilon), None, parameters).needs_limit
         if endless and self.max_iter is None and self.time_limit is None:
             raise OptionError(
-                f"{self.page.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
+                f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
                 "Pass one of them."
             )
 
-    def warn_of_margins(
+    def warn_about_margins(
         self,
         runs: Sequence[Run],
         classes: Sequence[Any],
@@ -325,7 +351,7 @@ class Plan:
             The run of two classes, or of each class against the rest.
         classes, shares
             The labels, and the share of each in the weights.
-        zeros
+        zero_fraction
             The share of the examples with f(x) = 0 of each run; None where it is not known.
         predicted
             The labels that are predicted for the examples, each once; () where they are not known.
@@ -333,81 +359,87 @@ class Plan:
         several = len(runs) > 1
         told = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
         judged = [
-            self._judged(run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero)
+            self._margin_summary(
+                run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero
+            )
             for run, (label, share), zero in zip(runs, told, zeros or [math.nan] * len(runs), strict=True)
         ]
         total = runs[0].problem.examples.total
-        count = _whole(self.nu)
-        advice = Advice(
-            said=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
-            at_most=lambda nu: (
+        count = is_integer(self.nu)
+        advice = Recommendations(
+            format_nu=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
+            format_nu_limit=lambda nu: (
                 str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
             ),
-            finer=self._finer(runs),
-            others="use another base with better hypotheses"
-            if "nu" in self.page.parameters
-            else f"set other parameters of {self.page.name}, or use another base with better hypotheses",
-            balanced='give both classes the same weight with class_weight="balanced"',
+            narrow_interval=self._interval_advice(runs),
+            better_hypotheses="use another base with better hypotheses"
+            if "nu" in self.formulation.parameters
+            else f"set other parameters of {self.formulation.name}, or use another base with better hypotheses",
+            balance_classes='give both classes the same weight with class_weight="balanced"',
         )
         always = repr(predicted[0]) if len(predicted) == 1 else ""
-        warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+        warn_about_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
 
-    def _finer(self, runs: Sequence[Run]) -> str:
+    def _interval_advice(self, runs: Sequence[Run]) -> str:
         """Return what narrows the interval: what ended the runs is raised first."""
         for end, option in (
-            *((end, option) for end, option, _ in ENDS),
+            *((end, option) for end, option, _ in LIMIT_WARNINGS),
             (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
         ):
             if any(run.stop_reason is end for run in runs):
                 return f"raise {option}, which narrows the interval"
         return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
-    def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
+    def _margin_summary(
+        self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float
+    ) -> MarginSummary:
         """Return what is known of a run."""
         problem = run.problem
         goal = (
             None if problem.is_additive else problem.objective
         )  # what adds steps goes on as these say, whatever the soft margin
-        nu = goal.nu if goal is not None and "nu" in self.page.parameters else None
-        return Judged(
+        nu = goal.nu if goal is not None and "nu" in self.formulation.parameters else None
+        return MarginSummary(
             label=label if several else "",
-            common=rest if share <= 0.5 else label,
-            share=min(share, 1.0 - share),
+            majority_name=rest if share <= 0.5 else label,
+            minority_fraction=min(share, 1.0 - share),
             nu=None if nu is None else nu / problem.examples.total,
-            bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
-            chance=0.0 if goal is None else goal.min_regularizer,
-            zeros=zeros,
-            little=min(float(self.epsilon), LITTLE),
+            soft_margin_bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
+            baseline=0.0 if goal is None else goal.min_regularizer,
+            zero_fraction=zeros,
+            tolerance=min(float(self.epsilon), SMALL_SOFT_MARGIN),
             measure=problem.measure,
         )
 
-    def _parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
+    def _formulation_parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
         """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded.
 
         Those with one value an example belong to the examples.
         """
         values = {
-            name: value for name, value in (self.parameters or {}).items() if name not in self.page.example_parameters
+            name: value
+            for name, value in (self.parameters or {}).items()
+            if name not in self.formulation.example_parameters
         }
-        if self.eta is not None and "eta" in self.page.parameters:
+        if self.eta is not None and "eta" in self.formulation.parameters:
             values["eta"] = float(self.eta)
-        if "nu" not in self.page.parameters:
+        if "nu" not in self.formulation.parameters:
             return values
-        if _whole(self.nu) and self.nu > total * (1.0 + rounded):
+        if is_integer(self.nu) and self.nu > total * (1.0 + rounded):
             raise OptionError(
                 f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
                 f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
             )
-        return {**values, "nu": float(self.nu) if _whole(self.nu) else max(float(self.nu) * total, 1.0)}
+        return {**values, "nu": float(self.nu) if is_integer(self.nu) else max(float(self.nu) * total, 1.0)}
 
     def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
         """Return the multiplicities and the parameters of the formulation, where nu is a count of them."""
         total = float(c.sum())
         # N additions are wrong by N of the last digits of their sum at most.
-        values = self._parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
-        if "nu" not in values or (_whole(self.nu) and self.nu < total):
+        values = self._formulation_parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
+        if "nu" not in values or (is_integer(self.nu) and self.nu < total):
             return c, values
-        share = 1.0 if _whole(self.nu) else float(self.nu)
+        share = 1.0 if is_integer(self.nu) else float(self.nu)
         # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
         # caps of 1 and more, all as void as those of one. A power of 2 scales exactly. Other terms of F may change.
         if (least := float(c.min())) < 1.0 and share * total < 1.0:
@@ -415,28 +447,28 @@ class Plan:
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
-def _same(before: Run, oracle: Oracle) -> Run:
+def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
     """Return an earlier run, if it is one over the examples and the class of an oracle."""
-    if before.record.digest != oracle.digest:
+    if warm_start_run.record.digest != oracle.digest:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {before.record.pool.N} different examples and {before.record.oracle}, and this fit "
+            f"the last fit had {warm_start_run.record.pool.N} different examples and {warm_start_run.record.oracle}, and this fit "
             f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
             "warm_start=False."
         )
-    return before
+    return warm_start_run
 
 
-def _real(value: Any) -> bool:
+def is_real_number(value: Any) -> bool:
     """Whether it is a number and no flag."""
     return is_real_number(value) and bool(abs(value) <= MAX_INT)
 
 
-def _whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether it is a whole number and no flag."""
-    return _real(value) and isinstance(value, Integral)
+    return is_real_number(value) and isinstance(value, Integral)
 
 
-def _names(value: Any) -> bool:
+def _is_name_mapping(value: Any) -> bool:
     """Whether it is None or has values by their names."""
     return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))

@@ -18,10 +18,10 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class WithConstants(BinnedOracle):
+class OracleWithConstants(BinnedOracle):
     """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
 
-    The first call answers with the constant if its edge is within `close` of the largest: where classes weigh so
+    The first call answers with the constant if its edge is within `tie_tolerance` of the largest: where classes weigh so
     unequally that one answer to everything is as good as any, it is the answer. Later it comes where its edge is the
     largest.
 
@@ -31,7 +31,7 @@ class WithConstants(BinnedOracle):
         The other hypotheses, of examples with labels.
     features
         Number of features that they take.
-    close
+    tie_tolerance
         Non-negative.
     """
 
@@ -40,10 +40,10 @@ class WithConstants(BinnedOracle):
 
     mixed = True
 
-    def __init__(self, oracle: Oracle, features: int, close: float) -> None:
-        self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
+    def __init__(self, oracle: Oracle, features: int, tie_tolerance: float) -> None:
+        self._oracle, self._features, self._tie_tolerance, self._n_queries = oracle, features, tie_tolerance, 0
         self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
-        self.only_looks: bool = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
+        self.aggregates_only: bool = isinstance(oracle, BinnedOracle) and oracle.aggregates_only
 
     @property
     def N(self) -> int:
@@ -89,8 +89,8 @@ class WithConstants(BinnedOracle):
         constant = self._constant(query.d)
         others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
         top = max((column.edge for column in others), default=-np.inf)
-        first, self._asked = self._asked == 0, 1
-        preferred = first and top > constant.edge >= top - self._close
+        first, self._n_queries = self._n_queries == 0, 1
+        preferred = first and top > constant.edge >= top - self._tie_tolerance
         if preferred or constant.edge >= top:
             # Alone at first: among others the program would take one of these.
             others = (constant,) if first else (constant, *others)
@@ -129,8 +129,8 @@ class WithConstants(BinnedOracle):
         return self._oracle.margins_of(hypothesis)
 
     def state(self) -> StateDict:
-        return {"asked": self._asked, "oracle": dict(self._oracle.state())}
+        return {"asked": self._n_queries, "oracle": dict(self._oracle.state())}
 
     def restore(self, state: StateDict) -> None:
-        self._asked = index(state["asked"])
+        self._n_queries = index(state["asked"])
         self._oracle.restore(state["oracle"])

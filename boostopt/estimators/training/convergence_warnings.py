@@ -13,16 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
-from boostopt.estimators.training.binary_fit import ENDS, Plan
-from boostopt.estimators.training.margin_warnings import against_rest
+from boostopt.estimators.training.binary_fit import LIMIT_WARNINGS, FitSettings
+from boostopt.estimators.training.margin_warnings import one_vs_rest_text
 
 ROUNDED = 1e-9
 """By how much a certified gap may exceed what a rule found, rounding included."""
 
 
-def warn_of_ends(plan: Plan, runs: Sequence[Run], classes: Sequence[Any]) -> None:
+def warn_of_ends(plan: FitSettings, runs: Sequence[Run], classes: Sequence[Any]) -> None:
     """Say where runs ended before what was asked for was proved, though they could have come to it."""
-    for end, option, reached in ENDS:
+    for end, option, reached in LIMIT_WARNINGS:
         ended = [run.stop_reason is end and not run.problem.needs_limit for run in runs]
         if any(ended):
             where, proved = _summary(ended, runs, classes)
@@ -69,4 +69,4 @@ def _summary(short: Sequence[bool], runs: Sequence[Run], classes: Sequence[Any])
         return "", _proved(runs[0])[1]
     labels = [repr(label) for label in compress(classes, short)]
     _, proved, label = max((*_proved(run), label) for run, label in zip(compress(runs, short), labels, strict=True))
-    return f" in {len(labels)} of {len(runs)} runs{against_rest(labels)}", f"for class {label}, {proved}"
+    return f" in {len(labels)} of {len(runs)} runs{one_vs_rest_text(labels)}", f"for class {label}, {proved}"

@@ -12,10 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError, short_repr
-from boostopt.estimators.training.binary_fit import Plan
-from boostopt.estimators.training.one_vs_rest import files_of
+from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.one_vs_rest import checkpoint_paths
 
-LEFT_OUT: dict[str, Any] = {
+UNSUPPORTED_PARAMETERS: dict[str, Any] = {
     "class_weight": None,
     "warm_start": False,
     "backend": "auto",
@@ -26,7 +26,7 @@ LEFT_OUT: dict[str, Any] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class DistributedFit:
     """A fit to rows on a cluster.
 
     Attributes
@@ -50,13 +50,13 @@ class Fitted:
     names: npt.NDArray[Any] | None
 
 
-def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
+def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any) -> DistributedFit:
     """Boost rows on a cluster.
 
     Parameters
     ----------
     plan, given
-        The parameters of the classifier, checked; and those of `LEFT_OUT`.
+        The parameters of the classifier, checked; and those of `UNSUPPORTED_PARAMETERS`.
     X, y, c
         Features, labels and multiplicities: as `BinnedStumps` takes them, but labels of any kind.
 
@@ -69,10 +69,10 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
     """
     from boostopt.rows.dask_rows import indicator, split_label_columns, unique_labels
 
-    for name, default in LEFT_OUT.items():
-        if not (given[name] is default or given[name] == default):
+    for name, default in UNSUPPORTED_PARAMETERS.items():
+        if not (unsupported_values[name] is default or unsupported_values[name] == default):
             raise OptionError(
-                f"{name} must keep its default for rows on a cluster; got {short_repr(given[name])}. Leave it out."
+                f"{name} must keep its default for rows on a cluster; got {short_repr(unsupported_values[name])}. Leave it out."
             )
     if not (isinstance(plan.base, str) and plan.base == "binned"):
         raise OptionError(
@@ -88,15 +88,17 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
         )
     told = classes[1:] if len(classes) == 2 else classes
     made: Sequence[tuple[Run, float]] = [
-        plan.run_on_cluster(features, indicator(y, label), c, file, label)
-        for label, file in zip(told, files_of(plan.checkpoint, len(told)), strict=True)
+        plan.fit_binary_distributed(features, indicator(y, label), c, file, label)
+        for label, file in zip(told, checkpoint_paths(plan.checkpoint, len(told)), strict=True)
     ]
     shares = tuple(share for _, share in made)
     shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
-    return Fitted(tuple(run for run, _ in made), classes, shares, int(features.shape[1]), names)
+    return DistributedFit(tuple(run for run, _ in made), classes, shares, int(features.shape[1]), names)
 
 
-def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None, like: npt.NDArray[Any]) -> Any:
+def predict_lazily(
+    model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None, sample_output: npt.NDArray[Any]
+) -> Any:
     """Return what a method of a classifier says of a collection, lazily: as a collection of the same kind.
 
     Parameters
@@ -109,7 +111,7 @@ def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None,
         Features: a `dask.array`, or a `dask.dataframe`.
     columns
         The labels whose values stand side by side; None for one value a row.
-    like
+    sample_output
         Some such values.
     """
     from boostopt.rows.dask_rows import map_rows
@@ -119,10 +121,10 @@ def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None,
             f"X must have the {model.n_features_in_} features that the classifier was fitted to; got {X.shape[1]}. "
             "Select these columns of X."
         )
-    return map_rows(X, getattr(portable(model), method), columns, like)
+    return map_rows(X, getattr(without_runs(model), method), columns, sample_output)
 
 
-def portable(model: Any) -> Any:
+def without_runs(model: Any) -> Any:
     """Return a classifier that predicts like another one, without what belongs to the runs of that."""
     light = copy(model)
     vars(light).pop("runs_", None)

@@ -16,7 +16,7 @@ from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_oracle_factory
 from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
 
-BASES: Mapping[str, str] = {
+HYPOTHESIS_CLASSES: Mapping[str, str] = {
     "stump": "DecisionStumps",
     "binned": "BinnedStumps",
     "feature": "RawFeatures",
@@ -25,7 +25,7 @@ BASES: Mapping[str, str] = {
 }
 """The names of classes of hypotheses, and the oracles behind them in `boostopt.oracles`."""
 
-SET_HERE: Mapping[str, str] = {
+CLASSIFIER_OWNED_OPTIONS: Mapping[str, str] = {
     "estimator": "Pass the estimator as base.",
     "X": "Pass X to fit.",
     "y": "Pass y to fit.",
@@ -36,7 +36,7 @@ SET_HERE: Mapping[str, str] = {
 """Arguments of oracles that are no options of a base, for the classifier has them itself, and where they belong."""
 
 
-def oracle_of(
+def make_oracle(
     base: Any,
     options: Mapping[str, Any] | None,
     reflexive: bool,
@@ -50,7 +50,7 @@ def oracle_of(
     Parameters
     ----------
     base
-        A name from `BASES`, the path of a Python file that defines one class of oracles, a classifier that is not
+        A name from `HYPOTHESIS_CLASSES`, the path of a Python file that defines one class of oracles, a classifier that is not
         fitted, or a function of (X, y, c) that returns an oracle.
     options
         Further arguments of the oracle by name; none for a function.
@@ -72,45 +72,47 @@ def oracle_of(
         taken = inspect.signature(own).parameters
         if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
             for name in arguments:
-                _check_known(name, own, taken.keys() - {"X", "y", "c"})
+                _validate_option_name(name, own, taken.keys() - {"X", "y", "c"})
         base, arguments = partial(own, **arguments), {}
     if callable(base) and not hasattr(base, "fit"):
-        return _own(base, arguments, X, y, c)
-    kind = _kind(base)
-    names = options_of(kind)
+        return _oracle_from_factory(base, arguments, X, y, c)
+    kind = _oracle_class(base)
+    names = oracle_option_names(kind)
     for name in arguments:
-        if name in SET_HERE:
-            raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
-        _check_known(name, kind, names)
+        if name in CLASSIFIER_OWNED_OPTIONS:
+            raise OptionError(
+                f"{name} is a parameter of the classifier; got it in base_options. {CLASSIFIER_OWNED_OPTIONS[name]}"
+            )
+        _validate_option_name(name, kind, names)
     if seed is not None and "random_state" in inspect.signature(kind).parameters:
         arguments["random_state"] = seed
     examples = (X, y) if isinstance(base, str) else (base, X, y)
     return kind(*examples, c=c, reflexive=reflexive, **arguments)
 
 
-def _check_known(name: str, kind: type[Any], known: Collection[str]) -> None:
+def _validate_option_name(name: str, kind: type[Any], known: Collection[str]) -> None:
     """Raise OptionError if a kind of oracle has no option of this name."""
     if name not in known:
         raise unknown_name(f"option of {kind.__name__}", name, known)
 
 
-def options_of(kind: type[Any]) -> list[str]:
+def oracle_option_names(kind: type[Any]) -> list[str]:
     """Return the names of the options of an oracle, those of its record of settings one by one."""
     names = list(inspect.signature(kind).parameters)
     if kind is oracles.RBFNetworks:
         names[names.index("settings") :] = [field.name for field in fields(oracles.RBFSettings)]
-    return [name for name in names if name not in SET_HERE]
+    return [name for name in names if name not in CLASSIFIER_OWNED_OPTIONS]
 
 
-def _kind(base: Any) -> type[Any]:
+def _oracle_class(base: Any) -> type[Any]:
     """Return the oracle of a name or of a classifier."""
     if isinstance(base, str):
-        if base not in BASES:
-            raise unknown_name("base", base, BASES)
-        return getattr(oracles, BASES[base])
+        if base not in HYPOTHESIS_CLASSES:
+            raise unknown_name("base", base, HYPOTHESIS_CLASSES)
+        return getattr(oracles, HYPOTHESIS_CLASSES[base])
     if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
         raise OptionError(
-            f"base must be one of {', '.join(BASES)}, an unfitted classifier, such as "
+            f"base must be one of {', '.join(HYPOTHESIS_CLASSES)}, an unfitted classifier, such as "
             "DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got "
             f"{short_repr(base)}. Pass one of them."
         )
@@ -119,7 +121,7 @@ def _kind(base: Any) -> type[Any]:
     return oracles.Estimators if has_fit_parameter(base, "sample_weight") else oracles.Resampled
 
 
-def _own(
+def _oracle_from_factory(
     made: Callable[..., Any],
     options: Mapping[str, Any],
     X: Any,
@@ -142,7 +144,7 @@ def _own(
     return oracle
 
 
-def check_stored(oracle: Oracle) -> None:
+def validate_serializable(oracle: Oracle) -> None:
     """Raise OptionError where a run that goes on from a checkpoint could not predict."""
     if isinstance(oracle, EstimatorOracle):
         raise OptionError(

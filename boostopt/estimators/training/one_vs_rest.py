@@ -14,33 +14,33 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, short_repr
-from boostopt.estimators.training.binary_fit import Plan
-from boostopt.estimators.training.training_data import Counted
-from boostopt.estimators.training.validation_set import HeldOut
+from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.training_data import WeightedExamples
+from boostopt.estimators.training.validation_set import ValidationSet
 
 
-def runs_of(
-    plan: Plan, examples: Counted, before: Sequence[Run | None], held: HeldOut | None = None
+def fit_classes(
+    plan: FitSettings, examples: WeightedExamples, before: Sequence[Run | None], held: ValidationSet | None = None
 ) -> tuple[Run, ...]:
     """Return the run of two classes, or of each class against the rest, on from an earlier one where there is one."""
     classes = examples.classes
-    files = files_of(plan.checkpoint, len(before))
+    files = checkpoint_paths(plan.checkpoint, len(before))
     if len(before) == 1:
-        return (plan.run(examples, 1, before[0], files[0], classes[1], held),)
+        return (plan.fit_binary(examples, 1, before[0], files[0], classes[1], held),)
     if plan.time_limit is not None:
         together: Any = effective_n_jobs(plan.n_jobs)
         plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
-    tasks = (delayed(plan.run)(examples, k, before[k], files[k], classes[k], held) for k in range(len(before)))
+    tasks = (delayed(plan.fit_binary)(examples, k, before[k], files[k], classes[k], held) for k in range(len(before)))
     runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return tuple(runs)
 
 
-def files_of(checkpoint: Any, runs: int) -> list[Any]:
+def checkpoint_paths(checkpoint: Any, runs: int) -> list[Any]:
     """Return the checkpoint of each run: of several they are numbered."""
     return [checkpoint if checkpoint is None or runs == 1 else Path(f"{checkpoint}.{k}") for k in range(runs)]
 
 
-def told_apart(classes: npt.NDArray[Any], label: Any) -> int:
+def positive_class_index(classes: npt.NDArray[Any], label: Any) -> int:
     """Return the number of the class with a label that is told apart from the rest; of two the second by default.
 
     Raises

@@ -19,7 +19,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
-FURTHEST = 1e99
+MAX_WEIGHT_RATIO = 1e99
 """Quotient of two weights up to which the smallest can be scaled to 1 with the largest still a multiplicity."""
 
 BALANCED = "balanced"
@@ -36,7 +36,7 @@ def no_values() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class WeightedExamples:
     """The examples that count.
 
     Attributes
@@ -59,12 +59,12 @@ class Counted:
     classes: npt.NDArray[Any]
     values: Values = field(default_factory=no_values)
 
-    def take(self, rows: Int[Array, " n"]) -> Counted:
+    def take(self, rows: Int[Array, " n"]) -> WeightedExamples:
         """Return some of them, with all that belongs to each."""
         values = {name: each[rows] for name, each in self.values.items()}
         return replace(self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], values=values)
 
-    def merged(self, codes: Int[Array, " N"] | None = None) -> Counted:
+    def merged(self, codes: Int[Array, " N"] | None = None) -> WeightedExamples:
         """Return the different examples in an order that is theirs, each with its whole weight.
 
         So neither the order of the examples matters, nor whether one comes twice or has the weight 2: to the last
@@ -88,7 +88,7 @@ class Counted:
         group[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
         return group, self.codes[order[first]]
 
-    def weighted(self, class_weight: Any) -> Counted:
+    def with_class_weight(self, class_weight: Any) -> WeightedExamples:
         """Return them with multiplicities times those of their classes: a mapping from labels, "balanced" or None.
 
         Raises
@@ -98,11 +98,13 @@ class Counted:
         ProblemError
             The products lie so far apart that what is computed with them would overflow or vanish.
         """
-        factors = class_factors(class_weight, self.classes, self.codes, self.c)
-        return replace(self, c=_multiplied(self.c, factors[self.codes]))
+        factors = class_weight_factors(class_weight, self.classes, self.codes, self.c)
+        return replace(self, c=_multiply_weights(self.c, factors[self.codes]))
 
 
-def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values | None = None) -> Counted:
+def merge_examples(
+    X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values | None = None
+) -> WeightedExamples:
     """Return the examples of positive weight, in their order.
 
     Parameters
@@ -119,14 +121,14 @@ def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values
         The weights are no such numbers, or there is one class only.
     """
     check_classification_targets(labels)
-    weights = _checked_weights(sample_weight, len(labels))
+    weights = _validate_sample_weight(sample_weight, len(labels))
     counting = weights > 0
-    classes, codes = _classes_of(labels[counting])
+    classes, codes = _encode_labels(labels[counting])
     selected = {name: each[counting] for name, each in (values or {}).items()}
-    return Counted(X[counting], codes, weights[counting], classes, selected)
+    return WeightedExamples(X[counting], codes, weights[counting], classes, selected)
 
 
-def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
+def _validate_sample_weight(sample_weight: Any, N: int) -> Float[Array, " N"]:
     """Return sample weights, 1 by default.
 
     Raises
@@ -152,7 +154,7 @@ def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     return weights
 
 
-def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
+def _encode_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
     """Return the classes of the examples that count, ascending, and the number of each example's class.
 
     Raises
@@ -172,19 +174,19 @@ def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, 
 def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
     """Return an order in which equal examples follow each other, and where in it each different example begins."""
     of_rows = [codes, *(values[name] + 0.0 for name in sorted(values))]
-    keys = _keys_of_sparse(X, of_rows) if scipy.sparse.issparse(X) else _keys(X, of_rows)
+    keys = _sparse_row_keys(X, of_rows) if scipy.sparse.issparse(X) else _row_keys(X, of_rows)
     order = keys.argsort(kind="stable")
     keys = keys[order]
     return order, np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
 
 
-def _keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
+def _row_keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example: any order will do, and sorting numbers would take a pass for each feature."""
     table = np.column_stack([*of_rows, rows])
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
-def _keys_of_sparse(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
+def _sparse_row_keys(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example, of different lengths."""
     codes, *values = of_rows
     further = np.column_stack(values) if values else np.empty((len(codes), 0))
@@ -197,7 +199,7 @@ def _keys_of_sparse(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
     return keys
 
 
-def class_factors(
+def class_weight_factors(
     class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
 ) -> Float[Array, " classes"]:
     """Return what the weights of the examples of each class are multiplied by.
@@ -219,7 +221,7 @@ def class_factors(
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, Mapping):
-        return _of_mapping(cast(Mapping[Any, Any], class_weight), classes)
+        return _factors_from_mapping(cast(Mapping[Any, Any], class_weight), classes)
     if not (isinstance(class_weight, str) and class_weight == BALANCED):
         raise OptionError(
             f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {short_repr(class_weight)}. '
@@ -229,7 +231,7 @@ def class_factors(
     return np.asarray(factors, dtype=np.float64)
 
 
-def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
+def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
     """Return the factors of a mapping from labels, 1 for those that it leaves out."""
     labels: list[Any] = classes.tolist()
     for label, value in factors.items():
@@ -252,7 +254,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 
 
-def _multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
+def _multiply_weights(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return multiplicities times the factors of their classes.
 
     Raises
@@ -262,9 +264,9 @@ def _multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Arr
     """
     product = c * factors  # each between 1e-200 and 1e200, but for how many are added up
     least, most = float(product.min()), float(product.max())
-    if not (least >= SMALLEST and most <= LARGEST and most <= FURTHEST * least):
+    if not (least >= SMALLEST and most <= LARGEST and most <= MAX_WEIGHT_RATIO * least):
         raise ProblemError(
             f"sample_weight times class_weight must lie in [{SMALLEST:g}, {LARGEST:g}], the largest at most "
-            f"{FURTHEST:g} times the smallest; got {least:.6g} to {most:.6g}. Use weights of more similar size."
+            f"{MAX_WEIGHT_RATIO:g} times the smallest; got {least:.6g} to {most:.6g}. Use weights of more similar size."
         )
     return product

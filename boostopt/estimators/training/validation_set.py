@@ -13,7 +13,7 @@ from boostopt._utils.array_types import Array, Bool, Int, Int8
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class ValidationSet:
     """Examples to stop by.
 
     Attributes
@@ -27,14 +27,14 @@ class HeldOut:
     X: Any
     labels: npt.NDArray[Any]
 
-    def against_rest(self, label: Any) -> tuple[Any, Int8[Array, " n"]]:
+    def with_signs(self, label: Any) -> tuple[Any, Int8[Array, " n"]]:
         """Return features, and 1 for the examples with a label and -1 for the others."""
         return self.X, np.where(self.labels == label, 1, -1).astype(np.int8)
 
 
-def parted(
+def split_validation_set(
     X: Any, labels: npt.NDArray[Any], sample_weight: Any, fraction: Any, seed: int | None
-) -> tuple[Int[Array, " n"], HeldOut]:
+) -> tuple[Int[Array, " n"], ValidationSet]:
     """Return the rows to learn from, ascending, and the examples to stop by.
 
     Parameters
@@ -53,11 +53,11 @@ def parted(
         A class has too few examples, in scikit-learn's words.
     """
     if fraction is None:
-        return np.arange(len(labels)), HeldOut(X, labels)
+        return np.arange(len(labels)), ValidationSet(X, labels)
     counting: Bool[Array, " N"] = np.ones(len(labels), dtype=bool)
     if sample_weight is not None:
         counting = np.asarray(sample_weight, dtype=np.float64) > 0
     learnt, held = train_test_split(
         np.flatnonzero(counting), test_size=fraction, stratify=labels[counting], random_state=seed or 0
     )
-    return np.sort(learnt), HeldOut(X[held], labels[held])
+    return np.sort(learnt), ValidationSet(X[held], labels[held])

@@ -212,7 +212,7 @@ def test_the_factor_and_what_it_misses(seed: int) -> None:
         factored = pivoted_cholesky(K, tol=tol)
         left = K - factored.Phi @ factored.Phi.T
         assert (np.abs(left).sum(axis=1) <= factored.row_sums).all()
-        assert float(np.abs(np.linalg.eigvalsh(left)).max()) <= factored.rho
+        assert float(np.abs(np.linalg.eigvalsh(left)).max()) <= factored.max_row_sum
         assert np.trace(left) <= 2 * tol * np.trace(K) + 1e-9
     assert pivoted_cholesky(K).Phi.shape[1] == np.linalg.matrix_rank(K)
 
