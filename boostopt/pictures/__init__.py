@@ -36,13 +36,13 @@ from typing import Any
 from boostopt._utils.lazy_names import attach
 from boostopt.pictures.requirements import MatplotlibNotFound
 
-_load, __dir__, __all__ = attach(__name__)
+_load_attribute, __dir__, __all__ = attach(__name__)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
     try:
-        return _load(name)
+        return _load_attribute(name)
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise

@@ -13,19 +13,19 @@ from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import runs_by_label
-from boostopt.pictures.style import GREY, Look, Where, look, panels
+from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style, make_panels
 
-AGAINST = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since the start")}
+X_AXES = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since the start")}
 """The column of the trace, and the words below the picture."""
 
-FAR_OFF = 4
+IGNORED_FRACTION = 4
 """One part in this many of the rounds, at the start of a run, may lie outside the upper panel."""
 
-FILLED = 3
+MAX_FILLED_RUNS = 3
 """The most runs for which the space between the bounds is filled: more overlapping fillings are unreadable."""
 
 
-def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
+def bounds(runs: Any, against: str = "rounds", axes: AxesArgument = None) -> Figure:
     """Draw the bounds of the soft margin above, the gap between them below.
 
     The lower line of a run is the soft margin of its weights. The upper line bounds the soft margin of any weights over
@@ -49,42 +49,42 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     ProblemError
         A run has no rounds.
     """
-    against = check_choice("scale", against, AGAINST)
+    against = check_choice("scale", against, X_AXES)
     named = runs_by_label(runs)
     for label, run in named.items():
-        _check(label, run)
-    on = panels(axes, 2, height=5.2, heights=(1.4, 1))
+        _validate_run(label, run)
+    on = make_panels(axes, 2, height=5.2, heights=(1.4, 1))
     above, below = on.axes
     for k, (label, run) in enumerate(named.items()):
-        _draw(above, below, label, run, AGAINST[against][0], look(k), len(named) <= FILLED)
+        _draw_run(above, below, label, run, X_AXES[against][0], curve_style(k), len(named) <= MAX_FILLED_RUNS)
     for epsilon in sorted({run.record.problem.epsilon for run in named.values()}):
         below.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
-    _show_the_end(above, list(named.values()))
+    _set_limits_to_late_rounds(above, list(named.values()))
     gaps = np.concatenate([run.trace["gap"] for run in named.values()])
     below.set_yscale("log", nonpositive="clip")
     if not (gaps > 0).any():
         below.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
     measures = {run.record.problem.measure for run in named.values()}
     above.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
-    below.set(ylabel="gap", xlabel=AGAINST[against][1])
+    below.set(ylabel="gap", xlabel=X_AXES[against][1])
     on.legend(above, below)
     return on.figure
 
 
-def _check(label: str, run: Run) -> None:
+def _validate_run(label: str, run: Run) -> None:
     if run.record.problem.objective is None:
         raise OptionError(f"{label} does not maximize a soft margin, so there is no bound to draw. Leave the run out.")
     if not len(run.trace):
         raise ProblemError(f"a run must have a round at least to be drawn; {label} has none. Let it go on.")
 
 
-def bound(run: Run) -> Float[Array, " rounds"]:
+def upper_bounds(run: Run) -> Float[Array, " rounds"]:
     """Return the bound of the class after each round, or the smallest edge if there is none."""
     return np.array([row.bound for row in run.trace])
 
 
-def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look, fill: bool) -> None:
-    x, upper, lower = run.trace[column], bound(run), run.trace["soft_margin"]
+def _draw_run(above: Axes, below: Axes, label: str, run: Run, column: str, its: CurveStyle, fill: bool) -> None:
+    x, upper, lower = run.trace[column], upper_bounds(run), run.trace["soft_margin"]
     proved = bool(np.isfinite(run.trace["upper"][-1]))
     words = label if proved else f"{label} (above: smallest edge, no bound)"
     if fill:
@@ -96,9 +96,13 @@ def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look
         axis.plot(x[-1:], y[-1:], color=its.color, marker=its.marker, ms=4, ls="")
 
 
-def _show_the_end(axis: Axes, runs: list[Run]) -> None:
+def _set_limits_to_late_rounds(axis: Axes, runs: list[Run]) -> None:
     """Choose the scale by the bounds of the later rounds, which are close to each other."""
-    late = [values[len(values) // FAR_OFF :] for run in runs for values in (bound(run), run.trace["soft_margin"])]
+    late = [
+        values[len(values) // IGNORED_FRACTION :]
+        for run in runs
+        for values in (upper_bounds(run), run.trace["soft_margin"])
+    ]
     low, high = min(float(v.min()) for v in late), max(float(v.max()) for v in late)
     room = 0.08 * max(high - low, 1e-9)
     axis.set_ylim(low - room, high + room)

@@ -15,24 +15,24 @@ from boostopt._utils.formatting import format_count
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.solve_record import Row
 from boostopt.errors import ProblemError
-from boostopt.pictures.sources import benchmark_that_ran
-from boostopt.pictures.style import BLACK, GREY, RED, look, name_of, panels
+from boostopt.pictures.sources import require_nonempty_benchmark
+from boostopt.pictures.style import BLACK, GREY, RED, curve_style, escape_label, make_panels
 
-LEAST = 1e-17
+MIN_GAP = 1e-17
 """The smallest gap that is distinguished from 0: less than the last bit of 1."""
 
-MOST = 1e9
+MAX_GAP = 1e9
 """The largest gap that is distinguished from an infinite one."""
 
-ROOM = 0.07
+BORDER_FRACTION = 0.07
 """Half of the share of the scale between the gaps and the border, where gaps of 0 or infinity stand."""
 
-MANY = 400
+MANY_POINTS = 400
 """From this number on, points are drawn smaller."""
 
 
 @dataclass(frozen=True)
-class _Scale:
+class _GapScale:
     """A logarithmic scale of gaps: its ends, and which of them stand for 0 and infinity."""
 
     low: float
@@ -41,20 +41,20 @@ class _Scale:
     infinite: bool
 
     @property
-    def room(self) -> float:
+    def border_width(self) -> float:
         """Powers of ten between the gaps and a border."""
-        return ROOM * (self.high - self.low)
+        return BORDER_FRACTION * (self.high - self.low)
 
     @property
-    def ends(self) -> tuple[float, float]:
+    def limits(self) -> tuple[float, float]:
         """The first and the last power of ten, including the borders."""
-        return self.low - 2 * self.room * self.zero, self.high + 2 * self.room * self.infinite
+        return self.low - 2 * self.border_width * self.zero, self.high + 2 * self.border_width * self.infinite
 
-    def at(self, gap: float) -> float:
+    def position(self, gap: float) -> float:
         """Return the position of a gap; 0 and infinity are at the border."""
-        if gap < LEAST:
-            return 10.0 ** (self.low - self.room)
-        return 10.0 ** (self.high + self.room) if gap > MOST else gap
+        if gap < MIN_GAP:
+            return 10.0 ** (self.low - self.border_width)
+        return 10.0 ** (self.high + self.border_width) if gap > MAX_GAP else gap
 
     @property
     def ticks(self) -> dict[float, str]:
@@ -63,9 +63,9 @@ class _Scale:
         inside = range(math.ceil(self.low) + self.zero, math.floor(self.high) + 1 - self.infinite)
         powers = {10.0**k: f"$10^{{{k}}}$" for k in inside[:: max(math.ceil(len(inside) / 6), 1)]}
         return {
-            **({self.at(0.0): "0"} if self.zero else {}),
+            **({self.position(0.0): "0"} if self.zero else {}),
             **powers,
-            **({self.at(math.inf): r"$\infty$"} if self.infinite else {}),
+            **({self.position(math.inf): r"$\infty$"} if self.infinite else {}),
         }
 
 
@@ -91,59 +91,63 @@ def claimed_against_certified(benchmark: Benchmark) -> Figure:
     ProblemError
         The benchmark has no run, or no solver reported a gap.
     """
-    b = benchmark_that_ran(benchmark)
-    said = [run for run in b.runs if claims_a_gap(run)]
+    b = require_nonempty_benchmark(benchmark)
+    said = [run for run in b.runs if reports_gap(run)]
     if not said:
         raise ProblemError(
             "a solver at least must report a gap of its own for claims to be drawn; none did: "
-            f"{_silent(b.runs)}. Run one that does, such as interior or cvxpy:clarabel."
+            f"{_backends_without_gap(b.runs)}. Run one that does, such as interior or cvxpy:clarabel."
         )
     gaps = [gap for run in said for gap in (run.claimed_gap or 0.0, run.scaled_gap)]
-    inside = [math.log10(gap) for gap in gaps if LEAST <= gap <= MOST] or [-9.0, -3.0]
-    scale = _Scale(math.floor(min(inside)), math.ceil(max(inside) + 0.1), min(gaps) < LEAST, not max(gaps) <= MOST)
-    on = panels(None, height=4.8)
+    inside = [math.log10(gap) for gap in gaps if MIN_GAP <= gap <= MAX_GAP] or [-9.0, -3.0]
+    scale = _GapScale(
+        math.floor(min(inside)), math.ceil(max(inside) + 0.1), min(gaps) < MIN_GAP, not max(gaps) <= MAX_GAP
+    )
+    on = make_panels(None, height=4.8)
     axis = on.axes[0]
-    _ground(axis, scale)
-    size = 6.5 if len(said) <= MANY else 4.0
+    _draw_background(axis, scale)
+    size = 6.5 if len(said) <= MANY_POINTS else 4.0
     for k, backend in enumerate(dict.fromkeys(run.backend for run in said)):
-        _points(axis, [run for run in said if run.backend == backend], scale, k, size)
-    border = [at for run in said for at in [(run.claimed_gap or 0.0, run.scaled_gap)] if not all(map(_told, at))]
+        _draw_points(axis, [run for run in said if run.backend == backend], scale, k, size)
+    border = [
+        at for run in said for at in [(run.claimed_gap or 0.0, run.scaled_gap)] if not all(map(_is_finite_gap, at))
+    ]
     if border:
-        x, y = zip(*(map(scale.at, at) for at in border), strict=True)
+        x, y = zip(*(map(scale.position, at) for at in border), strict=True)
         axis.plot(x, y, "o", color=BLACK, mfc="none", ms=1.9 * size, mew=0.7, label="0 or infinite", clip_on=False)
     for words, face in (("says it found an optimum", GREY), ("does not say so", "white")):
         axis.plot([], [], "o", color=GREY, mfc=face, ms=6.5, label=words)
-    silent = _silent(b.runs)
+    silent = _backends_without_gap(b.runs)
     on.legend(axis, columns=3, title=f"No gap of its own is reported by {silent}." if silent else "")
     return on.figure
 
 
-def claims_a_gap(run: Row) -> bool:
+def reports_gap(run: Row) -> bool:
     """Whether the solver of a run reports its own gap."""
     return run.ran and run.claimed_gap is not None and run.claimed_gap >= 0.0
 
 
-def _silent(runs: Sequence[Row]) -> str:
+def _backends_without_gap(runs: Sequence[Row]) -> str:
     """Name the solvers that report no gap, with the number of such runs unless it is all of them."""
     words: list[str] = []
     for backend in dict.fromkeys(run.backend for run in runs if run.ran):
         its = [run for run in runs if run.backend == backend and run.ran]
-        without = sum(not claims_a_gap(run) for run in its)
+        without = sum(not reports_gap(run) for run in its)
         if without:
             of = f" ({without} of {format_count(len(its), 'run')})" if without < len(its) else ""
-            words.append(f"{name_of(backend)}{of}")
+            words.append(f"{escape_label(backend)}{of}")
     return ", ".join(words)
 
 
-def _ground(axis: Axes, scale: _Scale) -> None:
+def _draw_background(axis: Axes, scale: _GapScale) -> None:
     """Draw the scales, the borders, the diagonal, and the words above and below it."""
-    low, high = (10.0**end for end in scale.ends)
+    low, high = (10.0**end for end in scale.limits)
     axis.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     axis.set(xlabel="gap that the solver claims", ylabel="gap that is certified")
     axis.fill_between([low, high], [low, high], [high, high], color=RED, alpha=0.07, lw=0)
     axis.plot([low, high], [low, high], color=GREY, lw=1.0)
     # The words are in the corners within the borders, so that they cover no point at a border.
-    near, far = (10.0 ** (end + sign * 0.3 * scale.room) for end, sign in ((scale.low, 1), (scale.high, -1)))
+    near, far = (10.0 ** (end + sign * 0.3 * scale.border_width) for end, sign in ((scale.low, 1), (scale.high, -1)))
     style: dict[str, Any] = {"color": GREY, "fontsize": "small"}
     axis.text(near, far, "wider than claimed", ha="left", va="top", **style)
     axis.text(far, near, "narrower than claimed", ha="right", va="bottom", **style)
@@ -158,19 +162,19 @@ def _ground(axis: Axes, scale: _Scale) -> None:
                 set_line(10.0**border, color=GREY, lw=0.8, ls=":")
 
 
-def _points(axis: Axes, runs: Sequence[Row], scale: _Scale, k: int, size: float) -> None:
+def _draw_points(axis: Axes, runs: Sequence[Row], scale: _GapScale, k: int, size: float) -> None:
     """Draw the runs of a backend, filled if the solver claims an optimum."""
-    its = look(k)
+    its = curve_style(k)
     for claims, face in ((True, its.color), (False, "none")):
         some = [(run.claimed_gap or 0.0, run.scaled_gap) for run in runs if run.claims == claims]
-        x, y = ([scale.at(pair[side]) for pair in some] for side in (0, 1))
+        x, y = ([scale.position(pair[side]) for pair in some] for side in (0, 1))
         if some:  # an empty collection that is not clipped would count as a point in the corner
             axis.plot(
                 x, y, its.marker, color=its.color, mfc=face, ms=size, mew=1.1, label="_", alpha=0.85, clip_on=False
             )
-    axis.plot([], [], its.marker, color=its.color, ms=6.5, label=name_of(runs[0].backend))
+    axis.plot([], [], its.marker, color=its.color, ms=6.5, label=escape_label(runs[0].backend))
 
 
-def _told(gap: float) -> bool:
+def _is_finite_gap(gap: float) -> bool:
     """Whether a gap is neither 0 nor infinite on the scale."""
-    return LEAST <= gap <= MOST
+    return MIN_GAP <= gap <= MAX_GAP

@@ -24,22 +24,32 @@ from boostopt.comparison.rendering.phrases import (
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, Row
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.sources import benchmark_that_ran
-from boostopt.pictures.style import BLACK, BLUE, GREY, OUTCOMES, RED, Where, look, name_of, panels
+from boostopt.pictures.sources import require_nonempty_benchmark
+from boostopt.pictures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    RED,
+    RESULT_STYLES,
+    AxesArgument,
+    curve_style,
+    escape_label,
+    make_panels,
+)
 
-LEAST = 1e-16
+MIN_DISTANCE = 1e-16
 """The smallest distance that is distinguished from 0."""
 
-WORDS = 85
+MAX_REASON_LENGTH = 85
 """Number of letters of a reason that are shown."""
 
-FEW_TIMES = 30.0
+FEW_DECADES_RATIO = 30.0
 """Below this range of ratios, a scale with only powers of ten would have too few numbers."""
 
-AGAINST = {"fastest": "time / fastest", "seconds": "seconds"}
+TIME_SCALES = {"fastest": "time / fastest", "seconds": "seconds"}
 """The scales of profiles, and the words below them."""
 
-MEANS = f"At the right of the bars: geometric means of the seconds, shifted by {SHIFT_SECONDS:g} s."
+MEANS_NOTE = f"At the right of the bars: geometric means of the seconds, shifted by {SHIFT_SECONDS:g} s."
 """The explanation of the numbers beside the bars."""
 
 
@@ -72,54 +82,54 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     ----------
     Dolan and More 2002, (2.1); More and Wild 2009, section 2.2.
     """
-    against, b = check_choice("scale", against, AGAINST), benchmark_that_ran(benchmark)
+    against, b = check_choice("scale", against, TIME_SCALES), require_nonempty_benchmark(benchmark)
     scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
-    times = [_time(score, against) for score in scores if score.result == Result.REACHED]
+    times = [_score_time(score, against) for score in scores if score.result == Result.REACHED]
     least = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
     ends = least, max(1.3 * max(times, default=least), 2.0 * least)
     heights = 2.6, 0.5 + 0.26 * len(backends)
-    on = panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
+    on = make_panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
     for tol, above, below in zip(tols, on.axes[: len(tols)], on.axes[len(tols) :], strict=True):
         reached = {
             name: sorted(
-                _time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, Result.REACHED)
+                _score_time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, Result.REACHED)
             )
             for name in backends
         }
-        _curves(above, reached, len(b.programs), ends)
-        _bars(below, backends, [score for score in scores if score.tol == tol])
-        _means(below, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
-        above.set(title=gap_request_text(b.runs, tol), xlabel=AGAINST[against])
+        _draw_profiles(above, reached, len(b.programs), ends)
+        _draw_bars(below, backends, [score for score in scores if score.tol == tol])
+        _draw_means(below, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
+        above.set(title=gap_request_text(b.runs, tol), xlabel=TIME_SCALES[against])
         below.set_xlabel("programs")
     on.axes[0].set_ylabel("share of programs")
-    on.legend(*on.axes, columns=3, title=MEANS)
+    on.legend(*on.axes, columns=3, title=MEANS_NOTE)
     return on.figure
 
 
-def _time(score: ProgramScore, against: str) -> float:
+def _score_time(score: ProgramScore, against: str) -> float:
     """Return the time of a score on the scale of the profiles."""
     return score.ratio if against == "fastest" else score.median
 
 
-def _curves(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]) -> None:
+def _draw_profiles(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]) -> None:
     """Draw the profile of each backend at one gap from its sorted times, on a scale between two ends."""
     least, most = ends
     for k, (backend, times) in enumerate(reached.items()):
-        its = look(k)
+        its = curve_style(k)
         x = [least, *times, most]
         y = [0.0, *(np.arange(1, len(times) + 1) / count).tolist(), len(times) / count]
-        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=name_of(backend))
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=escape_label(backend))
     span = most / least
     axis.set(xscale="log", xlim=(least * span**-0.03, most), ylim=(-0.03, 1.03))
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < FEW_TIMES else (1.0,)))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < FEW_DECADES_RATIO else (1.0,)))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
     if not any(reached.values()):
         axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
 
 
-def _means(axis: Axes, backends: list[str], of: Mapping[str, MeanScore]) -> None:
+def _draw_means(axis: Axes, backends: list[str], of: Mapping[str, MeanScore]) -> None:
     """Write the mean of each backend to the right of its bars."""
     for height, backend in zip(range(len(backends))[::-1], backends, strict=True):
         words = mean_time_text(of[backend]) if backend in of else ""
@@ -127,22 +137,22 @@ def _means(axis: Axes, backends: list[str], of: Mapping[str, MeanScore]) -> None
     axis.text(1.03, 1.0, "mean s", transform=axis.transAxes, va="bottom", fontsize="small", color=GREY)
 
 
-def _bars(axis: Axes, backends: list[str], at: list[ProgramScore]) -> None:
+def _draw_bars(axis: Axes, backends: list[str], at: list[ProgramScore]) -> None:
     """Count the outcomes of each backend at one gap."""
     height = np.arange(len(backends))[::-1]
     left = np.zeros(len(backends))
-    for outcome, (color, hatch) in OUTCOMES.items():
+    for outcome, (color, hatch) in RESULT_STYLES.items():
         counts = np.array([sum(s.backend == name and s.result == outcome for s in at) for name in backends])
         axis.barh(
             height, counts, left=left, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
         )
         left += counts
-    axis.set_yticks(height, [name_of(backend) for backend in backends])
+    axis.set_yticks(height, [escape_label(backend) for backend in backends])
     axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axis.set_xlim(0.0, max(float(left.max()), 1.0))
 
 
-def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief: bool = False) -> Figure:
+def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None, brief: bool = False) -> Figure:
     """Draw the certified intervals of a comparison, as distances from the middle of their intersection.
 
     Every interval contains the optimum, so that all of them overlap. The scale is linear near 0 and logarithmic
@@ -173,44 +183,46 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     low, high = intersect_intervals(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(
-            f"some interval must be finite to measure distances from its middle; {_left(low, high)}. "
+            f"some interval must be finite to measure distances from its middle; {_intersection_text(low, high)}. "
             "Print the comparison: it says why."
         )
     middle = 0.5 * low + 0.5 * high
-    on = panels(axes, height=1.7 + 0.34 * len(runs))
+    on = make_panels(axes, height=1.7 + 0.34 * len(runs))
     axis = on.axes[0]
     band = "what all of them leave" if low <= high else "what parts them"
     axis.axvspan(min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label=band)
     ends = [abs(end - middle) for run in runs if run.answered for end in run.interval if math.isfinite(end)]
-    nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=LEAST), LEAST)))
+    nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=MIN_DISTANCE), MIN_DISTANCE)))
     farthest = 10.0 * max(*ends, nearest)
     if not farthest < math.inf:
         raise ProblemError(
             f"the ends of intervals must be numbers that a scale can hold; got {max(ends)}. Correct them."
         )
     for height, run in zip(range(len(runs))[::-1], runs, strict=True):
-        _row(axis, runs, run, height, (middle, farthest), brief)
+        _draw_interval(axis, runs, run, height, (middle, farthest), brief)
     axis.set_xscale("symlog", linthresh=nearest)
     axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(runs) - 0.3))
     axis.set_xticks(_ticks(nearest, farthest, brief))
-    axis.set_yticks(range(len(runs))[::-1], [name_of(run.backend) for run in runs])
+    axis.set_yticks(range(len(runs))[::-1], [escape_label(run.backend) for run in runs])
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
     on.legend(axis, columns=3)
     return on.figure
 
 
-def _left(low: float, high: float) -> str:
+def _intersection_text(low: float, high: float) -> str:
     """Describe the intersection of intervals without two finite ends."""
     return "the program is proved infeasible" if low == math.inf else f"together they leave [{low}, {high}]"
 
 
-def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool) -> None:
+def _draw_interval(
+    axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool
+) -> None:
     """Draw the interval of a backend, up to the farthest distance of the scale, or say why there is none."""
     middle, farthest = scale
     right = axis.get_yaxis_transform()
     if not run.answered:
         what, why = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
-        words = what if brief or not why else shorten(f"{what}: {why}", WORDS, placeholder="...")
+        words = what if brief or not why else shorten(f"{what}: {why}", MAX_REASON_LENGTH, placeholder="...")
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (end - middle for end in run.interval)

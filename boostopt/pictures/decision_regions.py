@@ -16,18 +16,18 @@ from boostopt._utils.validation import check_array, check_integer
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.sources import real_array
-from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
+from boostopt.pictures.style import BLACK, BLUE, RED, AxesArgument, Panels, make_panels
 
-LARGEST = 160.0
+MAX_MARKER_AREA = 160.0
 """The area of the marker of the largest weight in square points; the others are in proportion."""
 
-LEVELS = 22
+N_LEVELS = 22
 """The number of levels. It is even, so that values near 0 have their own colour, white."""
 
 FAINT_GREY = "#b0b0b0"
 """The colour of hatches, which lie below the markers."""
 
-COARSEST, FINEST = 2, 4000
+MIN_RESOLUTION, MAX_RESOLUTION = 2, 4000
 """Limits of the resolution: the finest takes 16 million values of f."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
@@ -35,19 +35,19 @@ SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a2
 
 
 @runtime_checkable
-class Decides(Protocol):
+class HasDecisionFunction(Protocol):
     """Anything with a decision function: a run, or a classifier in the style of scikit-learn."""
 
     def decision_function(self, X: Any) -> Any: ...
 
 
 def decision_regions(
-    classifier: Decides,
+    classifier: HasDecisionFunction,
     X: Any,
     y: npt.ArrayLike,
     weights: npt.ArrayLike | None = None,
     resolution: int = 200,
-    axes: Where = None,
+    axes: AxesArgument = None,
 ) -> Figure:
     """Draw f(x) over two features with the line f = 0, and the examples as markers by class and weight.
 
@@ -83,30 +83,30 @@ def decision_regions(
     ----------
     Raetsch, Onoda, Mueller 2001, figures 2, 6 and 8 (right), are pictures of this kind.
     """
-    if not isinstance(classifier, Decides):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(classifier, HasDecisionFunction):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")
     resolution = check_integer(
-        "resolution", resolution, COARSEST, advice="Pass how many points there are along an axis."
+        "resolution", resolution, MIN_RESOLUTION, advice="Pass how many points there are along an axis."
     )
-    if resolution > FINEST:
-        raise OptionError(f"resolution must be at most {FINEST}; got {resolution}. Lower it.")
-    points = _points(X)
-    larger, labels = _larger(y, len(points))
-    sizes = _sizes(weights, len(points))
-    ticks = [_range(points[:, k], resolution) for k in (0, 1)]
-    f = _values(classifier, X, ticks)
-    on = panels(axes, height=4.6)
+    if resolution > MAX_RESOLUTION:
+        raise OptionError(f"resolution must be at most {MAX_RESOLUTION}; got {resolution}. Lower it.")
+    points = _validate_points(X)
+    larger, labels = _positive_mask(y, len(points))
+    sizes = _marker_areas(weights, len(points))
+    ticks = [_grid_axis(points[:, k], resolution) for k in (0, 1)]
+    f = _grid_values(classifier, X, ticks)
+    on = make_panels(axes, height=4.6)
     axis = on.axes[0]
-    _regions(on, axis, ticks, f)
+    _draw_regions(on, axis, ticks, f)
     for of, marker, color, label in ((larger, "o", BLUE, labels[1]), (~larger, "^", RED, labels[0])):
-        _markers(axis, points[of], None if sizes is None else sizes[of], marker, color, _said(label))
+        _draw_markers(axis, points[of], None if sizes is None else sizes[of], marker, color, _class_label_text(label))
     names = [str(name) for name in getattr(X, "columns", (r"$x_0$", r"$x_1$"))]
     axis.set(xlabel=names[0], ylabel=names[1], xlim=ticks[0][[0, -1]], ylim=ticks[1][[0, -1]])
     on.legend(axis)
     return on.figure
 
 
-def _points(X: Any) -> Float[Array, "N 2"]:
+def _validate_points(X: Any) -> Float[Array, "N 2"]:
     points = real_array("X", X, 2)
     if points.shape[1] != 2:
         raise ProblemError(
@@ -115,7 +115,7 @@ def _points(X: Any) -> Float[Array, "N 2"]:
     return points
 
 
-def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
+def _positive_mask(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
     """Return which examples have the larger of the two labels, and the labels."""
     array = check_array("y", y)
     try:
@@ -132,7 +132,7 @@ def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
     return array == labels[1], labels.tolist()
 
 
-def _sizes(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
+def _marker_areas(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
     """Return areas proportional to weights."""
     if weights is None:
         return None
@@ -142,17 +142,19 @@ def _sizes(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
             f"weights must be {N} numbers of at least 0, one for each row of X and not all of them 0; got {len(d)}, "
             f"the smallest {d.min():.6g}. A run leaves out examples with multiplicity 0: leave them out of X, too."
         )
-    return LARGEST * d / d.max()
+    return MAX_MARKER_AREA * d / d.max()
 
 
-def _range(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
+def _grid_axis(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
     """Return the grid along an axis, with some space around the examples."""
     low, high = float(x.min()), float(x.max())
     room = 0.06 * (high - low) or 1.0
     return np.linspace(low - room, high + room, resolution)
 
 
-def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]]) -> Float[Array, "rows columns"]:
+def _grid_values(
+    classifier: HasDecisionFunction, X: Any, ticks: list[Float[Array, " resolution"]]
+) -> Float[Array, "rows columns"]:
     """Return f on the grid, which the classifier receives in the type of X: a table or an array."""
     grid: Any = np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 2)
     if hasattr(X, "columns"):
@@ -168,10 +170,12 @@ def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]
     return f.reshape(len(ticks[1]), len(ticks[0]))
 
 
-def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]) -> None:
+def _draw_regions(
+    on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]
+) -> None:
     """Fill the plane by the values of f, draw the line where f changes its sign, and hatch where f is 0."""
     most = float(np.abs(f).max()) or 1.0
-    filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, LEVELS), cmap=SHADES)
+    filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, N_LEVELS), cmap=SHADES)
     zero = np.abs(f) <= ZERO_TOL
     area = bool((zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]).any())
     if area:
@@ -182,13 +186,13 @@ def _regions(on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f
     between = [level for level in ([-side, side] if area else [0.0]) if f.min() < level < f.max()]
     if between:
         axis.contour(*ticks, f, levels=between, colors=BLACK, linewidths=1.4, linestyles="-")
-    if on.own:
+    if on.is_own_figure:
         bar = on.figure.colorbar(filled, ax=axis, label="$f(x)$" + (", hatched where 0" if area else ""))
         bar.set_ticks(MaxNLocator(7).tick_values(-most, most)[1:-1])
         bar.ax.axhline(0.0, color=BLACK, lw=1.4)
 
 
-def _markers(
+def _draw_markers(
     axis: Axes, points: Float[Array, "n 2"], sizes: Float[Array, " n"] | None, marker: str, color: str, label: str
 ) -> None:
     """Draw the examples of a class."""
@@ -201,6 +205,6 @@ def _markers(
     axis.scatter(x, y, s=sizes, marker=marker, facecolors=faint, edgecolors=color, linewidths=0.8, label=label)
 
 
-def _said(label: Any) -> str:
+def _class_label_text(label: Any) -> str:
     """Name a class in the legend; a number is typeset as a number, with a minus sign."""
     return f"$y = {label:g}$" if isinstance(label, int | float) else f"y = {label}"

@@ -13,18 +13,26 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_flag
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
-from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
+from boostopt.pictures.sources import (
+    algorithm_name,
+    effective_multiplicities,
+    real_array,
+    run_of_classifier,
+    soft_margin_nu,
+    validate_multiplicities,
+    validate_nu,
+)
+from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style, label_items, make_panels
 
-AT_CAP = 1e-6
+CAP_TOLERANCE = 1e-6
 """The relative distance from its cap at which a weight counts as capped: solvers come no closer."""
 
-MOST = 0.99
+CARRIED_FRACTION = 0.99
 """The share of the weight whose examples are counted; with an entropy all examples have some weight."""
 
 
 def example_weights(
-    weights: Any, nu: float | None = None, c: Any = None, ordered: bool = True, axes: Where = None
+    weights: Any, nu: float | None = None, c: Any = None, ordered: bool = True, axes: AxesArgument = None
 ) -> Figure:
     """Draw the weights d of the examples, by size or example by example.
 
@@ -55,18 +63,18 @@ def example_weights(
     ProblemError
         Weights are negative, not finite, all 0, or do not fit c.
     """
-    check_nu(nu)
+    validate_nu(nu)
     ordered = check_flag("ordered", ordered)
-    label = title(one) if isinstance(one := run_of(weights), Run) else "weights"
-    named = {name: _weights(name, one, nu, c) for name, one in by_label(weights, "a run", label).items()}
-    on = panels(axes)
+    label = algorithm_name(one) if isinstance(one := run_of_classifier(weights), Run) else "weights"
+    named = {name: _read_weights(name, one, nu, c) for name, one in label_items(weights, "a run", label).items()}
+    on = make_panels(axes)
     axis, capped = on.axes[0], all(its.nu is not None for its in named.values())
     axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="at the cap" if capped else "equal weights")
     for k, (name, its) in enumerate(named.items()):
         if ordered:
-            _draw_ordered(axis, name, its, capped, look(k))
+            _draw_ordered(axis, name, its, capped, curve_style(k))
         else:
-            _draw_each(axis, name, its, capped, look(k), stems=len(named) == 1)
+            _draw_each(axis, name, its, capped, curve_style(k), stems=len(named) == 1)
     axis.set(
         xlabel="examples, by weight, counted with multiplicity" if ordered else r"example $n$",
         ylabel=r"$\nu\, d_n / c_n$" if capped else r"$d_n \sum c\, /\, c_n$",
@@ -77,7 +85,7 @@ def example_weights(
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class CappedWeights:
     """Weights d with sum 1, multiplicities, and the nu of the cap, if there is one."""
 
     d: Float[Array, " N"]
@@ -90,54 +98,54 @@ class Weights:
         return unit * np.divide(self.d, self.c, out=np.zeros(len(self.d)), where=self.c > 0)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The number of examples at their cap, and of those that carry nearly all the weight, in words."""
         carried = np.cumsum(np.sort(self.d)[::-1])
-        carriers = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
+        carriers = f"{np.searchsorted(carried, CARRIED_FRACTION) + 1} of {np.count_nonzero(self.c)} carry {100 * CARRIED_FRACTION:g} %"
         if self.nu is None:
             return carriers
-        return f"{np.count_nonzero(self.relative(True) >= 1 - AT_CAP)} at the cap, {carriers}"
+        return f"{np.count_nonzero(self.relative(True) >= 1 - CAP_TOLERANCE)} at the cap, {carriers}"
 
 
-def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
+def _read_weights(name: str, source: Any, nu: float | None, c: Any) -> CappedWeights:
     """Read weights, multiplicities and nu."""
-    source = run_of(source)
+    source = run_of_classifier(source)
     if hasattr(source, "runs_"):
         raise OptionError(
             f"weights are those of a run; {name} is a {type(source).__name__} of several. Pass one of model.runs_."
         )
     if isinstance(source, Run):
-        d, of = source.d, counts_of(source.record.problem.examples)
-        own = nu_of(source.record.problem.objective)
+        d, of = source.d, effective_multiplicities(source.record.problem.examples)
+        own = soft_margin_nu(source.record.problem.objective)
         # The cap of a hard margin does not hold any weight below 1.
         binds = own is not None and float(of.max()) < own
         nu = own if nu is None and binds else nu
     else:
         d = real_array(f"the weights of {name}", source, 1)
-        of = counts(c, len(d))
+        of = validate_multiplicities(c, len(d))
     if (d < 0).any() or not d[of > 0].any():
         raise ProblemError(
             f"the weights of {name} must be at least 0, and not all of them 0; got the smallest {d.min():.6g}. "
             "Pass a distribution."
         )
-    return Weights(d / d.sum(), of, nu)
+    return CappedWeights(d / d.sum(), of, nu)
 
 
-def _draw_ordered(axis: Axes, name: str, its: Weights, capped: bool, as_: Look) -> None:
+def _draw_ordered(axis: Axes, name: str, its: CappedWeights, capped: bool, as_: CurveStyle) -> None:
     """Draw a decreasing step function, with a step for each example."""
     y = its.relative(capped)
     order = np.argsort(-y, kind="stable")
     x = np.concatenate([[0.0], np.cumsum(its.c[order])])
     axis.plot(
         x, np.concatenate([y[order[:1]], y[order]]), color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-pre",
-        label=f"{name}: {its.words}",
+        label=f"{name}: {its.summary}",
     )  # fmt: skip
 
 
-def _draw_each(axis: Axes, name: str, its: Weights, capped: bool, as_: Look, stems: bool) -> None:
+def _draw_each(axis: Axes, name: str, its: CappedWeights, capped: bool, as_: CurveStyle, stems: bool) -> None:
     """Draw a marker for each example, with a stem unless the stems would overlap."""
     y = its.relative(capped)
     n = np.arange(len(y))
     if stems:
         axis.vlines(n, 0.0, y, color=as_.color, lw=0.6)
-    axis.plot(n, y, color=as_.color, marker=as_.marker, ms=3, ls="", label=f"{name}: {its.words}")
+    axis.plot(n, y, color=as_.color, marker=as_.marker, ms=3, ls="", label=f"{name}: {its.summary}")

@@ -21,34 +21,34 @@ from boostopt.comparison.rendering.phrases import format_median_seconds, gap_req
 from boostopt.comparison.scores import ProgramScore
 from boostopt.comparison.solve_record import Result
 from boostopt.errors import ProblemError
-from boostopt.pictures.sources import benchmark_that_ran
-from boostopt.pictures.style import BLACK, OUTCOMES, WIDTH, name_of, panels
+from boostopt.pictures.sources import require_nonempty_benchmark
+from boostopt.pictures.style import BLACK, FIGURE_WIDTH, RESULT_STYLES, escape_label, make_panels
 
-COLORS = "viridis_r"
+COLORMAP = "viridis_r"
 """Colours from light to dark as seconds grow: perceptually uniform, also for colour-blind readers and in grey."""
 
-HEIGHT = 0.22
+ROW_HEIGHT = 0.22
 """Inches of a row: as high as its label."""
 
-WIDTHS = 0.52, 0.24
+COLUMN_WIDTHS = 0.52, 0.24
 """Inches of a column with numbers in it, and of one without, as wide as its label is high."""
 
-COLUMNS = 24
+MAX_NUMBERED_COLUMNS = 24
 """The most backends with numbers in the cells: more would make the picture wider than two pages."""
 
-LETTER = 0.072
+LETTER_WIDTH = 0.072
 """Inches of a letter of a label."""
 
-PADS = 0.3
+PADDING = 0.3
 """Inches in addition to the labels and the columns."""
 
-LEAST = 3.6
+MIN_WIDTH = 3.6
 """Inches of the narrowest picture: its scale and its legend need them."""
 
-LETTERS = {False: 40, True: 28}
+MAX_LABEL_LENGTH = {False: 40, True: 28}
 """Number of letters of a program's label that are shown; a brief picture shows fewer."""
 
-MOST = 300
+MAX_PROGRAMS = 300
 """The most programs, and the most backends, in a picture."""
 
 
@@ -75,21 +75,24 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     ProblemError
         The benchmark has no run, or more than 300 programs or backends.
     """
-    b, brief = benchmark_that_ran(benchmark), check_flag("brief", brief)
-    tol = _gap(b, tol)
+    b, brief = require_nonempty_benchmark(benchmark), check_flag("brief", brief)
+    tol = _target_gap(b, tol)
     programs, backends = list(b.programs), list(dict.fromkeys(score.backend for score in b.scores))
-    if max(len(programs), len(backends)) > MOST:
+    if max(len(programs), len(backends)) > MAX_PROGRAMS:
         raise ProblemError(
-            f"a picture holds at most {MOST} programs and {MOST} backends; got {len(programs)} and {len(backends)}. "
+            f"a picture holds at most {MAX_PROGRAMS} programs and {MAX_PROGRAMS} backends; got {len(programs)} and {len(backends)}. "
             "Draw some of them at a time."
         )
     at = {(s.program, s.backend): s for s in b.scores if s.tol == tol}
-    numbers = not brief and len(backends) <= COLUMNS
-    labels = [name_of(label, LETTERS[brief]) for label in programs], [name_of(name) for name in backends]
-    longest = [max(map(len, of)) * LETTER for of in labels]
-    width = longest[0] + PADS + WIDTHS[0 if numbers else 1] * len(backends)
-    on = panels(None, height=longest[1] + 1.2 + HEIGHT * len(programs))
-    on.figure.set_figwidth(width := max(width, LEAST if brief else WIDTH))
+    numbers = not brief and len(backends) <= MAX_NUMBERED_COLUMNS
+    labels = (
+        [escape_label(label, MAX_LABEL_LENGTH[brief]) for label in programs],
+        [escape_label(name) for name in backends],
+    )
+    longest = [max(map(len, of)) * LETTER_WIDTH for of in labels]
+    width = longest[0] + PADDING + COLUMN_WIDTHS[0 if numbers else 1] * len(backends)
+    on = make_panels(None, height=longest[1] + 1.2 + ROW_HEIGHT * len(programs))
+    on.figure.set_figwidth(width := max(width, MIN_WIDTH if brief else FIGURE_WIDTH))
     axis = on.axes[0]
     times = [score.median for score in at.values() if score.result == Result.REACHED]
     # If all times are equal, extend the scale by a factor of two on both sides: it then has some round number.
@@ -98,19 +101,21 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     for row, program in enumerate(programs):
         for column, backend in enumerate(backends):
             if (program, backend) in at:
-                _cell(axis, (column, row), at[program, backend], norm, numbers)
-    _labels(axis, *labels, upright=longest[1] > (width - longest[0] - PADS) / len(backends))
+                _draw_cell(axis, (column, row), at[program, backend], norm, numbers)
+    _draw_labels(axis, *labels, upright=longest[1] > (width - longest[0] - PADDING) / len(backends))
     axis.set_title(gap_request_text(b.runs, tol), fontsize="medium")
-    _keys(on.figure, axis, norm, width - longest[0] - PADS)
+    _draw_legends(on.figure, axis, norm, width - longest[0] - PADDING)
     return on.figure
 
 
-def _gap(b: Benchmark, tol: object) -> float:
+def _target_gap(b: Benchmark, tol: object) -> float:
     """Return the requested gap: for a profile, the gap that judges its answers."""
     gaps = b.settings.profiles
     if tol is None:
         return min(gaps)
-    named = {run.profile: run.tol for run in b.runs if run.profile is not None and len(_asked(b, run.profile)) == 1}
+    named = {
+        run.profile: run.tol for run in b.runs if run.profile is not None and len(_gaps_of_profile(b, run.profile)) == 1
+    }
     if isinstance(tol, str) and tol in named:
         return named[tol]
     if not isinstance(tol, str) and is_real_number(tol) and tol in gaps:
@@ -121,21 +126,21 @@ def _gap(b: Benchmark, tol: object) -> float:
     )
 
 
-def _asked(b: Benchmark, profile: str) -> set[float]:
+def _gaps_of_profile(b: Benchmark, profile: str) -> set[float]:
     """Return the gaps that judge the answers to a profile."""
     return {run.tol for run in b.runs if run.profile == profile}
 
 
-def _cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Normalize | None, numbers: bool) -> None:
+def _draw_cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Normalize | None, numbers: bool) -> None:
     """Draw the result of a backend on a program."""
     column, row = at
     corner = column - 0.5, row - 0.5
     if score.result != Result.REACHED or norm is None:
-        color, hatch = OUTCOMES["failed"] if score.result == Result.FAILED else ("#ffffff", "")
+        color, hatch = RESULT_STYLES["failed"] if score.result == Result.FAILED else ("#ffffff", "")
         # A hatch takes the colour of the edge.
         axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor="white", edgecolor=color, hatch=hatch, lw=0.0))
         return
-    color = colormaps[COLORS](norm(score.median))
+    color = colormaps[COLORMAP](norm(score.median))
     axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor=color, edgecolor="white", lw=0.5))
     if numbers:
         light = float(np.dot(color[:3], (0.2126, 0.7152, 0.0722))) > 0.45
@@ -143,7 +148,7 @@ def _cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Normalize 
         axis.text(column, row, words, ha="center", va="center", fontsize=7.5, color=BLACK if light else "white")
 
 
-def _labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], upright: bool) -> None:
+def _draw_labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], upright: bool) -> None:
     """Name the rows on the left and the columns above; the names of narrow columns are vertical."""
     axis.set(xlim=(-0.5, len(backends) - 0.5), ylim=(len(programs) - 0.5, -0.5))
     axis.set_yticks(range(len(programs)), programs, fontsize="small")
@@ -154,12 +159,12 @@ def _labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], uprigh
     axis.spines[:].set(color="#bbbbbb")
 
 
-def _keys(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> None:
+def _draw_legends(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> None:
     """Put the scale of the colours below, and a legend of hatched and blank cells."""
     height = figure.get_figheight()
     if norm is not None:
         bar = figure.colorbar(
-            ScalarMappable(norm, COLORS),
+            ScalarMappable(norm, COLORMAP),
             ax=axis,
             location="bottom",
             fraction=0.12 / height,
@@ -177,7 +182,7 @@ def _keys(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> 
         bar.ax.xaxis.set_major_locator(LogLocator(subs=subs))
         bar.ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         bar.ax.xaxis.set_minor_formatter(NullFormatter())
-    color, hatch = OUTCOMES["failed"]
+    color, hatch = RESULT_STYLES["failed"]
     keys = [
         Patch(facecolor="white", edgecolor=color, hatch=hatch, label="failed"),
         Patch(facecolor="white", edgecolor="#bbbbbb", label="not run"),

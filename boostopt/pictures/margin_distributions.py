@@ -15,11 +15,19 @@ from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import Cap
-from boostopt.pictures.sources import check_nu, counts, counts_of, nu_of, real_array, run_of, title
-from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
+from boostopt.pictures.sources import (
+    algorithm_name,
+    effective_multiplicities,
+    real_array,
+    run_of_classifier,
+    soft_margin_nu,
+    validate_multiplicities,
+    validate_nu,
+)
+from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style, label_items, make_panels
 
 
-def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = None, axes: Where = None) -> Figure:
+def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = None, axes: AxesArgument = None) -> Figure:
     """Draw the share of the examples whose margin is at most a value, for one or several classifiers.
 
     If nu is known, a marker at the height nu / N shows rho = m_(ceil nu), the smallest value such that nu examples have
@@ -47,24 +55,26 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
     ProblemError
         Margins are not finite, do not fit c, or nu exceeds the sum of c.
     """
-    check_nu(nu)
-    label = title(classifiers) if isinstance(classifiers, Run) else "classifier"
-    named = {name: _distribution(name, one, nu, c) for name, one in by_label(classifiers, "a run", label).items()}
-    on = panels(axes)
+    validate_nu(nu)
+    label = algorithm_name(classifiers) if isinstance(classifiers, Run) else "classifier"
+    named = {
+        name: _margin_distribution(name, one, nu, c) for name, one in label_items(classifiers, "a run", label).items()
+    }
+    on = make_panels(axes)
     axis = on.axes[0]
     axis.axvline(0.0, color=GREY, lw=0.8)
-    shares = sorted({its.share for its in named.values() if its.share is not None})
+    shares = sorted({its.nu_fraction for its in named.values() if its.nu_fraction is not None})
     for share in shares:
         axis.axhline(share, color=GREY, ls=":", lw=1.0, label=rf"$\nu/N$ = {share:.3g}")
     for k, (name, its) in enumerate(named.items()):
-        _draw(axis, name, its, look(k))
+        _draw_distribution(axis, name, its, curve_style(k))
     axis.set(xlabel=r"margin $m$", ylabel=r"share with $m_n \leq m$", ylim=(-0.02, 1.02))
     on.legend(axis, columns=2)
     return on.figure
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution:
+class MarginDistribution:
     """Margins in ascending order with their multiplicities, and the nu of their soft margin."""
 
     m: Float[Array, " N"]
@@ -72,13 +82,13 @@ class Distribution:
     nu: float | None
 
     @property
-    def shares(self) -> Float[Array, " N"]:
+    def cumulative_fractions(self) -> Float[Array, " N"]:
         """The share of the examples up to each margin."""
         reached = np.cumsum(self.c)
         return reached / reached[-1]
 
     @property
-    def share(self) -> float | None:
+    def nu_fraction(self) -> float | None:
         """Nu as a share of the examples."""
         return None if self.nu is None else self.nu / float(self.c.sum())
 
@@ -88,14 +98,18 @@ class Distribution:
         return domain.quantile(self.m), -Cap(domain).conjugate_at(-self.m).value
 
 
-def _distribution(name: str, classifier: Any, nu: float | None, c: Any) -> Distribution:
+def _margin_distribution(name: str, classifier: Any, nu: float | None, c: Any) -> MarginDistribution:
     """Read margins, multiplicities and nu."""
-    made = run_of(classifier)
+    made = run_of_classifier(classifier)
     if isinstance(made, Run):
         problem = made.record.problem
-        m, goal, of = made.record.pool.margins.margins(made.w), problem.objective, counts_of(problem.examples)
+        m, goal, of = (
+            made.record.pool.margins.margins(made.w),
+            problem.objective,
+            effective_multiplicities(problem.examples),
+        )
     elif isinstance(made, Reweighted):
-        m, goal, of = made.margins, made.goal, counts_of(made.goal.examples)
+        m, goal, of = made.margins, made.goal, effective_multiplicities(made.goal.examples)
     else:
         margins = getattr(classifier, "margins_", classifier)
         if margins is not classifier and np.ndim(margins) == 2:
@@ -104,23 +118,23 @@ def _distribution(name: str, classifier: Any, nu: float | None, c: Any) -> Distr
                 "class against the rest. Draw one column of margins_, or several by their labels."
             )
         m, goal = real_array(f"the margins of {name}", margins, 1), None
-        of = counts(c, len(m))
+        of = validate_multiplicities(c, len(m))
     if isinstance(made, Run | Reweighted):
         if not made.w.any():
             raise ProblemError(f"a classifier must have weights; those of {name} are all 0. Leave it out.")
         m = m / np.abs(made.w).sum()
-    nu = nu_of(goal) if nu is None else nu
+    nu = soft_margin_nu(goal) if nu is None else nu
     order = np.argsort(m, kind="stable")
     order = order[of[order] > 0]
-    return Distribution(m[order], of[order], nu)
+    return MarginDistribution(m[order], of[order], nu)
 
 
-def _draw(axis: Axes, name: str, its: Distribution, as_: Look) -> None:
+def _draw_distribution(axis: Axes, name: str, its: MarginDistribution, style: CurveStyle) -> None:
     words = f"{name}: smallest {its.m[0]:.4g}"
     if its.nu is not None:
         rho, soft_margin = its.quantile_and_mean(its.nu)
         words = rf"{name}: soft margin {soft_margin:.4g}, $\rho$ = {rho:.4g}"
-        axis.vlines(rho, 0.0, its.nu / its.c.sum(), color=as_.color, ls=as_.dashes, lw=0.9)
-        axis.plot([rho], [its.nu / its.c.sum()], color=as_.color, marker=as_.marker, ms=6, ls="")
-    x, y = np.concatenate([its.m[:1], its.m]), np.concatenate([[0.0], its.shares])
-    axis.plot(x, y, color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-post", label=words)
+        axis.vlines(rho, 0.0, its.nu / its.c.sum(), color=style.color, ls=style.dashes, lw=0.9)
+        axis.plot([rho], [its.nu / its.c.sum()], color=style.color, marker=style.marker, ms=6, ls="")
+    x, y = np.concatenate([its.m[:1], its.m]), np.concatenate([[0.0], its.cumulative_fractions])
+    axis.plot(x, y, color=style.color, ls=style.dashes, lw=1.5, drawstyle="steps-post", label=words)

@@ -16,26 +16,26 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.hypothesis_descriptions import in_words
-from boostopt.pictures.style import BLUE, GREY, Where, look, panels
+from boostopt.pictures.style import BLUE, GREY, AxesArgument, curve_style, make_panels
 from boostopt.typesetting.tokenizer import SYMBOLS
 
-NAMED = 6
+N_LEGEND_HYPOTHESES = 6
 """Number of hypotheses in the legend: those with the largest weights."""
 
 LOG_FROM = 10.0
 """From this ratio of the largest to the smallest value on, the scale of the values is logarithmic."""
 
-ROOM = 0.08
+MIN_TICK_DISTANCE = 0.08
 """The smallest distance between two values below the picture, as a share of its width."""
 
-TICKS = 5
+MAX_TICKS = 5
 """The most steps between the ticks of an axis of shares or counts."""
 
-WORDS = 34
+MAX_LEGEND_LENGTH = 34
 """Number of letters of a hypothesis that the legend shows."""
 
 
-def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[str] = ()) -> Figure:
+def path_of_runs(path: RegularizationPath, axes: AxesArgument = None, names: Sequence[str] = ()) -> Figure:
     """Draw a path of runs: certified soft margin above, hypotheses with weight in the middle, their weights below.
 
     If the oracle bounds the class, the best soft margin over the class lies in the band. The line is the soft margin of
@@ -67,7 +67,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[s
         )
     order = np.argsort(path.values, kind="stable")
     x, lower, upper = path.values[order], path.lower[order], path.upper[order]
-    on = panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
+    on = make_panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
     margins, counts, weights = on.axes
     measure = path.runs[0].record.problem.measure
     margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label=f"{measure} reached")
@@ -80,11 +80,11 @@ def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[s
     margins.set_ylabel(measure)
     counts.set(ylabel="hypotheses\nwith weight")
     counts.set_ylim(bottom=0.0)
-    weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=_in_tex(path.parameter))
+    weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=_parameter_label(path.parameter))
     log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
     for axis in on.axes:
         # By default the number of ticks depends on the height of the axis, which the layout changes later.
-        axis.yaxis.set_major_locator(MaxNLocator(TICKS))
+        axis.yaxis.set_major_locator(MaxNLocator(MAX_TICKS))
         if log:
             axis.set_xscale("log")
         chosen = _ticks(np.log(x) if log else x)
@@ -94,7 +94,7 @@ def path_of_runs(path: RegularizationPath, axes: Where = None, names: Sequence[s
     return on.figure
 
 
-def _in_tex(name: str) -> str:
+def _parameter_label(name: str) -> str:
     """Return the name of a parameter for an axis: a letter as a formula, a word as it is."""
     letter = SYMBOLS.get(name, name if len(name) == 1 else "")
     return f"${letter}$" if letter else name
@@ -104,12 +104,12 @@ def _ticks(place: Float[Array, " k"]) -> list[int]:
     """Return which values to write below the picture: as many as fit, from the first on."""
     chosen = [0]
     for k in range(1, len(place)):
-        if place[k] - place[chosen[-1]] >= ROOM * (place[-1] - place[0]) > 0:
+        if place[k] - place[chosen[-1]] >= MIN_TICK_DISTANCE * (place[-1] - place[0]) > 0:
             chosen.append(k)
     return chosen
 
 
-def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
+def weight_fractions(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
     """Return the shares w / sum |w| over the runs of every hypothesis with a weight in some run, largest first."""
     by_hypothesis: dict[Hypothesis, Float[Array, " k"]] = {}
     for k, run in enumerate(runs):
@@ -121,11 +121,11 @@ def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
 
 def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run], names: Sequence[str]) -> None:
     """Draw the share of each hypothesis over the path."""
-    ranked = list(shares(runs).items())
-    for k, (_, share) in enumerate(ranked[NAMED:]):
-        label = f"{len(ranked) - NAMED} others" if k == 0 else None
+    ranked = list(weight_fractions(runs).items())
+    for k, (_, share) in enumerate(ranked[N_LEGEND_HYPOTHESES:]):
+        label = f"{len(ranked) - N_LEGEND_HYPOTHESES} others" if k == 0 else None
         axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=label)
-    for k, (hypothesis, share) in enumerate(ranked[:NAMED]):
-        its = look(k)
-        words = shorten(in_words(hypothesis, names), WORDS, placeholder="...")
+    for k, (hypothesis, share) in enumerate(ranked[:N_LEGEND_HYPOTHESES]):
+        its = curve_style(k)
+        words = shorten(in_words(hypothesis, names), MAX_LEGEND_LENGTH, placeholder="...")
         axis.plot(x, share, color=its.color, ls=its.dashes, marker=its.marker, ms=4, lw=1.2, label=words)

@@ -12,17 +12,17 @@ from boostopt.boosting.run.run import Run
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.errors import OptionError, ProblemError
 from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.pictures.style import by_label
+from boostopt.pictures.style import label_items
 from boostopt.programs.program import Examples
 
 
-def title(run: Run) -> str:
+def algorithm_name(run: Run) -> str:
     """Return the name of a run's algorithm."""
     page = run.record.problem.formulation
     return page.title or page.name
 
 
-def run_of(source: Any) -> Any:
+def run_of_classifier(source: Any) -> Any:
     """Return the run of a two-class classifier, which holds it as `run_`; return anything else unchanged.
 
     Raises
@@ -37,11 +37,11 @@ def run_of(source: Any) -> Any:
 
 def runs_by_label(runs: Any) -> dict[str, Run]:
     """Return runs by label, also of classifiers; a single run is labelled by its algorithm. Refuse anything else."""
-    one = run_of(runs)
-    sources: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
+    one = run_of_classifier(runs)
+    sources: dict[str, Any] = label_items(one, "a run", algorithm_name(one) if isinstance(one, Run) else "")
     named: dict[str, Run] = {}
     for label, thing in sources.items():
-        run = run_of(thing)
+        run = run_of_classifier(thing)
         if not isinstance(run, Run):
             name = f" as {label!r}" if label else ""
             several = "one of model.runs_" if hasattr(run, "runs_") else "the run"
@@ -50,7 +50,7 @@ def runs_by_label(runs: Any) -> dict[str, Run]:
     return named
 
 
-def benchmark_that_ran(benchmark: object) -> Benchmark:
+def require_nonempty_benchmark(benchmark: object) -> Benchmark:
     """Return a benchmark with at least one run.
 
     Raises
@@ -89,7 +89,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
     return array
 
 
-def counts(c: Any, N: int) -> Float[Array, " N"]:
+def validate_multiplicities(c: Any, N: int) -> Float[Array, " N"]:
     """Return multiplicities, 1 by default; raise ProblemError if they do not fit."""
     if c is None:
         return np.ones(N)
@@ -102,16 +102,16 @@ def counts(c: Any, N: int) -> Float[Array, " N"]:
     return array
 
 
-def counts_of(examples: Examples) -> Float[Array, " N"]:
+def effective_multiplicities(examples: Examples) -> Float[Array, " N"]:
     """Return how often each example of a program counts; an example with reference weight 0 does not count."""
     return np.where(examples.d0 > 0, examples.c, 0.0)
 
 
-def nu_of(goal: SoftMarginObjective | None) -> float | None:
+def soft_margin_nu(goal: SoftMarginObjective | None) -> float | None:
     """Return the nu of a soft margin; None if there is none, or if no cap defines the soft margin."""
     return None if goal is None else goal.nu
 
 
-def check_nu(nu: Any) -> None:
+def validate_nu(nu: Any) -> None:
     """Raise OptionError unless nu is a positive number, or None. The cap checks its upper end."""
     check_optional(check_positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

@@ -18,7 +18,7 @@ from boostopt.errors import OptionError
 
 T = TypeVar("T")
 
-Where = Axes | Sequence[Axes] | None
+AxesArgument = Axes | Sequence[Axes] | None
 """The caller's axes to draw on; None for a figure of its own."""
 
 COLORS = ("#000000", "#d55e00", "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7")
@@ -39,22 +39,22 @@ DASHES: tuple[Any, ...] = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-OUTCOMES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "..")}
+RESULT_STYLES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "..")}
 """Colour and hatch of the results of solves."""
 
-NAME = 32
+MAX_NAME_LENGTH = 32
 """Number of letters of a name that are shown."""
 
-LETTERS = 15
+LETTERS_PER_INCH = 15
 """Average number of small letters in an inch, on the safe side."""
 
-WIDTH = 7.2
+FIGURE_WIDTH = 7.2
 """The width of a figure in inches: about the width of a page, so that letters of 10 points keep their size."""
 
 DPI = 110
 
 
-class Picture(Figure):
+class NotebookFigure(Figure):
     """A figure that notebooks show.
 
     Unless pyplot has been imported, notebooks show only the name of a bare Figure.
@@ -68,7 +68,7 @@ class Picture(Figure):
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveStyle:
     """The look of one of several overlapping curves; 49 looks are distinct."""
 
     color: str
@@ -76,14 +76,14 @@ class Look:
     marker: str
 
 
-def look(k: int) -> Look:
+def curve_style(k: int) -> CurveStyle:
     """Return the look of curve k, from 0."""
     count = len(COLORS)
     # Once all colours are used, each occurs again with another line.
-    return Look(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
+    return CurveStyle(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
 
 
-def name_of(thing: str, letters: int = NAME) -> str:
+def escape_label(thing: str, letters: int = MAX_NAME_LENGTH) -> str:
     """Escape a name for matplotlib: a dollar must not begin a formula, and an underscore must not hide the name."""
     plain = " ".join(thing.split())
     cut = plain if len(plain) <= letters else f"{plain[: letters - 3]}..."
@@ -100,22 +100,22 @@ class Panels:
         The figure.
     axes
         Its panels, row by row.
-    own
+    is_own_figure
         Whether the figure was made for this picture, so that the picture places legends and colour bars.
     """
 
     figure: Figure
     axes: Sequence[Axes]
-    own: bool
+    is_own_figure: bool
 
-    def legend(self, *of: Axes, columns: int = 6, title: str = "") -> None:
+    def legend(self, *axes: Axes, columns: int = 6, title: str = "") -> None:
         """Put one legend for all these panels below them, in as many columns as fit; the figure grows by its height.
 
         The title is plain text, broken into lines of the figure's width.
         """
-        if not self.own:
+        if not self.is_own_figure:
             return
-        wrapped = fill(title, int(LETTERS * self.figure.get_figwidth()))
+        wrapped = fill(title, int(LETTERS_PER_INCH * self.figure.get_figwidth()))
         handles: dict[str, Artist] = {}
         for axis in of:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -138,7 +138,7 @@ class Panels:
             legend.remove()
 
 
-def panels(
+def make_panels(
     axes: object,
     rows: int = 1,
     columns: int = 1,
@@ -155,7 +155,7 @@ def panels(
     """
     wanted = rows * columns
     if axes is None:
-        figure = Picture(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+        figure = NotebookFigure(figsize=(FIGURE_WIDTH, height), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         made = figure.subplots(
             rows, columns, sharex="col" if one_scale else "none", sharey="row", squeeze=False, height_ratios=heights
@@ -176,7 +176,7 @@ def panels(
     return Panels(figure.figure if isinstance(figure, SubFigure) else figure, callers, False)
 
 
-def by_label(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:
+def label_items(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:
     """Return things by label; a single one gets its own label.
 
     Raises

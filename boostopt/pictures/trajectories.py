@@ -12,19 +12,30 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.dynamics import Cycle, triangle_coordinates
 from boostopt.errors import ProblemError
 from boostopt.pictures.sources import real_array
-from boostopt.pictures.style import BLACK, BLUE, GREY, RED, Look, Panels, Where, by_label, look, panels
+from boostopt.pictures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    RED,
+    AxesArgument,
+    CurveStyle,
+    Panels,
+    curve_style,
+    label_items,
+    make_panels,
+)
 
-ON_SIMPLEX = 1e-6
+SIMPLEX_TOLERANCE = 1e-6
 """The tolerance for sums of 1 and weights of at least 0: iterating without renormalizing may lose as much."""
 
-LINES = 8
+MAX_LINES = 8
 """Up to this number, each example has a line of its own; more are drawn as an image."""
 
 CORNERS = triangle_coordinates(np.eye(3))
-MIDDLES = triangle_coordinates((1 - np.eye(3)) / 2)
+MIDPOINTS = triangle_coordinates((1 - np.eye(3)) / 2)
 
 
-def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
+def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgument = None) -> Figure:
     """Draw distributions over three examples in barycentric coordinates: AdaBoost's dynamics.
 
     A corner has all weight on one example. Later rounds have larger circles. After a round whose hypothesis is wrong on
@@ -50,15 +61,15 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
     Rudin, Daubechies, Schapire 2004, figures 1 and 2(c).
     """
     named = {
-        label: _distributions(label, one, 3)
-        for label, one in by_label(trajectory, "a trajectory", "trajectory").items()
+        label: _validate_distributions(label, one, 3)
+        for label, one in label_items(trajectory, "a trajectory", "trajectory").items()
     }
-    closed = None if cycle is None else _distributions("cycle", _points_of(cycle), 3)
-    on = panels(axes, height=5.0)
+    closed = None if cycle is None else _validate_distributions("cycle", _cycle_points(cycle), 3)
+    on = make_panels(axes, height=5.0)
     axis = on.axes[0]
-    empty_triangle(axis, inner=True)
+    draw_triangle(axis, inner=True)
     for k, (label, d) in enumerate(named.items()):
-        _orbit(axis, label, d, Look(BLUE, "-", "o") if len(named) == 1 else look(k))
+        _draw_trajectory(axis, label, d, CurveStyle(BLUE, "-", "o") if len(named) == 1 else curve_style(k))
     if closed is not None:
         x, y = triangle_coordinates(np.vstack([closed, closed[:1]])).T
         axis.plot(x, y, color=RED, lw=1.2, marker="s", ms=11, mfc="none", label=f"cycle of period {len(closed)}")
@@ -66,7 +77,7 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
     return on.figure
 
 
-def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None) -> Figure:
+def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgument = None) -> Figure:
     """Draw the weights of the examples over the rounds: lines for up to 8 examples, otherwise an image.
 
     Parameters
@@ -84,30 +95,30 @@ def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None
     ProblemError
         There are no rounds, the rows are not distributions, or the cycle has another number of examples.
     """
-    d = _distributions("trajectory", trajectory)
-    closed = None if cycle is None else _distributions("cycle", _points_of(cycle), d.shape[1])
-    on = panels(axes)
+    d = _validate_distributions("trajectory", trajectory)
+    closed = None if cycle is None else _validate_distributions("cycle", _cycle_points(cycle), d.shape[1])
+    on = make_panels(axes)
     axis = on.axes[0]
-    if d.shape[1] <= LINES:
-        _lines(axis, d)
+    if d.shape[1] <= MAX_LINES:
+        _draw_lines(axis, d)
     else:
-        _image(on, axis, d)
+        _draw_image(on, axis, d)
     if closed is not None:
-        starts = _repeated(d, closed)
+        starts = _cycle_starts(d, closed)
         for k, start in enumerate(starts):
             label = f"cycle of period {len(closed)}, from round {start}" if k == len(starts) - 1 else None
-            color = BLACK if d.shape[1] <= LINES else "white"
-            axis.axvline(start - (0.0 if d.shape[1] <= LINES else 0.5), color=color, ls=":", lw=0.9, label=label)
+            color = BLACK if d.shape[1] <= MAX_LINES else "white"
+            axis.axvline(start - (0.0 if d.shape[1] <= MAX_LINES else 0.5), color=color, ls=":", lw=0.9, label=label)
     axis.set(xlabel="round", xlim=(-0.5, len(d) - 0.5))
     on.legend(axis)
     return on.figure
 
 
-def _points_of(cycle: Any) -> Any:
+def _cycle_points(cycle: Any) -> Any:
     return cycle.points if isinstance(cycle, Cycle) else cycle
 
 
-def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Array, "rounds N"]:
+def _validate_distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Array, "rounds N"]:
     """Return distributions, checked."""
     d = real_array(name, trajectory, 2)
     if N is not None and d.shape[1] != N:
@@ -115,7 +126,7 @@ def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Ar
             f"{name} must have {N} examples; got {d.shape[1]}. Pass such, or any number of them to `cycles`."
         )
     off = float(max(-d.min(), np.abs(d.sum(axis=1) - 1).max()))
-    if off > ON_SIMPLEX:
+    if off > SIMPLEX_TOLERANCE:
         raise ProblemError(
             f"{name} must be distributions, non-negative with sum 1 in each row; got one that is off by {off:.3g}. "
             "Divide the rows by their sums."
@@ -123,11 +134,11 @@ def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Ar
     return d
 
 
-def empty_triangle(axis: Axes, inner: bool) -> None:
+def draw_triangle(axis: Axes, inner: bool) -> None:
     """Draw the simplex of three examples, and the triangle between the midpoints of its sides."""
     axis.plot(*CORNERS[[0, 1, 2, 0]].T, color=BLACK, lw=1)
     if inner:
-        axis.plot(*MIDDLES[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
+        axis.plot(*MIDPOINTS[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
     for n, (x, y) in enumerate(CORNERS):
         top = n == 2
         axis.text(x, y + (0.03 if top else -0.03), f"$d_{n} = 1$", ha="center", va="bottom" if top else "top")
@@ -135,7 +146,7 @@ def empty_triangle(axis: Axes, inner: bool) -> None:
     axis.axis("off")
 
 
-def _orbit(axis: Axes, label: str, d: Float[Array, "rounds 3"], as_: Look) -> None:
+def _draw_trajectory(axis: Axes, label: str, d: Float[Array, "rounds 3"], as_: CurveStyle) -> None:
     """Draw a trajectory: later rounds in larger circles."""
     where = triangle_coordinates(d)
     axis.plot(*where.T, color=as_.color, lw=0.6, ls=as_.dashes, alpha=0.6)
@@ -143,30 +154,30 @@ def _orbit(axis: Axes, label: str, d: Float[Array, "rounds 3"], as_: Look) -> No
     axis.scatter(*where.T, s=sizes, marker=as_.marker, facecolors="none", edgecolors=as_.color, lw=0.9, label=label)
 
 
-def _lines(axis: Axes, d: Float[Array, "rounds N"]) -> None:
+def _draw_lines(axis: Axes, d: Float[Array, "rounds N"]) -> None:
     """Draw a line for each example."""
     for n in range(d.shape[1]):
-        its = look(n)
+        its = curve_style(n)
         axis.plot(d[:, n], color=its.color, ls=its.dashes, marker=its.marker, ms=3, lw=1.1, label=f"$d_{n}$")
     axis.set(ylabel="weight $d_n$")
     axis.set_ylim(bottom=0.0)
 
 
-def _image(on: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
+def _draw_image(on: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
     """Draw a row of pixels for each example."""
     image = axis.imshow(d.T, aspect="auto", cmap="cividis", interpolation="nearest", vmin=0.0, origin="lower")
     axis.set(ylabel=r"example $n$")
-    if on.own:
+    if on.is_own_figure:
         on.figure.colorbar(image, ax=axis, label="weight $d_n$")
 
 
-def _repeated(d: Float[Array, "rounds N"], cycle: Float[Array, "period N"]) -> list[int]:
+def _cycle_starts(d: Float[Array, "rounds N"], cycle: Float[Array, "period N"]) -> list[int]:
     """Return the rounds, last one first, at which a period begins and from which the trajectory stays on the cycle."""
     period, starts = len(cycle), list[int]()
     for k in range(len(d) - period, -1, -1):
         if starts and k != starts[-1] - period:
             continue
-        if np.abs(d[k : k + period] - cycle).max() <= ON_SIMPLEX:
+        if np.abs(d[k : k + period] - cycle).max() <= SIMPLEX_TOLERANCE:
             starts.append(k)
         elif starts:
             break

@@ -12,12 +12,12 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.validation import check_array
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.sources import counts, counts_of, real_array, run_of
-from boostopt.pictures.style import BLUE, GREY, RED, Where, panels
+from boostopt.pictures.sources import effective_multiplicities, real_array, run_of_classifier, validate_multiplicities
+from boostopt.pictures.style import BLUE, GREY, RED, AxesArgument, make_panels
 
 
 def weights_by_margin(
-    weights: Any, margins: Any = None, marked: npt.ArrayLike | None = None, c: Any = None, axes: Where = None
+    weights: Any, margins: Any = None, marked: npt.ArrayLike | None = None, c: Any = None, axes: AxesArgument = None
 ) -> Figure:
     """Draw the weight of each example against its margin, with marked examples as triangles.
 
@@ -46,9 +46,9 @@ def weights_by_margin(
     ProblemError
         Weights are negative, not finite or all 0, or lengths differ.
     """
-    d, m, c = _read(run_of(weights), margins, c)
-    marks = _marks(marked, len(d))
-    on = panels(axes)
+    d, m, c = _weights_and_margins(run_of_classifier(weights), margins, c)
+    marks = _marked_mask(marked, len(d))
+    on = make_panels(axes)
     axis = on.axes[0]
     axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="equal weights")
     axis.axvline(0.0, color=GREY, lw=0.8)
@@ -67,14 +67,16 @@ def weights_by_margin(
     return on.figure
 
 
-def _read(weights: Any, margins: Any, c: Any) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, " N"]]:
+def _weights_and_margins(
+    weights: Any, margins: Any, c: Any
+) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, " N"]]:
     """Return weights with sum 1, margins and multiplicities."""
     if isinstance(weights, Run):
         if margins is not None or c is not None:
             raise OptionError("a run must be given without margins and c, which it has; got some. Leave them out.")
         problem = weights.record.problem
         m = weights.record.pool.margins.margins(weights.w) / max(float(np.abs(weights.w).sum()), 1e-300)
-        return weights.d / weights.d.sum(), m, counts_of(problem.examples)
+        return weights.d / weights.d.sum(), m, effective_multiplicities(problem.examples)
     if margins is None:
         raise OptionError("margins must be given beside an array of weights; got none. Pass them, or a run.")
     d, m = real_array("the weights", weights, 1), real_array("margins", margins, 1)
@@ -83,10 +85,10 @@ def _read(weights: Any, margins: Any, c: Any) -> tuple[Float[Array, " N"], Float
             f"weights must be {len(m)} numbers of at least 0, one for each margin and not all of them 0; got {len(d)}, "
             f"the smallest {d.min():.6g}. Pass a distribution and its margins."
         )
-    return d / d.sum(), m, counts(c, len(d))
+    return d / d.sum(), m, validate_multiplicities(c, len(d))
 
 
-def _marks(marked: npt.ArrayLike | None, N: int) -> Bool[Array, " N"]:
+def _marked_mask(marked: npt.ArrayLike | None, N: int) -> Bool[Array, " N"]:
     """Return flags, none by default."""
     if marked is None:
         return np.zeros(N, dtype=bool)

@@ -14,38 +14,38 @@ from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.functions.regularizers.user_defined.cvxpy_regularizer import DescribedRegularizer
-from boostopt.pictures.style import BLACK, BLUE, ORANGE, Where, panels
-from boostopt.pictures.trajectories import empty_triangle
+from boostopt.pictures.style import BLACK, BLUE, ORANGE, AxesArgument, make_panels
+from boostopt.pictures.trajectories import draw_triangle
 
-PLANE = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
+SIMPLEX_BASIS = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
 """Two orthogonal directions of length 1 along which the sum of three numbers is constant."""
 
-DIRECTIONS = 12
+N_DIRECTIONS = 12
 """Number of directions of the margins; every permutation of the examples maps these directions to each other."""
 
-STEPS = 10
+N_STEPS = 10
 """Number of dots along a direction."""
 
-RAYS, RINGS = 96, 5
+N_RAYS, N_RINGS = 96, 5
 """Number of rays, and of points on each ray from the minimizer of F to the end of its domain."""
 
-HALVINGS = 9
+BISECTION_STEPS = 9
 """Bisection steps for the end of a ray: accurate to a 500th, about a pixel."""
 
-NOTHING = np.full(3, np.nan)
+LINE_BREAK = np.full(3, np.nan)
 
-OUTSIDE = 1e-9
+DOMAIN_TOLERANCE = 1e-9
 """By how much a point may violate the domain and still count as inside: rounding."""
 
 LEVELS = 9
-HIGHEST = 0.9
+LEVEL_QUANTILE = 0.9
 """The quantile of the values at which the levels end, because barriers are unbounded."""
 
 SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("F", ["#c9c9c9", "#f7f7f7"])
 """Greys that contrast with the lines on them."""
 
 
-def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Where = None) -> Figure:
+def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: AxesArgument = None) -> Figure:
     """Draw the weights d(w) that a regularizer gives to the margins of three examples, on the simplex.
 
     Twelve lines start at the minimizer of F, where all margins are equal. Along each line, the margins grow apart in a
@@ -73,14 +73,18 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Wher
     reach = check_positive("reach", reach)
     if F.N != 3:
         raise ProblemError(f"a regularizer must have 3 examples to be drawn; got {F.N}. Make one of 3: c=np.ones(3).")
-    on = panels(axes, height=5.0)
+    on = make_panels(axes, height=5.0)
     axis = on.axes[0]
     if F.on_simplex:
-        _shade(axis, F)
-    empty_triangle(axis, inner=False)
-    start = _on_simplex(F, np.zeros(3))
+        _draw_levels(axis, F)
+    draw_triangle(axis, inner=False)
+    start = _normalized_weights(F, np.zeros(3))
     lines = [
-        [start, *(_on_simplex(F, -reach * share * direction) for share in np.arange(1, STEPS + 1) / STEPS), NOTHING]
+        [
+            start,
+            *(_normalized_weights(F, -reach * share * direction) for share in np.arange(1, N_STEPS + 1) / N_STEPS),
+            LINE_BREAK,
+        ]
         for direction in _directions()
     ]
     # One line with breaks is drawn much faster than twelve lines.
@@ -93,58 +97,58 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Wher
 
 def _directions() -> list[Float[Array, " 3"]]:
     """Return margins with mean 0 and largest absolute value 1."""
-    angles = 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS + np.pi / 6
-    margins = np.column_stack([np.cos(angles), np.sin(angles)]) @ PLANE
+    angles = 2 * np.pi * np.arange(N_DIRECTIONS) / N_DIRECTIONS + np.pi / 6
+    margins = np.column_stack([np.cos(angles), np.sin(angles)]) @ SIMPLEX_BASIS
     return list(margins / np.abs(margins).max(axis=1, keepdims=True))
 
 
-def _on_simplex(F: Regularizer, z: Float[Array, " 3"]) -> Float[Array, " 3"]:
+def _normalized_weights(F: Regularizer, z: Float[Array, " 3"]) -> Float[Array, " 3"]:
     """Return d at z, with sum 1; nan if all weights are 0."""
     # A bound of F* is not needed here, and would take ten times as long for a described regularizer.
     d = F.maximizer(z) if isinstance(F, DescribedRegularizer) and not F.exact else F.conjugate_at(z).d
     total = float(d.sum())
-    return d / total if total > 0 else NOTHING
+    return d / total if total > 0 else LINE_BREAK
 
 
-def _shade(axis: Axes, F: Regularizer) -> None:
+def _draw_levels(axis: Axes, F: Regularizer) -> None:
     """Fill the domain by levels of F, on a grid of rays and rings that ends at the border of the domain."""
     centre = F.project(None)
-    ends = np.array([_end(F, centre, angle) for angle in np.linspace(0, 2 * np.pi, RAYS, endpoint=False)])
+    ends = np.array([_domain_boundary(F, centre, angle) for angle in np.linspace(0, 2 * np.pi, N_RAYS, endpoint=False)])
     # The outer rings are thinner, because F rises most there.
-    rings = centre + np.sin(np.linspace(0, np.pi / 2, RINGS))[:, np.newaxis, np.newaxis] * (ends - centre)
+    rings = centre + np.sin(np.linspace(0, np.pi / 2, N_RINGS))[:, np.newaxis, np.newaxis] * (ends - centre)
     values = np.array([[F.value(d) for d in ring] for ring in rings])
-    x, y = np.moveaxis(triangle_coordinates(_closed(rings)), -1, 0)
+    x, y = np.moveaxis(triangle_coordinates(_close_rings(rings)), -1, 0)
     finite = values[np.isfinite(values)]
-    least, most = float(finite.min()), float(np.quantile(finite, HIGHEST))
-    flat = most - least <= OUTSIDE * max(1.0, abs(least))
+    least, most = float(finite.min()), float(np.quantile(finite, LEVEL_QUANTILE))
+    flat = most - least <= DOMAIN_TOLERANCE * max(1.0, abs(least))
     if not flat:
         levels = np.linspace(least, most, LEVELS)
-        axis.contourf(x, y, _closed(np.minimum(values, most)), levels=levels, cmap=SHADES, extend="both")
+        axis.contourf(x, y, _close_rings(np.minimum(values, most)), levels=levels, cmap=SHADES, extend="both")
     axis.fill(
         x[-1], y[-1], facecolor=SHADES(0.0) if flat else "none", edgecolor=ORANGE, lw=1.5, label="the domain of $F$"
     )
 
 
-def _closed(rings: Float[Array, "rings rays *more"]) -> Float[Array, "rings closed *more"]:
+def _close_rings(rings: Float[Array, "rings rays *more"]) -> Float[Array, "rings closed *more"]:
     """Return closed rings."""
     return np.concatenate([rings, rings[:, :1]], axis=1)
 
 
-def _farthest(F: Regularizer, centre: Float[Array, " 3"], direction: Float[Array, " 3"]) -> float:
+def _max_step(F: Regularizer, centre: Float[Array, " 3"], direction: Float[Array, " 3"]) -> float:
     """Return how far a direction stays within the box of the weights, if one is known, or else the triangle."""
     lower, upper = (F.lower, F.upper) if isinstance(F, Separable) else (np.zeros(3), np.ones(3))
     room, moves = np.where(direction > 0, upper - centre, centre - lower), direction != 0
     return float((room[moves] / np.abs(direction[moves])).min())
 
 
-def _end(F: Regularizer, centre: Float[Array, " 3"], angle: float) -> Float[Array, " 3"]:
+def _domain_boundary(F: Regularizer, centre: Float[Array, " 3"], angle: float) -> Float[Array, " 3"]:
     """Return the last point of the domain from the centre in a direction."""
-    direction = np.array([np.cos(angle), np.sin(angle)]) @ PLANE
-    low, high = 0.0, _farthest(F, centre, direction)
-    if max(F.residuals(centre + high * direction).values()) <= OUTSIDE:
+    direction = np.array([np.cos(angle), np.sin(angle)]) @ SIMPLEX_BASIS
+    low, high = 0.0, _max_step(F, centre, direction)
+    if max(F.residuals(centre + high * direction).values()) <= DOMAIN_TOLERANCE:
         return centre + high * direction
-    for _ in range(HALVINGS):
+    for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
-        inside = max(F.residuals(centre + middle * direction).values()) <= OUTSIDE
+        inside = max(F.residuals(centre + middle * direction).values()) <= DOMAIN_TOLERANCE
         low, high = (middle, high) if inside else (low, middle)
     return centre + low * direction

@@ -8,25 +8,28 @@ from typing import Any
 from markupsafe import Markup
 
 from boostopt.comparison.documents import ReportInput
-from boostopt.reporting.mathml import prose, symbol
+from boostopt.reporting.mathml import prose_markup, symbol_markup
 
 
-def origin(of: ReportInput) -> tuple[tuple[str, str], ...]:
+def provenance_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Return the origin of the comparison."""
     source = of.benchmark.origin
-    return named(
+    return known_facts(
         {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
     )
 
 
-def parameters(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
+def parameter_facts(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
     """Symbol, value and meaning of each parameter."""
     meanings = program.get("about", {}).get("meanings", {})
     values = program.get("parameters", {})
-    return tuple((symbol(name), _value(value), prose(meanings.get(name, ""))) for name, value in values.items())
+    return tuple(
+        (symbol_markup(name), _format_parameter(value), prose_markup(meanings.get(name, "")))
+        for name, value in values.items()
+    )
 
 
-def _value(value: Any) -> str:
+def _format_parameter(value: Any) -> str:
     """Write a parameter: numbers with six digits, flags in words, arrays by their size."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -37,30 +40,30 @@ def _value(value: Any) -> str:
     return "not finite" if value is None else str(value)
 
 
-def facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...]:
+def data_facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...]:
     """Return a description of the data."""
     about, N, t = program.get("about", {}), program.get("examples"), program.get("hypotheses")
     total, nonzeros = program.get("examples_with_multiplicity"), about.get("nonzeros")
     smallest, largest = about.get("smallest"), about.get("largest")
     entries = N * t if N and t else 0
-    return named(
+    return known_facts(
         {
             "Source": source,
             "Examples N": "" if N is None else f"{N:,}",
             "Hypotheses t": "" if t is None else f"{t:,}",
-            "Non-zeros of U": f"{nonzeros:,} of {entries:,} ({_share(nonzeros / entries)})"
+            "Non-zeros of U": f"{nonzeros:,} of {entries:,} ({_format_fraction(nonzeros / entries)})"
             if nonzeros and entries
             else "",
             "Entries of U": "" if smallest is None or largest is None else f"from {smallest:.6g} to {largest:.6g}",
             "Kept as": about.get("storage", ""),
-            "Multiplicities c": _multiplicities(about.get("multiplicities", ()), total),
+            "Multiplicities c": _multiplicities_text(about.get("multiplicities", ()), total),
             "Reference d0": about.get("reference", ""),
             "SHA-256 of U": program.get("digest", ""),
         }
     )
 
 
-def _multiplicities(ends: Sequence[float], total: float | None) -> str:
+def _multiplicities_text(ends: Sequence[float], total: float | None) -> str:
     """Describe the multiplicities of the examples."""
     if not ends:
         return ""
@@ -69,12 +72,12 @@ def _multiplicities(ends: Sequence[float], total: float | None) -> str:
     return "1 each" if least == most == 1.0 else f"from {least:.6g} to {most:.6g}{together}"
 
 
-def _share(share: float) -> str:
+def _format_fraction(share: float) -> str:
     """Write a share, as 100 % only if it is exactly 1."""
     return "all" if share == 1.0 else f"{min(100.0 * share, 99.9):.3g} %"
 
 
-def provenance(of: ReportInput) -> tuple[tuple[str, str], ...]:
+def environment_facts(of: ReportInput) -> tuple[tuple[str, str], ...]:
     """Versions, machine and settings."""
     b = of.benchmark
     settings, machine = b.settings, b.machine
@@ -87,7 +90,7 @@ def provenance(of: ReportInput) -> tuple[tuple[str, str], ...]:
         "Repeats": f"{settings.repeats}, in shuffled order (seed {settings.seed}), after one that is not counted",
         "Time limit": limit,
     }
-    return named(
+    return known_facts(
         {
             "boostopt": b.boostopt,
             **{name: text for name, text in b.origin.versions.items() if name != "boostopt"},
@@ -105,6 +108,6 @@ def provenance(of: ReportInput) -> tuple[tuple[str, str], ...]:
     )
 
 
-def named(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def known_facts(facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the known facts as text."""
     return tuple((name, str(value)) for name, value in facts.items() if value not in ("", None))

@@ -17,10 +17,10 @@ from boostopt.comparison.rendering.phrases import (
     proved_interval_text,
 )
 from boostopt.comparison.solve_record import AttemptRecord, Row
-from boostopt.reporting.fact_tables import named
+from boostopt.reporting.fact_tables import known_facts
 
 
-def by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
+def group_by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
     """Return the runs of each backend."""
     grouped: dict[str, list[Row]] = {}
     for run in runs:
@@ -28,7 +28,7 @@ def by_backend(runs: Iterable[Row]) -> dict[str, list[Row]]:
     return grouped
 
 
-def head_of_log(runs: list[Row]) -> str:
+def log_heading(runs: list[Row]) -> str:
     """Return the heading of the unfoldable log of a backend on a program."""
     ran = [run for run in runs if run.ran]
     if not ran:
@@ -39,17 +39,17 @@ def head_of_log(runs: list[Row]) -> str:
     return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {reached} of them as narrow as asked"
 
 
-def head_of_run(run: Row) -> str:
+def record_heading(run: Row) -> str:
     """Return the heading of one of several runs: its gap, its repeat and its result."""
     result = f"{run.result} in {format_seconds(run)} s" if run.ran else run.result
     return f"gap {run.tol:g}, repeat {run.repeat + 1}: {result}"
 
 
-def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
+def record_facts(run: Row) -> tuple[tuple[str, str], ...]:
     """Return the results of a run, name by name."""
     if not run.ran:
         return (("Why", run.reason),)
-    return named(
+    return known_facts(
         {
             "Certified": proved_interval_text(run),
             "Gap": gap_text(run),
@@ -67,27 +67,27 @@ def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
     )
 
 
-def facts_of_attempt(attempt: AttemptRecord) -> tuple[tuple[str, str], ...]:
+def attempt_facts(attempt: AttemptRecord) -> tuple[tuple[str, str], ...]:
     """Return the facts about an attempt other than its form and the solver's words, name by name."""
     spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
-    return named(
+    return known_facts(
         {
             "Claims an optimum": "" if attempt.claims is None else "yes" if attempt.claims else "no",
             "Iterations": attempt.iterations,
             "Seconds": ", ".join(f"{phase} {seconds:.3f}" for phase, seconds in spent.items()),
-            "Options": _pairs(attempt.options or {}),
-            "Statistics": _pairs(attempt.statistics or {}),
+            "Options": _format_pairs(attempt.options or {}),
+            "Statistics": _format_pairs(attempt.statistics or {}),
             "Error": attempt.error,
         }
     )
 
 
-def _pairs(values: Mapping[str, Any]) -> str:
+def _format_pairs(values: Mapping[str, Any]) -> str:
     """Write names with their values."""
-    return ", ".join(f"{name} = {_short(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {_format_value(value)}" for name, value in values.items())
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float):

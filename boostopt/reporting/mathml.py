@@ -18,14 +18,14 @@ from markupsafe import Markup
 
 from boostopt.errors import OptionError
 from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements, latex, parse_page, symbol_table
-from boostopt.typesetting.prose_math import Part, parts_of_prose
+from boostopt.typesetting.prose_math import ProsePart, split_prose
 
-LONGEST = 10_000
+MAX_PROSE_LENGTH = 10_000
 """The most characters of a paragraph that is searched for formulas."""
 
 
 @dataclass(frozen=True)
-class ProblemShown:
+class ProblemMarkup:
     """An optimization problem: its opening words, its objective, and its constraints with their multipliers or None."""
 
     name: Markup
@@ -35,7 +35,7 @@ class ProblemShown:
 
 
 @dataclass(frozen=True)
-class StatementsShown:
+class StatementsMarkup:
     """Statements that hold together, under a name."""
 
     name: Markup
@@ -43,7 +43,7 @@ class StatementsShown:
 
 
 @dataclass(frozen=True)
-class PageShown:
+class FormulationMarkup:
     """The text of a formulation's page, with formulas as MathML.
 
     Attributes
@@ -60,12 +60,12 @@ class PageShown:
 
     summary: Markup
     sources: Markup
-    problems: tuple[ProblemShown, ...]
-    statements: tuple[StatementsShown, ...]
+    problems: tuple[ProblemMarkup, ...]
+    statements: tuple[StatementsMarkup, ...]
     symbols: tuple[tuple[Markup, Markup], ...]
 
 
-def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
+def formulation_markup(page: str, meanings: Mapping[str, str]) -> FormulationMarkup | None:
     """Return the content of a page; None if it states no problems, or not in the notation of the pages.
 
     Parameters
@@ -79,27 +79,27 @@ def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
         return None
     try:
         text = parse_page(page)
-        return _shown(text, meanings)
+        return _formulation_markup(text, meanings)
     except (OptionError, RecursionError):  # the user's own page or an edited file: its words are shown instead
         return None
 
 
-def symbol(name: str) -> Markup:
+def symbol_markup(name: str) -> Markup:
     """Return a symbol by its typed name; the name itself if it is no symbol of the papers."""
-    return mathml(latex(name)) if name in STANDARD else Markup.escape(name)
+    return latex_to_mathml(latex(name)) if name in STANDARD else Markup.escape(name)
 
 
-def prose(text: str) -> Markup:
+def prose_markup(text: str) -> Markup:
     """Return a paragraph in the notation of the pages as HTML, with formulas as MathML and with marked code.
 
     A paragraph of a file can be anything. If it is very long or nested very deeply, it is shown as it was typed.
     """
     try:
-        parts = list(parts_of_prose(text)) if len(text) <= LONGEST else [Part(text, "words")]
+        parts = list(split_prose(text)) if len(text) <= MAX_PROSE_LENGTH else [ProsePart(text, "words")]
     except RecursionError:
-        parts = [Part(text, "words")]
+        parts = [ProsePart(text, "words")]
     return Markup("").join(
-        mathml(part.text, "inline")
+        latex_to_mathml(part.text, "inline")
         if part.kind == "formula"
         else Markup("<code>{}</code>").format(part.text.strip("`"))
         if part.kind == "code"
@@ -108,7 +108,7 @@ def prose(text: str) -> Markup:
     )
 
 
-def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Markup:
+def latex_to_mathml(formula: str, display: Literal["block", "inline"] = "block") -> Markup:
     r"""Translate LaTeX for math mode to MathML.
 
     latex2mathml takes the bars `\lvert` and `\rvert` for relations unless they are `\left` and `\right`. It also leaves
@@ -125,11 +125,11 @@ def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Marku
         # latex2mathml writes characters as entities. They are resolved here, but escaped text must stay text.
         element.text = unescape(element.text) if element.text else element.text
     for element in root.iter():
-        _mark_signs(element)
+        _fix_signs(element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _mark_signs(row: ElementTree.Element) -> None:
+def _fix_signs(row: ElementTree.Element) -> None:
     """Make infinity a symbol, and make a sign after another sign a prefix, which has no space on both sides."""
     before = None
     for element in row:
@@ -141,33 +141,33 @@ def _mark_signs(row: ElementTree.Element) -> None:
         before = element
 
 
-def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
+def _formulation_markup(text: PageText, meanings: Mapping[str, str]) -> FormulationMarkup:
     further = [block for block in text.further if isinstance(block, PrintedProblem)]
     statements = [block for block in (text.kkt, *text.further) if isinstance(block, Statements)]
-    return PageShown(
-        prose(text.summary[:1].upper() + text.summary[1:]),
-        prose(text.sources),
-        tuple(_problem(block) for block in (text.primal, text.dual, *further)),
+    return FormulationMarkup(
+        prose_markup(text.summary[:1].upper() + text.summary[1:]),
+        prose_markup(text.sources),
+        tuple(_problem_markup(block) for block in (text.primal, text.dual, *further)),
         tuple(
-            StatementsShown(prose(block.name), tuple(_formula(row) for row in block.expressions))
+            StatementsMarkup(prose_markup(block.name), tuple(_formula_markup(row) for row in block.expressions))
             for block in statements
         ),
-        tuple((_formula(name), prose(meaning)) for name, meaning in symbol_table(text, meanings)),
+        tuple((_formula_markup(name), prose_markup(meaning)) for name, meaning in symbol_table(text, meanings)),
     )
 
 
-def _problem(problem: PrintedProblem) -> ProblemShown:
+def _problem_markup(problem: PrintedProblem) -> ProblemMarkup:
     over = ", ".join(map(latex, problem.variables))
-    return ProblemShown(
-        prose(problem.name),
-        mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
-        _formula(problem.objective),
+    return ProblemMarkup(
+        prose_markup(problem.name),
+        latex_to_mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
+        _formula_markup(problem.objective),
         tuple(
-            (_formula(constraint), None if multiplier is None else _formula(multiplier))
+            (_formula_markup(constraint), None if multiplier is None else _formula_markup(multiplier))
             for constraint, multiplier in problem.constraints
         ),
     )
 
 
-def _formula(expression: str) -> Markup:
-    return mathml(latex(expression))
+def _formula_markup(expression: str) -> Markup:
+    return latex_to_mathml(latex(expression))

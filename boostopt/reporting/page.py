@@ -15,9 +15,9 @@ from boostopt.comparison.compare import Comparison
 from boostopt.comparison.documents import ReportInput, as_report_input
 from boostopt.reporting.requirements import check_place, check_tools
 
-HERE = Path(__file__).parent
+TEMPLATE_FOLDER = Path(__file__).parent
 
-UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE_PATTERN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that no page may hold: control characters and surrogates."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -37,9 +37,9 @@ def to_html(result: Comparison | Benchmark | ReportInput) -> str:
         A package that reports need is not installed.
     """
     check_tools()
-    from boostopt.reporting.report_data import contents
+    from boostopt.reporting.report_data import build_report_data
 
-    return _template().render(c=contents(as_report_input(result)))
+    return _load_template().render(c=build_report_data(as_report_input(result)))
 
 
 def report(result: Comparison | Benchmark | ReportInput, path: str | os.PathLike[str]) -> None:
@@ -66,7 +66,7 @@ def report(result: Comparison | Benchmark | ReportInput, path: str | os.PathLike
 
 
 @cache
-def _template() -> Any:
+def _load_template() -> Any:
     """The template, which escapes all its contents."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -75,18 +75,18 @@ def _template() -> Any:
     from boostopt.reporting import log_sections as logs
 
     environment = Environment(
-        loader=FileSystemLoader(HERE),
+        loader=FileSystemLoader(TEMPLATE_FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_printable,
+        finalize=_remove_unprintable,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    style = Markup((HERE / "report.css").read_text(encoding="utf-8"))
+    style = Markup((TEMPLATE_FOLDER / "report.css").read_text(encoding="utf-8"))
     return environment.get_template("report.html", globals={"style": style, "words": wording, "logs_of": logs})
 
 
-def _printable(value: Any) -> Any:
+def _remove_unprintable(value: Any) -> Any:
     """Return text without characters that no page may hold; escaped text stays escaped."""
-    return type(value)(UNPRINTABLE.sub(REPLACEMENT, value)) if isinstance(value, str) else value
+    return type(value)(UNPRINTABLE_PATTERN.sub(REPLACEMENT, value)) if isinstance(value, str) else value

@@ -27,29 +27,29 @@ from boostopt.comparison.rendering.phrases import (
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_record import Row
 from boostopt.errors import ProblemError
-from boostopt.reporting.benchmark_figures import Illustration, of_claims, of_programs
-from boostopt.reporting.fact_tables import facts, origin, parameters, provenance
-from boostopt.reporting.log_sections import by_backend
-from boostopt.reporting.mathml import PageShown, shown
-from boostopt.reporting.svg import drawn, narrow_intervals, wide_intervals
+from boostopt.reporting.benchmark_figures import ReportFigure, claim_figures, program_figures
+from boostopt.reporting.fact_tables import data_facts, environment_facts, parameter_facts, provenance_facts
+from boostopt.reporting.log_sections import group_by_backend
+from boostopt.reporting.mathml import FormulationMarkup, formulation_markup
+from boostopt.reporting.svg import figure_to_svg, narrow_intervals, wide_intervals
 
-FEW = 3
+MAX_UNFOLDED = 3
 """Up to this many formulations, and programs, are unfolded."""
 
 
 @dataclass(frozen=True)
-class Stated:
+class FormulationSection:
     """A formulation: its page, its formulas if the page states them in the pages' notation, and its sources."""
 
     name: str
     title: str
-    page: PageShown | None
+    page: FormulationMarkup | None
     words: str
     sources: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ScoreTable:
     """Backends, one for each row, against gaps, with the accuracies that solvers were sent, and remarks below."""
 
     gaps: tuple[str, ...]
@@ -58,7 +58,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProgramSection:
     """A program with all its results."""
 
     label: str
@@ -68,54 +68,54 @@ class Shown:
     pictures: tuple[tuple[str, Markup], ...]
     rows: tuple[Row, ...]
     conclusions: tuple[Conclusion, ...]
-    scores: Matrix | None
+    scores: ScoreTable | None
     logs: Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True)
-class Contents:
+class ReportData:
     """A whole report."""
 
     kind: str
     title: str
     verdicts: tuple[Conclusion, ...]
     origin: tuple[tuple[str, str], ...]
-    formulations: tuple[Stated, ...]
-    programs: tuple[Shown, ...]
-    means: Matrix | None
-    illustrations: tuple[Illustration, ...]
-    claims: tuple[Illustration, ...]
+    formulations: tuple[FormulationSection, ...]
+    programs: tuple[ProgramSection, ...]
+    means: ScoreTable | None
+    illustrations: tuple[ReportFigure, ...]
+    claims: tuple[ReportFigure, ...]
     skipped: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     unfolded: bool
     shift: str
 
 
-def contents(of: ReportInput) -> Contents:
+def build_report_data(of: ReportInput) -> ReportData:
     """Return the contents of the report of a comparison or a benchmark."""
     b = of.benchmark
-    programs = tuple(_program(of, k, label) for k, label in enumerate(b.programs))
+    programs = tuple(_program_section(of, k, label) for k, label in enumerate(b.programs))
     several = len(b.programs) > 1
-    stated = _formulations(b)
+    stated = _formulation_sections(b)
     ran = of.is_benchmark and any(run.ran for run in b.runs)
-    return Contents(
+    return ReportData(
         kind="Benchmark" if of.is_benchmark else "Comparison",
         title=_title(b, stated),
         verdicts=_verdicts(of, programs),
-        origin=origin(of),
+        origin=provenance_facts(of),
         formulations=stated,
         programs=programs,
-        means=_means(b) if of.is_benchmark and several else None,
-        illustrations=of_programs(b) if ran and several else (),
-        claims=of_claims(b) if ran else (),
+        means=_mean_score_table(b) if of.is_benchmark and several else None,
+        illustrations=program_figures(b) if ran and several else (),
+        claims=claim_figures(b) if ran else (),
         skipped=b.origin.skipped,
-        provenance=provenance(of),
-        unfolded=len(programs) <= FEW,
+        provenance=environment_facts(of),
+        unfolded=len(programs) <= MAX_UNFOLDED,
         shift=f"{SHIFT_SECONDS:g}",
     )
 
 
-def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
+def _title(b: Benchmark, stated: Sequence[FormulationSection]) -> str:
     if len(b.programs) > 1:
         count = len({run.backend for run in b.runs})
         return f"{len(b.programs)} programs, {count} backend{'s' if count > 1 else ''}"
@@ -123,7 +123,7 @@ def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
     return f"{name} on {b.origin.data}" if b.origin.data else name
 
 
-def _verdicts(of: ReportInput, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
+def _verdicts(of: ReportInput, programs: Sequence[ProgramSection]) -> tuple[Conclusion, ...]:
     """Return the conclusion in a sentence; several programs share one, which follows the contradictions, if any."""
     b = of.benchmark
     if len(programs) == 1:
@@ -141,39 +141,39 @@ def _verdicts(of: ReportInput, programs: Sequence[Shown]) -> tuple[Conclusion, .
     return (*wrong, Conclusion(f"{count}{agree}.", "good" if len(done) == len(programs) else "warning"))
 
 
-def _formulations(b: Benchmark) -> tuple[Stated, ...]:
+def _formulation_sections(b: Benchmark) -> tuple[FormulationSection, ...]:
     """Return each formulation once."""
-    formulations: dict[tuple[str, str], Stated] = {}
+    formulations: dict[tuple[str, str], FormulationSection] = {}
     for program in b.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
         text = str(about.get("page", ""))
         if (name, text) not in formulations:
-            page = shown(text, about.get("meanings", {}))
+            page = formulation_markup(text, about.get("meanings", {}))
             sources = tuple(about.get("sources", ()))
-            formulations[name, text] = Stated(
+            formulations[name, text] = FormulationSection(
                 name, str(about.get("title") or name), page, "" if page else text, sources
             )
     return tuple(formulations.values())
 
 
-def _program(of: ReportInput, k: int, label: str) -> Shown:
+def _program_section(of: ReportInput, k: int, label: str) -> ProgramSection:
     b = of.benchmark
     program, runs = b.programs[label], [run for run in b.runs if run.program == label]
-    best, equal = _narrowest(runs), program.get("about", {}).get("equal_weights", ())
-    return Shown(
+    best, equal = _best_record_per_backend(runs), program.get("about", {}).get("equal_weights", ())
+    return ProgramSection(
         label=label,
         verdict=summarize_program(runs),
-        parameters=parameters(program),
-        facts=facts(program, b.origin.data),
-        pictures=_pictures(best, f"program{k}"),
+        parameters=parameter_facts(program),
+        facts=data_facts(program, b.origin.data),
+        pictures=_interval_pictures(best, f"program{k}"),
         rows=tuple(best),
         conclusions=tuple(trivial_bounds(runs, equal) if of.is_benchmark else summarize_comparison(runs, equal)),
-        scores=_scores(b, label) if of.is_benchmark else None,
-        logs=by_backend(runs),
+        scores=_program_score_table(b, label) if of.is_benchmark else None,
+        logs=group_by_backend(runs),
     )
 
 
-def _narrowest(runs: Iterable[Row]) -> list[Row]:
+def _best_record_per_backend(runs: Iterable[Row]) -> list[Row]:
     """Return the best run of each backend, whose interval represents the backend."""
     best: dict[str, Row] = {}
     for run in runs:
@@ -183,21 +183,24 @@ def _narrowest(runs: Iterable[Row]) -> list[Row]:
     return list(best.values())
 
 
-def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
+def _interval_pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
     """Return the intervals for wide and for narrow screens, by these words; nothing if there is none to draw."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
     except ProblemError:  # infeasible, or no finite interval: there are no distances to draw, and the words say so
         return ()
     label = "Certified intervals of the backends against each other"
-    return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
+    return ("wide-screen", figure_to_svg(wide, f"{prefix}w", label)), (
+        "narrow-screen",
+        figure_to_svg(narrow, f"{prefix}n", label),
+    )
 
 
-def _scores(b: Benchmark, label: str) -> Matrix:
+def _program_score_table(b: Benchmark, label: str) -> ScoreTable:
     """Times of a program."""
     runs = [run for run in b.runs if run.program == label]
     of_program = [score for score in b.scores if score.program == label]
-    return _matrix(
+    return _score_table(
         b,
         score_cells(of_program),
         sent_accuracies(runs),
@@ -205,18 +208,18 @@ def _scores(b: Benchmark, label: str) -> Matrix:
     )
 
 
-def _means(b: Benchmark) -> Matrix:
+def _mean_score_table(b: Benchmark) -> ScoreTable:
     """Times over all programs."""
     remarks = [] if b.contradicted else [fastest_backends_text(b.means, tol) for tol in b.settings.profiles]
-    return _matrix(b, mean_cells(b.means), sent_accuracies(b.runs), remarks)
+    return _score_table(b, mean_cells(b.means), sent_accuracies(b.runs), remarks)
 
 
-def _matrix(
+def _score_table(
     b: Benchmark,
     cells: Mapping[tuple[str, float], BenchmarkCell],
     accuracy: Mapping[tuple[str, float], str],
     remarks: Iterable[str],
-) -> Matrix:
+) -> ScoreTable:
     """Put cells in rows, with the accuracy that the solver was sent on a line of its own."""
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
@@ -225,4 +228,4 @@ def _matrix(
         for backend in backends
     )
     sent = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
-    return Matrix(tuple(gap_request_text(b.runs, tol) for tol in tols), rows, (*remarks, *sent))
+    return ScoreTable(tuple(gap_request_text(b.runs, tol) for tol in tols), rows, (*remarks, *sent))

@@ -11,7 +11,7 @@ from boostopt._utils.files import is_same_file, resolve_target
 from boostopt._utils.validation import check_list, check_path
 from boostopt.errors import BoostoptError, DataError, reason_of
 
-TOOLS = ("jinja2", "latex2mathml", "matplotlib")
+REQUIRED_PACKAGES = ("jinja2", "latex2mathml", "matplotlib")
 
 
 class ReportToolsNotFound(BoostoptError, ImportError):
@@ -26,7 +26,7 @@ def check_tools() -> None:
     ReportToolsNotFound
         A package is not installed.
     """
-    missing = [name for name in TOOLS if find_spec(name) is None]
+    missing = [name for name in REQUIRED_PACKAGES if find_spec(name) is None]
     if missing:
         raise ReportToolsNotFound(
             f"reports expected an installed {' and '.join(missing)}; there is none. Install what reports need: "
@@ -34,14 +34,14 @@ def check_tools() -> None:
         )
 
 
-def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+def check_place(path: str | os.PathLike[str], input_paths: Iterable[str | os.PathLike[str] | None] = ()) -> None:
     """Check that a report can be written to a path, without touching an existing file.
 
     Parameters
     ----------
     path
         The path of the report.
-    read
+    input_paths
         Input files that the report must not replace; None for none.
 
     Raises
@@ -50,7 +50,11 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
         The report cannot be written, or it would replace an input file.
     """
     path = check_path("path", path, DataError)
-    several = [read] if isinstance(read, str | os.PathLike) else check_list("read", read, "paths of files")
+    several = (
+        [input_paths]
+        if isinstance(input_paths, str | os.PathLike)
+        else check_list("read", input_paths, "paths of files")
+    )
     for other in several:
         if other is not None and is_same_file(path, check_path("read", other, DataError)):
             raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")

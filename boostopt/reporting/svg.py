@@ -19,14 +19,14 @@ from boostopt.comparison.solve_record import Row
 from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
-SAVED: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
+SVG_SETTINGS: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
 """Settings for text that the browser draws and the reader can search, and for names that are equal in all runs."""
 
-NARROW = 4.2
+NARROW_WIDTH = 4.2
 """Inches of a picture for narrow screens: at a width of 360 pixels its letters are still as large as text."""
 
 
-def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup:
+def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.0) -> Markup:
     """Return a figure as SVG to embed in HTML.
 
     Parameters
@@ -37,11 +37,11 @@ def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup
         The prefix of every name in the picture: names must be unique in a page.
     label
         A description of the picture, for readers who do not see it.
-    least
+    min_width
         The minimum width in pixels; on a narrower screen the reader scrolls. 0 fits the picture to the page.
     """
     file = io.StringIO()
-    with mpl.rc_context(SAVED), warnings.catch_warnings():
+    with mpl.rc_context(SVG_SETTINGS), warnings.catch_warnings():
         # The browser draws the letters, and its fonts have more letters than those of matplotlib.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure.savefig(file, format="svg", metadata={"Date": None})
@@ -49,10 +49,10 @@ def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup
     text = text[text.index("<svg") :]
     # Remove metadata, comments, and a style that would apply to all pictures of the page.
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style\b.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^<>]+>", lambda tag: _renamed(tag[0], prefix), text)
+    text = re.sub(r"<[^<>]+>", lambda tag: _prefix_ids(tag[0], prefix), text)
     text = re.sub(r'^<svg ([^>]*?)\s*width="[^"]*"', r"<svg \1", text)
     text = re.sub(r'^<svg ([^>]*?)\s*height="[^"]*"', r"<svg \1", text)
-    style = f'style="min-width: {least:.0f}px; max-width: none" ' if least else ""
+    style = f'style="min-width: {min_width:.0f}px; max-width: none" ' if min_width else ""
     text = text.replace("<svg ", f'<svg {style}role="img" aria-label="{escape(label)}" ', 1)
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
 
@@ -65,24 +65,24 @@ def wide_intervals(runs: Sequence[Row]) -> Figure:
 def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
     """Draw the profiles for a narrow screen: one picture for each gap, with a legend no wider than the picture."""
     settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.profiles)[::-1]]
-    return tuple(narrowed(profiles(replace(benchmark, settings=one), against)) for one in settings)
+    return tuple(make_narrow(profiles(replace(benchmark, settings=one), against)) for one in settings)
 
 
-def narrowed(figure: Figure) -> Figure:
+def make_narrow(figure: Figure) -> Figure:
     """Make a picture narrow, and rearrange its legend in as many columns as fit."""
     title = ""
     for legend in list(figure.legends):
         title = " ".join(legend.get_title().get_text().split())
         figure.set_figheight(figure.get_figheight() - legend.get_window_extent().height / figure.dpi)
         legend.remove()
-    figure.set_figwidth(NARROW)
-    Panels(figure, figure.axes, own=True).legend(*figure.axes, title=title)
+    figure.set_figwidth(NARROW_WIDTH)
+    Panels(figure, figure.axes, is_own_figure=True).legend(*figure.axes, title=title)
     return figure
 
 
 def narrow_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals for a narrow screen: without the words of the table, and with a one-column legend."""
-    figure = Figure(figsize=(NARROW, 1.2 + 0.34 * len(runs)), layout="constrained")
+    figure = Figure(figsize=(NARROW_WIDTH, 1.2 + 0.34 * len(runs)), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.add_subplot()
     axis.spines[["top", "right"]].set_visible(False)
@@ -96,7 +96,7 @@ def narrow_intervals(runs: Sequence[Row]) -> Figure:
     return figure
 
 
-def _renamed(tag: str, prefix: str) -> str:
+def _prefix_ids(tag: str, prefix: str) -> str:
     """Return a tag whose names, and the references to them, begin with a prefix."""
     tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
     return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", tag)

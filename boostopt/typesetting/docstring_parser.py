@@ -116,29 +116,29 @@ def parse_page(docstring: str) -> PageText:
         The title, a block or the sources are missing, or a block is not laid out as this module describes.
     """
     first, *rest = re.split(r"\n[ \t]*\n", inspect.cleandoc(docstring))
-    title, colon, summary = _joined(first).partition(": ")
+    title, colon, summary = _on_one_line(first).partition(": ")
     if not colon or not title:
         raise OptionError(
             f"expected the docstring of a page to start with 'Title: sentence.'; got {first[:60]!r}. "
             "Write the title, a colon and what the program finds."
         )
-    blocks, prose, sources = _sorted(rest)
+    blocks, prose, sources = _split_paragraphs(rest)
     if not sources:
         raise OptionError(
             f"expected a last paragraph 'Sources: ...'; {title} has none. Say where the program is stated."
         )
-    read = {name: _read(title, name, body) for name, body in blocks if name != "Symbols"}
+    read = {name: _parse_block(title, name, body) for name, body in blocks if name != "Symbols"}
     if len(read) + any(name == "Symbols" for name, _ in blocks) < len(blocks):
         raise OptionError(f"expected each block of {title} once; got {', '.join(n for n, _ in blocks)}. Rename one.")
-    primal, dual, kkt = (_called(title, name, read) for name in ("Primal", "Dual", "KKT"))
+    primal, dual, kkt = (_find_block(title, name, read) for name in ("Primal", "Dual", "KKT"))
     if not (isinstance(primal, PrintedProblem) and isinstance(dual, PrintedProblem) and isinstance(kkt, Statements)):
         raise OptionError(f"expected two problems and conditions in {title}; got others. Correct its blocks.")
     further = tuple(block for block in read.values() if block not in (primal, dual, kkt))
-    symbols = _meanings(title, dict(blocks).get("Symbols", ""))
+    symbols = _parse_symbols(title, dict(blocks).get("Symbols", ""))
     return PageText(title, summary, primal, dual, kkt, further, symbols, prose, sources)
 
 
-def _sorted(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ...], str]:
+def _split_paragraphs(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ...], str]:
     """Return the blocks by name, the prose and the sources."""
     blocks: list[tuple[str, str]] = []
     prose: list[str] = []
@@ -147,35 +147,35 @@ def _sorted(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ..
     for paragraph in paragraphs:
         if inside and paragraph[:1].isspace():
             name, body = blocks[-1]
-            if _OPENING.match(paragraph) and not name.startswith("KKT"):  # the problem of another case
+            if _MIN_MAX_HEAD.match(paragraph) and not name.startswith("KKT"):  # the problem of another case
                 blocks.append((_name_of_case(name, paragraph), paragraph))
             else:
                 blocks[-1] = (name, f"{body}\n{paragraph}")
             continue
-        named = _blocks(paragraph)
+        named = _parse_blocks(paragraph)
         blocks += named
         inside = bool(named)
         if match := re.match(r"Sources?:\s+", paragraph):
-            sources = _joined(paragraph[match.end() :])
+            sources = _on_one_line(paragraph[match.end() :])
         elif not named:
             prose.append(paragraph)
     return blocks, tuple(prose), sources
 
 
-_NAME = re.compile(
+_BLOCK_HEAD = re.compile(
     r"(?:Primal|Dual|KKT)(?: \([^)\n]*\))?(?::?(?:[ \t]{2,}|[ \t]*\n(?=[ \t]))|[ \t](?=(?:min|max)_))"
     r"|[A-Z]\w*(?: [\w-]+){0,3}(?: \([^)\n]*\))?(?:[ \t]{2,}|[ \t]*\n(?=[ \t]))"
 )
 """The head of a block: a name and two blanks, or the end of the line if the next one is indented."""
 
 
-def _blocks(paragraph: str) -> list[tuple[str, str]]:
+def _parse_blocks(paragraph: str) -> list[tuple[str, str]]:
     """Return the named blocks of a paragraph, none if it is prose."""
-    if not _NAME.match(paragraph):
+    if not _BLOCK_HEAD.match(paragraph):
         return []
     blocks: list[tuple[str, str]] = []
     for chunk in re.split(r"\n(?=\S)", paragraph):
-        match = _NAME.match(chunk)
+        match = _BLOCK_HEAD.match(chunk)
         if match is None:
             raise OptionError(
                 f"expected the further lines of the block {blocks[-1][0]!r} to be indented, or a blank line after it; "
@@ -191,7 +191,7 @@ def _name_of_case(name: str, body: str) -> str:
     return f"{name.partition(' (')[0]} ({condition[1] if condition else 'continued'})"
 
 
-def _called(title: str, name: str, read: dict[str, PrintedProblem | Statements]) -> PrintedProblem | Statements:
+def _find_block(title: str, name: str, read: dict[str, PrintedProblem | Statements]) -> PrintedProblem | Statements:
     """Return the block of this name, or the first one whose name says more, `Dual (reduced)`, if there is none."""
     for block in (read.get(name), *(block for key, block in read.items() if key.startswith(f"{name} ("))):
         if block is not None:
@@ -202,41 +202,41 @@ def _called(title: str, name: str, read: dict[str, PrintedProblem | Statements])
     )
 
 
-_OPENING = re.compile(r"\s*(min|max)_(?:\{([^{}]*)\}|(\w+))\s+")
+_MIN_MAX_HEAD = re.compile(r"\s*(min|max)_(?:\{([^{}]*)\}|(\w+))\s+")
 _COMMA = re.compile(r"[,;](?:[ \t]{2,}|[ \t]*\n)\s*|[ \t]{2,}(?=with\b)")
 _LINE = re.compile(r"\s*\n\s*")
 _NARROW_COMMA = re.compile(r",\s*")
 _RELATION = re.compile(r"[<>=≤≥≠∈∝]|\b(?:in|free|for|where)\b")
-_GOES_ON_AFTER = re.compile(r"(?:[-+*/=<>:,]|\b(?:where|if|and|or|for|in|over))$")
-_GOES_ON_WITH = re.compile(r"<?=|>=|[-+*/:]|[<>]\s|(?:where|if|and|or|for|in)\b")
+_CONTINUES_AFTER = re.compile(r"(?:[-+*/=<>:,]|\b(?:where|if|and|or|for|in|over))$")
+_CONTINUES_WITH = re.compile(r"<?=|>=|[-+*/:]|[<>]\s|(?:where|if|and|or|for|in)\b")
 
 
-def _read(title: str, name: str, body: str) -> PrintedProblem | Statements:
+def _parse_block(title: str, name: str, body: str) -> PrintedProblem | Statements:
     """Return a block: a problem if it is to be one or starts like one."""
     kind = name.partition(" (")[0]
-    match = None if kind == "KKT" else _OPENING.match(body)  # max_q e_q = gamma is no problem
+    match = None if kind == "KKT" else _MIN_MAX_HEAD.match(body)  # max_q e_q = gamma is no problem
     if match is None:
         if kind in ("Primal", "Dual"):
             raise OptionError(
                 f"expected the block {name!r} of {title} to start with min_{{variables}} or max_{{variables}}; "
-                f"got {_joined(body)[:60]!r}. Write what it is minimized or maximized over, then the objective."
+                f"got {_on_one_line(body)[:60]!r}. Write what it is minimized or maximized over, then the objective."
             )
-        return Statements(name, _some(title, name, _statements(body)))
+        return Statements(name, _require_statements(title, name, _split_statements(body)))
     head, *tails = re.split(r"(?<!\S)(?:s\.t\.|subject to)(?!\S)", body[match.end() :])
     # Conditions may follow the objective at once, `sum d,   d free`; a line break alone does not end it.
-    objective, *conditions = [_spaced(part).rstrip(",;") for part in _cut(head, _COMMA)]
+    objective, *conditions = [_collapse_spaces(part).rstrip(",;") for part in _split_outside_brackets(head, _COMMA)]
     for tail in tails:
-        conditions += _some(title, f"{name}: s.t.", _statements(tail))
+        conditions += _require_statements(title, f"{name}: s.t.", _split_statements(tail))
     if not objective:
         raise OptionError(
             f"expected an objective in the block {name!r} of {title}; got none. Write it after min_{{...}}."
         )
-    variables = tuple(_cut((match[2] or match[3]).strip(), _NARROW_COMMA))
-    pairs = tuple(_with_multiplier(condition) for condition in conditions if condition)
+    variables = tuple(_split_outside_brackets((match[2] or match[3]).strip(), _NARROW_COMMA))
+    pairs = tuple(_split_multiplier(condition) for condition in conditions if condition)
     return PrintedProblem(name, "min" if match[1] == "min" else "max", variables, objective, pairs)
 
 
-def _some(title: str, name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
+def _require_statements(title: str, name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
     """Return the statements, of which there must be one."""
     if not statements:
         raise OptionError(
@@ -245,14 +245,14 @@ def _some(title: str, name: str, statements: tuple[str, ...]) -> tuple[str, ...]
     return statements
 
 
-def _statements(text: str) -> tuple[str, ...]:
+def _split_statements(text: str) -> tuple[str, ...]:
     """Return the statements of a block; a line break parts two of them if neither is a fragment without the other."""
     statements: list[str] = []
-    for part in _cut(text, _COMMA):
+    for part in _split_outside_brackets(text, _COMMA):
         lines: list[str] = []
-        for line in map(_spaced, _cut(part.strip(), _LINE)):
+        for line in map(_collapse_spaces, _split_outside_brackets(part.strip(), _LINE)):
             whole = lines and _RELATION.search(lines[-1]) and _RELATION.search(line)
-            if whole and not _GOES_ON_AFTER.search(lines[-1]) and not _GOES_ON_WITH.match(line):
+            if whole and not _CONTINUES_AFTER.search(lines[-1]) and not _CONTINUES_WITH.match(line):
                 lines.append(line)
             else:
                 lines[-1:] = [" ".join([*lines[-1:], line])]
@@ -261,25 +261,25 @@ def _statements(text: str) -> tuple[str, ...]:
     return tuple(statement for statement in stripped if statement)
 
 
-def _with_multiplier(statement: str) -> tuple[str, str | None]:
+def _split_multiplier(statement: str) -> tuple[str, str | None]:
     """Part a constraint from the name of its multiplier."""
-    *parts, last = _cut(statement, re.compile(r"\s+:\s+"))
+    *parts, last = _split_outside_brackets(statement, re.compile(r"\s+:\s+"))
     return (" : ".join(parts), last) if parts else (last, None)
 
 
-def _meanings(title: str, text: str) -> tuple[tuple[str, str], ...]:
+def _parse_symbols(title: str, text: str) -> tuple[tuple[str, str], ...]:
     """Return the symbols that a page explains: a new one starts where a name is followed by ` : `."""
     before, *pairs = re.split(r"[,;]?\s+(?=\S+ : )", f" {text}")
     if before.strip():
         raise OptionError(
-            f"expected 'symbol : meaning' in the block 'Symbols' of {title}; got {_joined(text)[:60]!r}. "
+            f"expected 'symbol : meaning' in the block 'Symbols' of {title}; got {_on_one_line(text)[:60]!r}. "
             "Part two of them by a comma and two blanks."
         )
     parted = (pair.partition(" : ") for pair in pairs)
-    return tuple((name, _joined(meaning).rstrip(",.;")) for name, _, meaning in parted)
+    return tuple((name, _on_one_line(meaning).rstrip(",.;")) for name, _, meaning in parted)
 
 
-def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
+def _split_outside_brackets(text: str, separator: re.Pattern[str]) -> list[str]:
     """Return the parts of a text between separators that stand outside all brackets."""
     parts: list[str] = []
     depth = start = k = 0
@@ -294,11 +294,11 @@ def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _spaced(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     """Return a text on one line in which wide blanks, which part a condition from a formula, stay three wide."""
     return re.sub(r"[ \t]+", lambda blanks: "   " if len(blanks[0]) > 2 else " ", _LINE.sub(" ", text.strip()))
 
 
-def _joined(text: str) -> str:
+def _on_one_line(text: str) -> str:
     """Return a text on one line."""
     return " ".join(text.split())

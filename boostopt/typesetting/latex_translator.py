@@ -25,21 +25,21 @@ from boostopt.typesetting.tokenizer import (
     SUMS,
     SUPERSCRIPTS,
     SYMBOLS,
-    Reader,
+    TokenReader,
 )
 
 _LEFT = {"(": "(", "[": "[", "{": r"\{", "<": r"\langle", "|": r"\lvert", "||": r"\lVert"}
 _RIGHT = {")": ")", "]": "]", "}": r"\}", ">": r"\rangle", "|": r"\rvert", "||": r"\rVert"}
-_TIGHT = frozenset(MARKS) - set(",;:.")
+_SPACED_MARKS = frozenset(MARKS) - set(",;:.")
 """Signs and relations, which make room for themselves."""
 _AFTER_STAR = frozenset({"(", ",", ";", "_", "^", *BRACKETS.values()})
-_FACTORS = frozenset({"simple", "group", "call"})
+_FACTOR_KINDS = frozenset({"simple", "group", "call"})
 _INDICES = frozenset("nqtijkm")
 """Letters of which an index of two letters is made: `U_nq`."""
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _LatexPart:
     """LaTeX of a part: its kind decides whether brackets around it fall away, `tall` whether they grow with it."""
 
     text: str
@@ -65,35 +65,35 @@ def latex(expression: str) -> str:
     OptionError
         A character is unknown, or a bracket, a script or a fraction is incomplete; the message names the place.
     """
-    return _Translator(expression).whole()
+    return _LatexTranslator(expression).translate()
 
 
-class _Translator(Reader):
+class _LatexTranslator(TokenReader):
     """Translates what it reads, each rule of the grammar a method."""
 
-    def whole(self) -> str:
+    def translate(self) -> str:
         if not self.tokens:
             raise OptionError("expected an expression; got an empty one. Leave it out, or write what holds.")
         return self.sequence(flat=False).text
 
-    def sequence(self, flat: bool) -> _Piece:
+    def sequence(self, flat: bool) -> _LatexPart:
         """Return everything up to the closing bracket, or to the end; flat in a script, where fractions have no bar."""
-        pieces: list[_Piece] = []
-        while (token := self.peek()) is not None and not self.closes():
-            if pieces and token.before > 2:
-                pieces.append(_Piece(r"\quad"))
+        pieces: list[_LatexPart] = []
+        while (token := self.peek()) is not None and not self.is_closing():
+            if pieces and token.blanks_before > 2:
+                pieces.append(_LatexPart(r"\quad"))
             if token.kind == "word":
-                pieces.append(_Piece(self.words()))
-            elif token.kind == "mark" and token.text in MARKS and not self.at_product_bracket():
-                pieces.append(_Piece(self.mark()))
+                pieces.append(_LatexPart(self.words()))
+            elif token.kind == "mark" and token.text in MARKS and not self.is_inner_product():
+                pieces.append(_LatexPart(self.mark()))
             elif self.starts_factor():
                 pieces.append(self.product(flat))
             else:
-                raise self.wrong("a symbol, a number or a word")
+                raise self.syntax_error("a symbol, a number or a word")
         # No blank before punctuation, nor after a sign that starts the expression.
         text = re.sub(r" (?=[,;.](?: |$))|(?<=^-) ", "", " ".join(piece.text for piece in pieces))
         kind = pieces[0].kind if len(pieces) == 1 else "sequence"
-        return _Piece(text, kind, any(piece.tall for piece in pieces))
+        return _LatexPart(text, kind, any(piece.tall for piece in pieces))
 
     def words(self) -> str:
         """Return a run of words in text mode, with the blanks that part it from the mathematics."""
@@ -102,111 +102,117 @@ class _Translator(Reader):
         while (token := self.peek()) and token.kind == "word":
             run.append(self.take().text)
         beside = self.tokens[first - 1] if first else None
-        left = "" if beside is None or beside.text in _TIGHT or beside.text in BRACKETS else " "
-        right = "" if token is None or token.text in _TIGHT or token.text in ",;." or self.closes() else " "
+        left = "" if beside is None or beside.text in _SPACED_MARKS or beside.text in BRACKETS else " "
+        right = "" if token is None or token.text in _SPACED_MARKS or token.text in ",;." or self.is_closing() else " "
         return rf"\text{{{left}{' '.join(run)}{right}}}"
 
     def mark(self) -> str:
         """Return a relation, a sign or a punctuation mark; a dot on its own is a product or a place."""
         token = self.take()
-        if token.text == "." and ((token.before and token.after) or self.at("||", "|")):  # u . d, or ||.||
+        if token.text == "." and (
+            (token.blanks_before and token.blanks_after) or self.is_at("||", "|")
+        ):  # u . d, or ||.||
             return r"\cdot"
-        return MARKS[token.text] + (r" \quad" if token.text in ",;" and token.after == 2 else "")
+        return MARKS[token.text] + (r" \quad" if token.text in ",;" and token.blanks_after == 2 else "")
 
-    def at_product_bracket(self) -> bool:
+    def is_inner_product(self) -> bool:
         """Whether the `<` here opens `<d, w>`: no blank after it, and none or a bracket before it is no relation."""
         token = self.tokens[self.k]
-        free = token.before > 0 or self.k == 0 or self.tokens[self.k - 1].text in BRACKETS
-        return token.text == "<" and free and token.after == 0
+        free = token.blanks_before > 0 or self.k == 0 or self.tokens[self.k - 1].text in BRACKETS
+        return token.text == "<" and free and token.blanks_after == 0
 
     def starts_factor(self) -> bool:
         """Whether a factor stands here."""
         token = self.peek()
-        if token is None or token.kind == "word" or self.closes():
+        if token is None or token.kind == "word" or self.is_closing():
             return False
-        return token.kind != "mark" or self.at_product_bracket() or (token.text in BRACKETS and token.text != "<")
+        return token.kind != "mark" or self.is_inner_product() or (token.text in BRACKETS and token.text != "<")
 
-    def product(self, flat: bool) -> _Piece:
+    def product(self, flat: bool) -> _LatexPart:
         """Return factors side by side; a numerator is the run of factors before the bar, up to a sum or a fraction."""
         pieces = [self.factor(flat)]
         while True:
-            if self.at("/"):
+            if self.is_at("/"):
                 if pieces[-1].kind == "operator":
-                    raise self.wrong("what the operator is applied to")
+                    raise self.syntax_error("what the operator is applied to")
                 self.take()
                 if flat:
-                    pieces += [_Piece("/"), self.factor(flat)]
+                    pieces += [_LatexPart("/"), self.factor(flat)]
                     continue
                 first = len(pieces) - 1
-                while first > 0 and {pieces[first].kind, pieces[first - 1].kind} <= _FACTORS:
+                while first > 0 and {pieces[first].kind, pieces[first - 1].kind} <= _FACTOR_KINDS:
                     first -= 1
-                numerator = _bare(pieces[-1]) if first == len(pieces) - 1 else " ".join(p.text for p in pieces[first:])
-                pieces[first:] = [_Piece(rf"\frac{{{numerator}}}{{{self.denominator()}}}", "fraction", tall=True)]
-            elif self.starts_factor() and self.tokens[self.k].before < 3:
+                numerator = (
+                    _without_parentheses(pieces[-1])
+                    if first == len(pieces) - 1
+                    else " ".join(p.text for p in pieces[first:])
+                )
+                pieces[first:] = [_LatexPart(rf"\frac{{{numerator}}}{{{self.denominator()}}}", "fraction", tall=True)]
+            elif self.starts_factor() and self.tokens[self.k].blanks_before < 3:
                 pieces.append(self.factor(flat))
             else:
                 kind = pieces[0].kind if len(pieces) == 1 else "sequence"
-                return _Piece(" ".join(piece.text for piece in pieces), kind, any(piece.tall for piece in pieces))
+                return _LatexPart(" ".join(piece.text for piece in pieces), kind, any(piece.tall for piece in pieces))
 
     def denominator(self) -> str:
         """Return one factor, or an operator with what it is applied to: `q_n / sum_k q_k`."""
         if not self.starts_factor():
-            raise self.wrong("a denominator")
+            raise self.syntax_error("a denominator")
         pieces = [self.factor(flat=False)]
         while pieces[0].kind == "operator" and self.starts_factor():
             pieces.append(self.factor(flat=False))
-        return " ".join(_bare(piece) if len(pieces) == 1 else piece.text for piece in pieces)
+        return " ".join(_without_parentheses(piece) if len(pieces) == 1 else piece.text for piece in pieces)
 
-    def factor(self, flat: bool) -> _Piece:
+    def factor(self, flat: bool) -> _LatexPart:
         """Return a number, a symbol, a function or a bracket, each with its scripts."""
         if not self.starts_factor():
-            raise self.wrong("a symbol, a number or a bracket")
+            raise self.syntax_error("a symbol, a number or a bracket")
         token = self.tokens[self.k]
         if token.kind == "mark":
             return self.bracketed(flat)
         self.take()
         if token.kind == "number":
-            return self.scripted(*_number(token.text))
+            return self.scripted(*_number_parts(token.text))
         if token.kind == "sum":
-            return _Piece(self.scripted(SUMS[token.text]).text, "operator", tall=True)
+            return _LatexPart(self.scripted(SUMS[token.text]).text, "operator", tall=True)
         if token.kind == "accent":
             return self.scripted(rf"{ACCENTS[token.text]}{{{self.accented()}}}")
         if token.text == "sqrt":
-            return self.scripted(rf"\sqrt{{{_bare(self.factor(flat))}}}", tall=True)
+            return self.scripted(rf"\sqrt{{{_without_parentheses(self.factor(flat))}}}", tall=True)
         if token.kind == "function":
             name = self.scripted(FUNCTIONS.get(token.text, rf"\operatorname{{{token.text}}}")).text
-            if not (self.at("(", "{") or self.at("[", attached=True)):
-                return _Piece(name, "operator")
+            if not (self.is_at("(", "{") or self.is_at("[", attached=True)):
+                return _LatexPart(name, "operator")
         else:
-            symbol = self.scripted(*_symbol(token.text))
-            if not self.at("(", "[", attached=True):
+            symbol = self.scripted(*_symbol_parts(token.text))
+            if not self.is_at("(", "[", attached=True):
                 return symbol
             name = symbol.text
         argument = self.group(flat, call=True)
-        return _Piece(name + self.scripted(argument.text).text, "call", argument.tall)
+        return _LatexPart(name + self.scripted(argument.text).text, "call", argument.tall)
 
     def accented(self) -> str:
         """Return what stands under an accent: a symbol, or what is in brackets."""
-        if self.at("("):
+        if self.is_at("("):
             return self.enclosed(flat=True)[1].text
         token = self.peek()
         if token is None or token.kind != "symbol":
-            raise self.wrong("a symbol under the accent")
-        return _assemble(*_symbol(self.take().text))
+            raise self.syntax_error("a symbol under the accent")
+        return _with_scripts(*_symbol_parts(self.take().text))
 
-    def bracketed(self, flat: bool) -> _Piece:
+    def bracketed(self, flat: bool) -> _LatexPart:
         """Return a bracket with its scripts; the brackets around a single fraction fall away."""
         group = self.group(flat)
         end = self.k
         piece = self.scripted(group.text, tall=True)
         return group if self.k == end else piece
 
-    def group(self, flat: bool, call: bool = False) -> _Piece:
+    def group(self, flat: bool, call: bool = False) -> _LatexPart:
         """Return a bracketed sequence between brackets that fit its height, which those of a call never lose."""
         coefficient = self.k > 0 and self.tokens[self.k - 1].kind == "number"  # 2 (1/2) is not two and a half
         opening, inner, closing = self.enclosed(flat)
         round_brackets = opening == "(" and closing == ")"
-        kept = call or coefficient or self.at("^", "_", *SUPERSCRIPTS)
+        kept = call or coefficient or self.is_at("^", "_", *SUPERSCRIPTS)
         if inner.kind == "fraction" and round_brackets and not kept:
             return inner
         left, right = _LEFT[opening], _RIGHT[closing]
@@ -214,67 +220,71 @@ class _Translator(Reader):
         if inner.tall:
             left, right = rf"\left{left}", rf"\right{right}"
         text = f"{left}{blank}{inner.text}{blank}{right}"
-        return _Piece(text, "group", True, inner.text if round_brackets else "")
+        return _LatexPart(text, "group", True, inner.text if round_brackets else "")
 
-    def enclosed(self, flat: bool) -> tuple[str, _Piece, str]:
+    def enclosed(self, flat: bool) -> tuple[str, _LatexPart, str]:
         """Return the opening bracket that stands here, what it encloses, and the closing bracket."""
         opening = self.take()
         self.closers.append((")", "]") if opening.text in "([" else (BRACKETS[opening.text],))
         inner = self.sequence(flat)
         if not inner.text:
-            raise self.wrong(f"something after the {opening.text!r} at position {opening.place}")
+            raise self.syntax_error(f"something after the {opening.text!r} at position {opening.position}")
         interval = "," in inner.text  # [0, 1) closes with another bracket than it opens with
-        if not self.closes() or not (interval or self.at(BRACKETS[opening.text])):
-            raise self.wrong(f"{BRACKETS[opening.text]!r} for the {opening.text!r} at position {opening.place}")
+        if not self.is_closing() or not (interval or self.is_at(BRACKETS[opening.text])):
+            raise self.syntax_error(
+                f"{BRACKETS[opening.text]!r} for the {opening.text!r} at position {opening.position}"
+            )
         self.closers.pop()
         return opening.text, inner, self.take().text
 
-    def scripted(self, base: str, below: str = "", above: str = "", tall: bool = False) -> _Piece:
+    def scripted(self, base: str, below: str = "", above: str = "", tall: bool = False) -> _LatexPart:
         """Return a base with the scripts that follow it."""
         while True:
-            if self.at("_"):
+            if self.is_at("_"):
                 self.take()
                 if (token := self.peek()) and token.kind == "accent":  # gamma_hat
                     base = rf"{ACCENTS[self.take().text]}{{{base}}}"
                     continue
                 script = self.script(power=False)
                 below = f"{below}, {script}" if below else script
-            elif self.at("^"):
+            elif self.is_at("^"):
                 self.take()
                 script = self.script(power=True)
                 if above:  # a power of what has an index above: (d^0)^2
-                    base, below = f"({_assemble(base, below, above)})", ""
+                    base, below = f"({_with_scripts(base, below, above)})", ""
                 above = script
-            elif self.at(*SUPERSCRIPTS, attached=True):
+            elif self.is_at(*SUPERSCRIPTS, attached=True):
                 above = f"{above} {SUPERSCRIPTS[self.take().text]}".strip()
-            elif not base[0].isdigit() and self.at_star():
+            elif not base[0].isdigit() and self.is_star_superscript():
                 self.take()
                 above = f"{above} *".strip()
             else:
                 transposed = base == "U" and above in ("T", r"\prime")
-                return _Piece(_assemble(base, below, r"\top" if transposed else above), "simple", tall)
+                return _LatexPart(_with_scripts(base, below, r"\top" if transposed else above), "simple", tall)
 
-    def at_star(self) -> bool:
+    def is_star_superscript(self) -> bool:
         """Whether the `*` here marks a conjugate, F*(z), or an optimum, w*, and is no product."""
-        if not self.at("*", attached=True):
+        if not self.is_at("*", attached=True):
             return False
         after = self.tokens[self.k + 1 : self.k + 2]
-        return not after or self.tokens[self.k].after > 0 or after[0].text in _AFTER_STAR
+        return not after or self.tokens[self.k].blanks_after > 0 or after[0].text in _AFTER_STAR
 
     def script(self, power: bool) -> str:
         """Return what stands in a script, without its braces; a power is without its brackets, too."""
-        if self.at("{", "("):
+        if self.is_at("{", "("):
             opening, inner, _ = self.enclosed(flat=True)
             return inner.text if power or opening == "{" else f"({inner.text})"
         token = self.take("a script")
         if token.text in ("+", "-", "*"):
             following = self.peek()
             signed = token.text != "*" and following is not None and following.kind in ("number", "symbol")
-            return MARKS[token.text].replace(r"\cdot", "*") + (self.script(power) if signed and not token.after else "")
+            return MARKS[token.text].replace(r"\cdot", "*") + (
+                self.script(power) if signed and not token.blanks_after else ""
+            )
         if token.kind == "number":
             return token.text
         if token.kind == "symbol":
-            return _assemble(*_symbol(token.text))
+            return _with_scripts(*_symbol_parts(token.text))
         if token.kind == "function" and token.text in FUNCTIONS:
             return FUNCTIONS[token.text]
         if token.kind in ("word", "function") and set(token.text) <= _INDICES:
@@ -282,10 +292,10 @@ class _Translator(Reader):
         if token.kind in ("word", "function", "accent"):
             return rf"\text{{{token.text}}}"
         self.k -= 1
-        raise self.wrong("a script")
+        raise self.syntax_error("a script")
 
 
-def _symbol(name: str) -> tuple[str, str, str]:
+def _symbol_parts(name: str) -> tuple[str, str, str]:
     """Return a symbol and the digits below it; those of d0, the reference distribution, stand above in the papers."""
     base = name.rstrip("0123456789")
     digits = name.removeprefix(base)
@@ -293,7 +303,7 @@ def _symbol(name: str) -> tuple[str, str, str]:
     return (letter, "", digits) if name == "d0" else (letter, digits, "")
 
 
-def _number(text: str) -> tuple[str, str, str]:
+def _number_parts(text: str) -> tuple[str, str, str]:
     """Return a number, a power of ten with its exponent above."""
     mantissa, _, exponent = text.partition("e")
     if not exponent:
@@ -301,11 +311,11 @@ def _number(text: str) -> tuple[str, str, str]:
     return "10" if mantissa == "1" else rf"{mantissa} \cdot 10", "", exponent.removeprefix("+")
 
 
-def _assemble(base: str, below: str, above: str) -> str:
+def _with_scripts(base: str, below: str, above: str) -> str:
     """Return a base with what stands below and above it."""
     return base + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
 
 
-def _bare(piece: _Piece) -> str:
+def _without_parentheses(piece: _LatexPart) -> str:
     """Return a piece without the round brackets that a fraction bar makes superfluous."""
     return piece.inner if piece.kind == "group" and piece.inner else piece.text

@@ -8,11 +8,11 @@ from itertools import zip_longest
 
 from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
 from boostopt.typesetting.latex_translator import latex
-from boostopt.typesetting.prose_math import escaped, parts_of_prose, typeset_display, typeset_prose
+from boostopt.typesetting.prose_math import display_to_markdown, escape_markdown, split_prose, typeset_prose
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
-WIDEST = 100
+MAX_ROW_LENGTH = 100
 """Characters as typed, of the widest row of either problem, that fit a page of documentation beside each other."""
 
 
@@ -24,7 +24,7 @@ def latex_side_by_side(page: PageText) -> str:
     OptionError
         An expression cannot be translated.
     """
-    return _array(page.primal, page.dual)
+    return _problems_array(page.primal, page.dual)
 
 
 def latex_kkt(page: PageText) -> str:
@@ -35,7 +35,7 @@ def latex_kkt(page: PageText) -> str:
     OptionError
         An expression cannot be translated.
     """
-    return _rows(page.kkt)
+    return _aligned_rows(page.kkt)
 
 
 def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
@@ -59,7 +59,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
         An expression cannot be translated, or a symbol has no meaning.
     """
     parts = [
-        f"# {_escaped(page.title)}",
+        f"# {_escape_markdown_text(page.title)}",
         typeset_prose(page.summary[:1].upper() + page.summary[1:]),
         "## Primal and dual",
         *_primal_and_dual(page),
@@ -67,7 +67,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
     for block in (page.kkt, *page.further):
         parts += [
             f"## {typeset_prose(block.name)}",
-            _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
+            _display_math(_problems_array(block) if isinstance(block, PrintedProblem) else _aligned_rows(block)),
         ]
     rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
     parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
@@ -75,7 +75,10 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
         # An indented paragraph is a display; where it cannot be translated Markdown shows it as it was typed.
         parts += [
             "## Remarks",
-            *((typeset_display(text) or text) if text[:1].isspace() else typeset_prose(text) for text in page.prose),
+            *(
+                (display_to_markdown(text) or text) if text[:1].isspace() else typeset_prose(text)
+                for text in page.prose
+            ),
         ]
     parts += ["## Sources", typeset_prose(page.sources)]
     return "\n\n".join(parts) + "\n"
@@ -84,52 +87,52 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
 def _primal_and_dual(page: PageText) -> list[str]:
     """Return the two problems beside each other if they fit a page, else below each other, as Markdown."""
     problems = (page.primal, page.dual)
-    if sum(max(map(len, problem.expressions)) for problem in problems) <= WIDEST:
-        return [_display(latex_side_by_side(page))]
-    return [part for problem in problems for part in (f"**{problem.name}**", _display(_array(problem)))]
+    if sum(max(map(len, problem.expressions)) for problem in problems) <= MAX_ROW_LENGTH:
+        return [_display_math(latex_side_by_side(page))]
+    return [part for problem in problems for part in (f"**{problem.name}**", _display_math(_problems_array(problem)))]
 
 
-def _array(*problems: PrintedProblem) -> str:
+def _problems_array(*problems: PrintedProblem) -> str:
     """Return problems side by side under their names, a single one without, two columns each, a constraint in a row."""
     # A name is set without width, lest it push the second column away.
     names = [rf"\rlap{{\textbf{{{problem.name}}}}} & " for problem in problems] if len(problems) > 1 else [""]
-    sides = [[*filter(None, [name]), *_cells(problem)] for name, problem in zip(names, problems, strict=True)]
+    sides = [[*filter(None, [name]), *_problem_rows(problem)] for name, problem in zip(names, problems, strict=True)]
     rows = [" & ".join(cells) for cells in zip_longest(*sides, fillvalue=" & ")]
     columns = "l" * 2 * len(problems)
     body = " \\\\[1ex]\n".join(rows)
     return f"\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}"
 
 
-def _cells(problem: PrintedProblem) -> list[str]:
+def _problem_rows(problem: PrintedProblem) -> list[str]:
     """Return a problem as rows of two cells."""
     over = rf"_{{{', '.join(map(latex, problem.variables))}}}"
-    rows = [rf"\displaystyle\{problem.sense}{over} & {_cell(problem.objective, None)}"]
+    rows = [rf"\displaystyle\{problem.sense}{over} & {_expression_cell(problem.objective, None)}"]
     for k, (constraint, multiplier) in enumerate(problem.constraints):
-        rows.append(f"{SUBJECT_TO if k == 0 else ''} & {_cell(constraint, multiplier)}")
+        rows.append(f"{SUBJECT_TO if k == 0 else ''} & {_expression_cell(constraint, multiplier)}")
     return rows
 
 
-def _cell(expression: str, multiplier: str | None) -> str:
+def _expression_cell(expression: str, multiplier: str | None) -> str:
     """Return an expression, with its multiplier after a colon, and the distance to the next column."""
     named = rf" \;:\; {latex(multiplier)}" if multiplier is not None else ""
     return rf"\displaystyle {latex(expression)}{named} \qquad"
 
 
-def _rows(block: Statements) -> str:
+def _aligned_rows(block: Statements) -> str:
     """Return statements below each other."""
     body = " \\\\[0.5ex]\n".join(f"& {latex(expression)}" for expression in block.expressions)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
-def _display(text: str) -> str:
+def _display_math(text: str) -> str:
     """Return LaTeX as a display in Markdown."""
     return f"$$\n{text}\n$$"
 
 
-def _escaped(text: str) -> str:
+def _escape_markdown_text(text: str) -> str:
     """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
     pieces = re.split(r"(`+[^`]+`+)", text)
-    return "".join(piece if k % 2 else escaped(piece) for k, piece in enumerate(pieces))
+    return "".join(piece if k % 2 else escape_markdown(piece) for k, piece in enumerate(pieces))
 
 
 def latex_of_formulas(F: str | None, G: str | None) -> str | None:
@@ -148,7 +151,7 @@ def latex_of_formulas(F: str | None, G: str | None) -> str | None:
     if G is not None:
         lines.append(rf"& G(e) = \sum_{{q}} \left( {G} \right)")
     body = " \\\\[0.5ex]\n".join(lines)
-    return _display(f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}")
+    return _display_math(f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}")
 
 
 def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
@@ -164,19 +167,21 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     if "\nPrimal" not in docstring:
         return None
     page = parse_page(docstring)
-    rows = [f"{latex(symbol)} & {_in_latex(meaning)}" for symbol, meaning in symbol_table(page, meanings)]
+    rows = [f"{latex(symbol)} & {_prose_to_latex(meaning)}" for symbol, meaning in symbol_table(page, meanings)]
     table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
     kkt = f"\\textbf{{{page.kkt.name}}} \\\\[1ex]\n{latex_kkt(page)}"
     body = " \\\\[3ex]\n".join((latex_side_by_side(page), kkt, table))
-    return _display(f"\\begin{{array}}{{l}}\n{body}\n\\end{{array}}")
+    return _display_math(f"\\begin{{array}}{{l}}\n{body}\n\\end{{array}}")
 
 
-def _in_latex(prose: str) -> str:
+def _prose_to_latex(prose: str) -> str:
     """Return prose for math mode: words and code as text, formulas as they are."""
-    parts = parts_of_prose(prose)
-    return "".join(part.text if part.kind == "formula" else rf"\text{{{_in_text(part.text)}}}" for part in parts)
+    parts = split_prose(prose)
+    return "".join(
+        part.text if part.kind == "formula" else rf"\text{{{_escape_latex_text(part.text)}}}" for part in parts
+    )
 
 
-def _in_text(words: str) -> str:
+def _escape_latex_text(words: str) -> str:
     """Return plain words for LaTeX's text mode."""
     return re.sub(r"([&%$#_{}])", r"\\\1", words.replace("`", "")).replace("^", r"\^{}")

@@ -17,31 +17,31 @@ from boostopt.errors import OptionError
 from boostopt.typesetting.latex_translator import latex
 from boostopt.typesetting.tokenizer import BRACKETS, Token, tokenize
 
-_CODE = re.compile(r"`+[^`]+`+|\b[a-z]{3,}(?:_[a-z]{2,})+(?:=\w+)?\b|\b[a-z]+=(?:True|False|None)\b")
+_CODE_PATTERN = re.compile(r"`+[^`]+`+|\b[a-z]{3,}(?:_[a-z]{2,})+(?:=\w+)?\b|\b[a-z]+=(?:True|False|None)\b")
 """Code between backticks, and names of arguments, with what they are set to."""
 
-_WORDS = re.compile(
+_WORD_PATTERN = re.compile(
     r"[^\W\d_]+(?:'[a-z]{1,2}\b|(?<=s)'(?=\s))|\be\.g\.|\bi\.e\.|[^\x00-\x7fᵀ²³≤≥∞\u0391-\u03c9]+|\b[A-Z]\d\d\b"
     r"|[$@#%&\\\"?!]|\b\d+(?:-[a-z]+)+|\((?:\d+(?:\.\d+)*[a-z]?)\)|\d+\.\d+\.\d+|\b(?:19|20)\d\d[a-z]\b"
 )
 """What looks like mathematics and is prose: a possessive, an erratum, an equation, 2-norm, 0.1.5, 2010b."""
 
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "/", "^", "*", "∈", "->"})
-_ENDS = frozenset({",", ";", ":", ".", "∈", "+", "-", "/", "*", "=", "'", "~", "<", ">", "|", "||", "_", "^"})
-_PARTS = frozenset({",", ";", ":"})
+_TRIMMED_TOKENS = frozenset({",", ";", ":", ".", "∈", "+", "-", "/", "*", "=", "'", "~", "<", ">", "|", "||", "_", "^"})
+_SEPARATORS = frozenset({",", ";", ":"})
 _POWER_OF_TEN = re.compile(r"[\d.]+e[+-]?\d+")
 _ARTICLES = frozenset({"a", "A", "I"})
 
 
 @dataclass(frozen=True)
-class Part:
+class ProsePart:
     """A stretch of a paragraph: words as typed, code with its backticks, or a formula in LaTeX."""
 
     text: str
     kind: Literal["words", "code", "formula"]
 
 
-def parts_of_prose(text: str) -> Iterator[Part]:
+def split_prose(text: str) -> Iterator[ProsePart]:
     """Yield the words, the code and the formulas of a paragraph, in order.
 
     Parameters
@@ -51,11 +51,11 @@ def parts_of_prose(text: str) -> Iterator[Part]:
     """
     words = " ".join(text.split())
     place = 0
-    for code in _CODE.finditer(words):
-        yield from _prose(words[place : code.start()])
-        yield Part(code[0] if code[0].startswith("`") else f"`{code[0]}`", "code")
+    for code in _CODE_PATTERN.finditer(words):
+        yield from _split_text(words[place : code.start()])
+        yield ProsePart(code[0] if code[0].startswith("`") else f"`{code[0]}`", "code")
         place = code.end()
-    yield from _prose(words[place:])
+    yield from _split_text(words[place:])
 
 
 def typeset_prose(text: str) -> str:
@@ -66,11 +66,11 @@ def typeset_prose(text: str) -> str:
     text
         One paragraph in the notation of the pages, with line breaks or without.
     """
-    shown = {"words": escaped, "code": str, "formula": "${}$".format}
-    return "".join(shown[part.kind](part.text) for part in parts_of_prose(text))
+    shown = {"words": escape_markdown, "code": str, "formula": "${}$".format}
+    return "".join(shown[part.kind](part.text) for part in split_prose(text))
 
 
-def typeset_display(text: str) -> str | None:
+def display_to_markdown(text: str) -> str | None:
     """Return an indented paragraph as display mathematics, a line below the other; None if half of it is words."""
     lines = [line.strip().rstrip(",") for line in text.strip().splitlines()]
     try:
@@ -84,70 +84,72 @@ def typeset_display(text: str) -> str | None:
     return f"$$\n\\begin{{aligned}}\n{body}\n\\end{{aligned}}\n$$"
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return plain text for Markdown: nothing in it is markup."""
     return re.sub(r"([\\*_\[\]<>$|~`])", r"\\\1", text)
 
 
-def _prose(text: str) -> Iterator[Part]:
+def _split_text(text: str) -> Iterator[ProsePart]:
     """Yield the parts of a text without code."""
     place = 0
-    for start, end in _formulas(text):
+    for start, end in _find_formulas(text):
         try:
             translated = latex(text[start:end])
         except OptionError:
             continue
         if place < start:
-            yield Part(text[place:start], "words")
-        yield Part(translated, "formula")
+            yield ProsePart(text[place:start], "words")
+        yield ProsePart(translated, "formula")
         place = end
     if place < len(text):
-        yield Part(text[place:], "words")
+        yield ProsePart(text[place:], "words")
 
 
-def _formulas(text: str) -> list[tuple[int, int]]:
+def _find_formulas(text: str) -> list[tuple[int, int]]:
     """Return where the formulas of a text begin and end."""
     # Words are hidden behind others of their length, which nothing takes for mathematics.
-    hidden = _WORDS.sub(lambda match: "w" * len(match[0]) if len(match[0]) > 1 else " ", text)
+    hidden = _WORD_PATTERN.sub(lambda match: "w" * len(match[0]) if len(match[0]) > 1 else " ", text)
     try:
         tokens = tokenize(hidden)
     except OptionError:
         return []
-    prose, called = _brackets(tokens)
+    prose, called = _classify_brackets(tokens)
     runs, run = list[list[int]](), list[int]()
     depth = 0
     for k, token in enumerate(tokens):
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}")) if k not in prose else 0
-        parts = depth <= 0 and (token.text in _PARTS or _is_stop(tokens, k))
+        parts = depth <= 0 and (token.text in _SEPARATORS or _ends_sentence(tokens, k))
         if (_is_word(tokens, k) and k not in called) or k in prose or parts:
             runs.append(run)
             run = []
         else:
             run.append(k)
     runs.append(run)
-    trimmed = (_trimmed(tokens, run) for run in runs)
-    return [(tokens[run[0]].place, _end(tokens, run[-1], hidden)) for run in trimmed if _is_formula(tokens, run)]
+    trimmed = (_trim_run(tokens, run) for run in runs)
+    return [
+        (tokens[run[0]].position, _token_end(tokens, run[-1], hidden)) for run in trimmed if _is_formula(tokens, run)
+    ]
 
 
-def _end(tokens: Sequence[Token], k: int, text: str) -> int:
+def _token_end(tokens: Sequence[Token], k: int, text: str) -> int:
     """Return where a token ends."""
-    end = tokens[k + 1].place if k + 1 < len(tokens) else len(text)
+    end = tokens[k + 1].position if k + 1 < len(tokens) else len(text)
     return end - (len(text[:end]) - len(text[:end].rstrip()))
 
 
 def _is_word(tokens: Sequence[Token], k: int) -> bool:
     """Whether a token is a word of prose, and no index."""
-    indexes = k > 0 and tokens[k - 1].text == "_" and not tokens[k].before
+    indexes = k > 0 and tokens[k - 1].text == "_" and not tokens[k].blanks_before
     return tokens[k].kind == "word" and not indexes
 
 
-def _is_stop(tokens: Sequence[Token], k: int) -> bool:
+def _ends_sentence(tokens: Sequence[Token], k: int) -> bool:
     """Whether a dot ends a sentence: nothing stands before it, and a blank or nothing after it."""
     token = tokens[k]
-    return token.text == "." and not token.before and (bool(token.after) or k + 1 == len(tokens))
+    return token.text == "." and not token.blanks_before and (bool(token.blanks_after) or k + 1 == len(tokens))
 
 
-def _brackets(tokens: Sequence[Token]) -> tuple[set[int], set[int]]:
+def _classify_brackets(tokens: Sequence[Token]) -> tuple[set[int], set[int]]:
     """Return the brackets that hold words or are open, and what stands in those of functions, words too.
 
     Square brackets count where a round one closes or opens them, as in [0, 1).
@@ -162,31 +164,31 @@ def _brackets(tokens: Sequence[Token]) -> tuple[set[int], set[int]]:
                 continue
             start = opened.pop()
             inside = range(start, k)
-            if start and tokens[start - 1].kind == "function" and not tokens[start].before:
+            if start and tokens[start - 1].kind == "function" and not tokens[start].blanks_before:
                 called |= set(inside)
-            elif any(_is_word(tokens, j) or tokens[j].text in ";:" or _is_stop(tokens, j) for j in inside):
+            elif any(_is_word(tokens, j) or tokens[j].text in ";:" or _ends_sentence(tokens, j) for j in inside):
                 prose |= {start, k}
     return prose | set(opened), called
 
 
-def _trimmed(tokens: Sequence[Token], run: list[int]) -> list[int]:
+def _trim_run(tokens: Sequence[Token], run: list[int]) -> list[int]:
     """Return a run without the articles, names of functions and signs that stand at its ends."""
     run = list(run)
     while run:
         first, last = tokens[run[0]], tokens[run[-1]]
         following = tokens[run[1]] if len(run) > 1 else None
-        alone = following is None or following.text in _ENDS - {"_", "^", "|", "||", "-"}
+        alone = following is None or following.text in _TRIMMED_TOKENS - {"_", "^", "|", "||", "-"}
         if _is_article(tokens, run[0]) and (
             following is None or following.kind in ("sum", "function") or (len(run) == 2 and following.kind == "symbol")
         ):
             run = run[1:]
-        elif _is_article(tokens, run[-1]) and last.before and _precedes_a_word(tokens, run[-1]):
+        elif _is_article(tokens, run[-1]) and last.blanks_before and _precedes_a_word(tokens, run[-1]):
             run = run[:-1]
         elif first.kind in ("sum", "function") and alone:
             run = run[1:]
-        elif first.text in _ENDS - {"-", "|", "||", "<"} or (first.text == "-" and first.after):
+        elif first.text in _TRIMMED_TOKENS - {"-", "|", "||", "<"} or (first.text == "-" and first.blanks_after):
             run = run[1:]
-        elif last.kind in ("sum", "function") or (last.text in _ENDS and not _belongs(tokens, run)):
+        elif last.kind in ("sum", "function") or (last.text in _TRIMMED_TOKENS and not _is_matched_mark(tokens, run)):
             run = run[:-1]
         else:
             break
@@ -204,7 +206,7 @@ def _precedes_a_word(tokens: Sequence[Token], k: int) -> bool:
     return k + 1 < len(tokens) and tokens[k + 1].kind == "word"
 
 
-def _belongs(tokens: Sequence[Token], run: Sequence[int]) -> bool:
+def _is_matched_mark(tokens: Sequence[Token], run: Sequence[int]) -> bool:
     """Whether the last mark of a run closes one before it, or stands above a symbol, as in `w^+`."""
     last = tokens[run[-1]].text
     if len(run) > 1 and tokens[run[-2]].text == "^":

@@ -76,16 +76,16 @@ def symbols(expression: str, known: Collection[str] = STANDARD) -> list[str]:
             names.append(token.text)
         if token.kind != "symbol" or SYMBOLS.get(token.text) == SYMBOLS["infinity"]:
             continue
-        base = _text(tokens, k - 2) if _text(tokens, k - 1) == "_" else ""
+        base = _token_text(tokens, k - 2) if _token_text(tokens, k - 1) == "_" else ""
         indexed = f"{'||.||' if base == '||' else base}_{token.text}"
         if base and indexed in known:
             names[-1:] = [indexed] if names[-1:] == [base] else [*names[-1:], indexed]
-        elif not (token.text == "e" and _text(tokens, k + 1) == "^"):
+        elif not (token.text == "e" and _token_text(tokens, k + 1) == "^"):
             names.append(token.text)
     return list(dict.fromkeys(names))
 
 
-def _text(tokens: list[Token], k: int) -> str:
+def _token_text(tokens: list[Token], k: int) -> str:
     """Return the text of a token, empty beyond the ends."""
     return tokens[k].text if 0 <= k < len(tokens) else ""
 

@@ -8,19 +8,22 @@ from typing import Literal
 
 from boostopt.errors import OptionError
 
-_SMALL = (
+_LOWERCASE_GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu"),
     *("xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
 )
-_CAPITAL = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega")
+_UPPERCASE_GREEK = ("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega")
 _VARIANTS = ("varepsilon", "vartheta", "varrho", "varphi", "ell")
-_TYPED = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ", (*_SMALL, *_CAPITAL), strict=True)) | {
+_ASCII_FORMS = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ", (*_LOWERCASE_GREEK, *_UPPERCASE_GREEK), strict=True)) | {
     **{"∞": "infinity", "∑": "sum", "‖": "||", "\N{MINUS SIGN}": "-", "≤": "<=", "≥": ">=", "≠": "!=", "…": "..."},
     **{"⇒": "=>", "⇔": "<=>", "→": "->", "·": "*"},
 }
 """ASCII for a character."""
 
-SYMBOLS = {name: f"\\{name}" for name in (*_SMALL, *_CAPITAL, *_VARIANTS)} | {"infinity": r"\infty", "inf": r"\infty"}
+SYMBOLS = {name: f"\\{name}" for name in (*_LOWERCASE_GREEK, *_UPPERCASE_GREEK, *_VARIANTS)} | {
+    "infinity": r"\infty",
+    "inf": r"\infty",
+}
 """Symbols with a name; a single letter is a symbol too."""
 
 FUNCTIONS = {
@@ -50,7 +53,7 @@ _TOKEN = re.compile(
     r"|<=>|=>|<=|>=|!=|:=|->|\.\.\.|\|\||.",
     re.DOTALL,
 )
-_PRODUCT = re.compile("U[a-z]")
+_MATRIX_PRODUCT = re.compile("U[a-z]")
 """Uw, Ud: a matrix times a vector."""
 
 Kind = Literal["number", "symbol", "function", "sum", "accent", "word", "mark"]
@@ -66,7 +69,7 @@ class Token:
         What it is.
     text
         As it was typed, a Greek letter by its name.
-    place
+    position
         Index of its first character.
     before, after
         The number of blanks on either side.
@@ -74,9 +77,9 @@ class Token:
 
     kind: Kind
     text: str
-    place: int
-    before: int
-    after: int
+    position: int
+    blanks_before: int
+    blanks_after: int
 
 
 def tokenize(expression: str) -> list[Token]:
@@ -94,25 +97,25 @@ def tokenize(expression: str) -> list[Token]:
         place += blanks
         matched = _TOKEN.match(expression, place)
         if matched is None:  # the end: the last alternative takes any character
-            return _in_context(tokens)
+            return _resolve_kinds(tokens)
         text = matched[0]
-        if _PRODUCT.fullmatch(text):
+        if _MATRIX_PRODUCT.fullmatch(text):
             text = "U"
         elif matched.lastgroup == "hyphenated" and all(_is_mathematics(part) for part in text.split("-")):
             text = text.split("-")[0]  # a difference, eta-gamma, and no word
         end = place + len(text)
-        kind = _kind(_TYPED.get(text, text), expression[end : end + 1])
+        kind = _token_kind(_ASCII_FORMS.get(text, text), expression[end : end + 1])
         if kind is None:
             raise OptionError(
                 f"expected the plain notation of the pages; got {text!r} (U+{ord(text):04X}) at position {place} of "
                 f"{expression!r}. Spell it out in letters, or say it in words."
             )
         after = len(expression[end:]) - len(expression[end:].lstrip())
-        tokens.append(Token(kind, _TYPED.get(text, text), place, blanks, after))
+        tokens.append(Token(kind, _ASCII_FORMS.get(text, text), place, blanks, after))
         place = end
 
 
-class Reader:
+class TokenReader:
     """Walks over the tokens of an expression; `closers` holds what closes each open bracket, the outermost first."""
 
     def __init__(self, expression: str) -> None:
@@ -121,10 +124,10 @@ class Reader:
         self.k: int = 0
         self.closers: list[tuple[str, ...]] = [()]
 
-    def wrong(self, expected: str) -> OptionError:
+    def syntax_error(self, expected: str) -> OptionError:
         """Return the error for what stands at the present place."""
         token = self.peek()
-        got = f"{token.text!r} at position {token.place}" if token else "the end"
+        got = f"{token.text!r} at position {token.position}" if token else "the end"
         return OptionError(f"expected {expected}; got {got} of {self.expression!r}. Correct the expression there.")
 
     def peek(self) -> Token | None:
@@ -135,21 +138,26 @@ class Reader:
         """Return the present token and go on to the next."""
         token = self.peek()
         if token is None:
-            raise self.wrong(expected)
+            raise self.syntax_error(expected)
         self.k += 1
         return token
 
-    def at(self, *texts: str, attached: bool = False) -> bool:
+    def is_at(self, *texts: str, attached: bool = False) -> bool:
         """Whether the present token is one of these marks, without a blank before it if attached."""
         token = self.peek()
-        return token is not None and token.kind == "mark" and token.text in texts and not (attached and token.before)
+        return (
+            token is not None
+            and token.kind == "mark"
+            and token.text in texts
+            and not (attached and token.blanks_before)
+        )
 
-    def closes(self) -> bool:
+    def is_closing(self) -> bool:
         """Whether the present token closes the innermost open bracket."""
-        return self.at(*self.closers[-1])
+        return self.is_at(*self.closers[-1])
 
 
-def _in_context(tokens: list[Token]) -> list[Token]:
+def _resolve_kinds(tokens: list[Token]) -> list[Token]:
     """Return the tokens with the kinds that depend on the neighbours.
 
     The `a` of `is a maximum` is a word; the `in` of `d in C_nu` is a relation, that of `w in the simplex` is not; a
@@ -174,10 +182,10 @@ def _in_context(tokens: list[Token]) -> list[Token]:
 
 def _is_mathematics(text: str) -> bool:
     """Whether a name is a symbol, a product or a function and not a word."""
-    return _PRODUCT.fullmatch(text) is not None or _kind(text, "") != "word"
+    return _MATRIX_PRODUCT.fullmatch(text) is not None or _token_kind(text, "") != "word"
 
 
-def _kind(text: str, following: str) -> Kind | None:
+def _token_kind(text: str, following: str) -> Kind | None:
     """Return the kind of a token by the character that follows it, None for an unknown character."""
     if text == "inf" and following == "_":  # elsewhere it is infinity
         return "function"

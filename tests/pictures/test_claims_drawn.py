@@ -18,7 +18,7 @@ from typechecker import unchecked
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
 from boostopt.comparison.solve_record import AttemptRecord, Row
 from boostopt.pictures import claimed_against_certified
-from boostopt.pictures.style import look
+from boostopt.pictures.style import curve_style
 
 Claim = tuple[str, float | None, float, bool]
 """A backend, the gap that it claims, the one that is certified, and whether it says that it found an optimum."""
@@ -56,7 +56,7 @@ def claimed(claims: list[Claim]) -> Benchmark:
 
 def points(figure: Any, k: int, filled: bool) -> set[tuple[float, float]]:
     """The points with the look of backend k."""
-    its, face = look(k), look(k).color if filled else "none"
+    its, face = curve_style(k), curve_style(k).color if filled else "none"
     return {
         (float(x), float(y))
         for one in figure.axes[0].lines

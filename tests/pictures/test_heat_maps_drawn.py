@@ -20,7 +20,7 @@ from typechecker import unchecked
 
 from boostopt import Benchmark, OptionError, ProblemError, benchmark
 from boostopt.pictures import heat_map
-from boostopt.pictures.heat_maps import COLORS, MOST
+from boostopt.pictures.heat_maps import COLORMAP, MAX_PROGRAMS
 
 
 def cells(figure: Any) -> dict[tuple[int, int], Rectangle]:
@@ -68,7 +68,7 @@ def test_cells_are_what_was_measured(tol: str) -> None:
                 assert cell.get_facecolor() == to_rgba("white") and (column, row) not in texts
                 continue
             share = math.log(came / low) / math.log(high / low)
-            assert cell.get_facecolor() == pytest.approx(colormaps[COLORS](share), abs=0.02) and not cell.get_hatch()
+            assert cell.get_facecolor() == pytest.approx(colormaps[COLORMAP](share), abs=0.02) and not cell.get_hatch()
             assert texts[column, row] == f"{came:.2g}"
     assert legend_of(figure) == ["failed", "not run"]
     rendered(figure)
@@ -169,5 +169,7 @@ def test_what_cannot_be_drawn_is_named() -> None:
         heat_map(measured(), brief=unfit)
     with pytest.raises(ProblemError, match="a solve "):
         heat_map(replace(measured(), runs=()))
-    with pytest.raises(ProblemError, match=rf"\b{MOST} programs\b.*\b{MOST} backends\b.*\b{MOST + 1} and 1\b"):
-        heat_map(sized(MOST + 1, 1))
+    with pytest.raises(
+        ProblemError, match=rf"\b{MAX_PROGRAMS} programs\b.*\b{MAX_PROGRAMS} backends\b.*\b{MAX_PROGRAMS + 1} and 1\b"
+    ):
+        heat_map(sized(MAX_PROGRAMS + 1, 1))

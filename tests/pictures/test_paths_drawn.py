@@ -16,7 +16,7 @@ from boostopt.boosting.regularization_path import RegularizationPath
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators
 from boostopt.pictures import path_of_runs
-from boostopt.pictures.path_of_runs import shares
+from boostopt.pictures.path_of_runs import weight_fractions
 
 
 def along(parameter: str, values: list[float]) -> RegularizationPath:
@@ -64,7 +64,7 @@ def test_features_are_named_and_a_value_is_called_what_it_is() -> None:
 
 def test_shares_of_one_hypothesis_in_several_runs_are_one_line() -> None:
     first, second = run(nu=10.0), run(nu=20.0)
-    found = shares([first, second, first])
+    found = weight_fractions([first, second, first])
     weighted = {h for its in (first, second) for h, w in zip(its.hypotheses, its.w, strict=True) if w > 0}
     assert set(found) == weighted
     for share in found.values():
@@ -121,6 +121,6 @@ def test_bad_input_is_named() -> None:
 def test_hypotheses_against_which_a_run_votes_have_negative_shares() -> None:
     its = run(nu=10.0)
     signs = np.where(np.arange(len(its.w)) % 2, -2.0, 2.0)
-    found = shares([Run(its.record, its.w * signs, its.final_weights)])
+    found = weight_fractions([Run(its.record, its.w * signs, its.final_weights)])
     drawn = [found[hypothesis][0] if w else 0.0 for hypothesis, w in zip(its.hypotheses, its.w, strict=True)]
     assert np.allclose(drawn, its.w * signs / 2 / its.w.sum()) and min(drawn) < 0

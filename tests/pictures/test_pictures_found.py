@@ -12,8 +12,8 @@ from rendered import labels, legend_of, line, points, rendered, run, xy
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.pictures import bounds, example_weights, margin_distributions
-from boostopt.pictures.sources import check_nu
-from boostopt.pictures.style import panels
+from boostopt.pictures.sources import validate_nu
+from boostopt.pictures.style import make_panels
 
 
 def fitted(y: Any) -> Any:
@@ -69,12 +69,12 @@ def test_a_classifier_must_be_fitted_to_be_drawn(draw: Any) -> None:
 @pytest.mark.parametrize("nu", ["a", True, 0, -1.0, np.inf, np.nan, [1.0]])
 def test_nu_is_a_positive_number(nu: object) -> None:
     with pytest.raises(OptionError, match=rf"^nu .*positive.*{re.escape(repr(nu))}"):
-        check_nu(nu)
+        validate_nu(nu)
     for right in (None, 1, np.int64(2), np.float32(0.5)):
-        check_nu(right)
+        validate_nu(right)
 
 
 @pytest.mark.parametrize("axes", [3, "axes", [3]])
 def test_axes_are_axes(axes: object) -> None:
     with pytest.raises(OptionError, match=r"^axes must be 1 matplotlib Axes\b.* got 1 "):
-        panels(axes)
+        make_panels(axes)

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from rendered import labels, legend_of, points, rendered, run
 
 from boostopt import OptionError, pictures
-from boostopt.pictures.style import COLORS, GREY, look
+from boostopt.pictures.style import COLORS, GREY, curve_style
 
 
 def answered(code: str) -> str:
@@ -71,7 +71,7 @@ def luminance(color: str) -> float:
 
 
 def test_forty_nine_looks_differ_and_neighbours_differ_without_colour() -> None:
-    looks = [look(k) for k in range(49)]
+    looks = [curve_style(k) for k in range(49)]
     assert len({(its.color, str(its.dashes)) for its in looks}) == 49
     assert len({(its.color, its.marker) for its in looks}) == 49
     assert len({str(its.dashes) for its in looks[:7]}) == len({its.marker for its in looks[:7]}) == len(COLORS) == 7

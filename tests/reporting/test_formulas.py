@@ -8,21 +8,28 @@ from xml.etree import ElementTree
 import pytest
 
 from boostopt import get_formulation, list_formulations
-from boostopt.reporting.mathml import LONGEST, PageShown, mathml, prose, shown, symbol
+from boostopt.reporting.mathml import (
+    MAX_PROSE_LENGTH,
+    FormulationMarkup,
+    formulation_markup,
+    latex_to_mathml,
+    prose_markup,
+    symbol_markup,
+)
 from boostopt.typesetting import parse_page
 
 
 def tree(formula: str) -> ElementTree.Element:
-    return ElementTree.fromstring(mathml(formula))
+    return ElementTree.fromstring(latex_to_mathml(formula))
 
 
 def letters(formula: str) -> str:
     return "".join(tree(formula).itertext()).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def stated(name: str) -> PageShown:
+def stated(name: str) -> FormulationMarkup:
     page = get_formulation(name)
-    made = shown(page.text, {key: known.meaning for key, known in page.parameters.items()})
+    made = formulation_markup(page.text, {key: known.meaning for key, known in page.parameters.items()})
     assert made is not None
     return made
 
@@ -78,33 +85,35 @@ def test_signs_before_one_number_are_prefixes_and_infinity_is_a_symbol() -> None
 
 
 def test_text_in_a_formula_stays_text() -> None:
-    made = mathml(r"\text{<script>alert(1)</script> & x} < y")
+    made = latex_to_mathml(r"\text{<script>alert(1)</script> & x} < y")
     assert "<script>" not in made
     assert letters(r"\text{<script>alert(1)</script> & x} < y") == "<script>alert(1)</script> & x<y"
 
 
 def test_names_that_are_no_symbols_stay_names() -> None:
-    assert symbol("two_sided") == "two_sided" and symbol("<b>") == "&lt;b&gt;"
-    assert "".join(ElementTree.fromstring(symbol("nu")).itertext()) == "\N{GREEK SMALL LETTER NU}"
+    assert symbol_markup("two_sided") == "two_sided" and symbol_markup("<b>") == "&lt;b&gt;"
+    assert "".join(ElementTree.fromstring(symbol_markup("nu")).itertext()) == "\N{GREEK SMALL LETTER NU}"
 
 
 def test_formulas_in_prose_are_mathml_and_the_rest_is_escaped() -> None:
-    made = prose("edges of the hypotheses, e = Uᵀd, with `segment` & <script>alert(1)</script>")
+    made = prose_markup("edges of the hypotheses, e = Uᵀd, with `segment` & <script>alert(1)</script>")
     words, formula, rest = re.split("(<math.*?</math>)", made, maxsplit=1)
     assert words == "edges of the hypotheses, "
     assert 'display="inline"' in formula
     assert "".join(ElementTree.fromstring(formula).itertext()) == "e=U\N{DOWN TACK}d"
     assert rest.startswith(", with <code>segment</code> &amp; ") and "<script" not in rest
-    assert dict(stated("lpboost").symbols)[symbol("nu")] == prose(get_formulation("lpboost").parameters["nu"].meaning)
+    assert dict(stated("lpboost").symbols)[symbol_markup("nu")] == prose_markup(
+        get_formulation("lpboost").parameters["nu"].meaning
+    )
 
 
-@pytest.mark.parametrize("text", ["(" * 5000 + "x" + ")" * 5000, "x <= 1 " * LONGEST])
+@pytest.mark.parametrize("text", ["(" * 5000 + "x" + ")" * 5000, "x <= 1 " * MAX_PROSE_LENGTH])
 def test_prose_that_is_too_deep_or_too_long_stays_as_it_was_typed(text: str) -> None:
-    assert prose(text) == text.replace("<", "&lt;")
+    assert prose_markup(text) == text.replace("<", "&lt;")
 
 
 @pytest.mark.parametrize(
     "page", ["", "No problems.", "Title: a.\n\nPrimal  x", "Title: a.\n\nPrimal   min_d  (" + "(" * 5000, "\nPrimal"]
 )
 def test_what_is_no_page_is_none(page: str) -> None:
-    assert shown(page, {}) is None
+    assert formulation_markup(page, {}) is None

@@ -32,12 +32,12 @@ from boostopt.comparison.rendering.phrases import (
     proved_interval_text,
     score_time_text,
 )
-from boostopt.pictures.heat_maps import MOST
+from boostopt.pictures.heat_maps import MAX_PROGRAMS
 from boostopt.programs.identity import describe_program
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
 from boostopt.reporting import requirements as tools
-from boostopt.reporting.benchmark_figures import of_programs
-from boostopt.reporting.mathml import prose
+from boostopt.reporting.benchmark_figures import program_figures
+from boostopt.reporting.mathml import prose_markup
 
 HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
 
@@ -79,7 +79,7 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
     assert comparison.program.margins.digest() in text
     about = describe_program(comparison.program)
     for name, said in about["meanings"].items():
-        assert Page(prose(said)).text in text, name  # formulas are typeset
+        assert Page(prose_markup(said)).text in text, name  # formulas are typeset
 
 
 @pytest.mark.thorough
@@ -190,12 +190,14 @@ def test_one_program_has_no_map_but_its_claims() -> None:
 @pytest.mark.thorough
 def test_a_map_that_is_too_large_for_a_picture_is_left_out() -> None:
     row = compare(reference_lpboost(), [right()]).rows[0]
-    labels = [f"program {k}" for k in range(MOST + 1)]
+    labels = [f"program {k}" for k in range(MAX_PROGRAMS + 1)]
     b = measured()
     runs = tuple(replace(row, program=label, tol=1e-3) for label in labels)
     settings = replace(b.settings, profiles=(1e-3,))
-    assert of_programs(replace(b, programs={label: {} for label in labels[1:]}, runs=runs[1:], settings=settings))[2:]
-    assert not of_programs(replace(b, programs={label: {} for label in labels}, runs=runs, settings=settings))[2:]
+    assert program_figures(replace(b, programs={label: {} for label in labels[1:]}, runs=runs[1:], settings=settings))[
+        2:
+    ]
+    assert not program_figures(replace(b, programs={label: {} for label in labels}, runs=runs, settings=settings))[2:]
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 
 import boostopt
 from boostopt.typesetting import latex, parse_page, typeset_prose
-from boostopt.typesetting.prose_math import typeset_display
+from boostopt.typesetting.prose_math import display_to_markdown
 from boostopt.typesetting.symbols import STANDARD
 
 FOUND = {
@@ -55,7 +55,7 @@ def test_what_is_code_stays_code_and_what_is_markup_is_escaped() -> None:
 
 def test_what_cannot_be_translated_stays_as_it_was_typed() -> None:
     assert typeset_prose("The value w_ is open, and (w too.") == r"The value $w$\_ is open, and ($w$ too."
-    assert typeset_display("    a table of words") is None and typeset_display("    w = (2") is None
+    assert display_to_markdown("    a table of words") is None and display_to_markdown("    w = (2") is None
 
 
 @pytest.mark.parametrize("name", boostopt.list_formulations())
@@ -63,7 +63,7 @@ def test_no_relation_of_a_page_is_left_in_its_prose(name: str) -> None:
     """Relations, sums and powers are formulas wherever they stand."""
     page = parse_page(boostopt.get_formulation(name).text)
     for text in page.prose:
-        display = typeset_display(text) if text[:1].isspace() else None
+        display = display_to_markdown(text) if text[:1].isspace() else None
         outside = re.sub(r"\$[^$]+\$|`[^`]+`", "", typeset_prose(text)) if display is None else ""
         assert not re.search(r"[<>=^]|\bsum_|\\_[a-z]\b|Uᵀ", outside), outside
 

@@ -27,8 +27,8 @@ from boostopt.typesetting import (
     symbol_table,
     symbols,
 )
-from boostopt.typesetting.page_rendering import WIDEST
-from boostopt.typesetting.prose_math import typeset_display
+from boostopt.typesetting.page_rendering import MAX_ROW_LENGTH
+from boostopt.typesetting.prose_math import display_to_markdown
 
 PAIRS = [
     # the objectives and constraints of the papers
@@ -462,9 +462,9 @@ def test_markdown_shows_the_prose_as_it_was_typed(name: str) -> None:
     for paragraph in (page.title, page.sources, *(p for p in page.prose if not p[:1].isspace())):
         assert is_shown(paragraph, shown), paragraph
     stacked = "**Primal**" in text
-    displays = sum(1 for p in page.prose if p[:1].isspace() and typeset_display(p))
+    displays = sum(1 for p in page.prose if p[:1].isspace() and display_to_markdown(p))
     assert shown.count("DISPLAY") == 2 + stacked + len(page.further) + displays
     widths = [max(map(len, problem.expressions)) for problem in (page.primal, page.dual)]
-    assert stacked == (sum(widths) > WIDEST)
+    assert stacked == (sum(widths) > MAX_ROW_LENGTH)
     for _, meaning in symbol_table(page, meanings(name)):
         assert is_shown(meaning, shown), meaning
