@@ -40,8 +40,8 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import dead_at_zero, log_mean_exp, relative_entropy
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.erlpboost import log_mean_exp, relative_entropy, zero_weight_constraints
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +79,9 @@ class AdaBoostCG(Formulation[Parameters]):
         return minimize(
             gamma + (1 / p.D) * relative_entropy(d, examples.d0),
             subject_to={
-                **edges_below(gamma, U.T @ d, False),
+                **edge_constraints(gamma, U.T @ d, False),
                 "beta": cp.sum(d) == 1,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 
@@ -90,4 +90,4 @@ class AdaBoostCG(Formulation[Parameters]):
 
         _, t = U.shape
         w = cp.Variable(t, name="w")
-        return maximize(-(1 / p.D) * log_mean_exp(-p.D * (U @ w), examples.d0), subject_to=of_weights(w, False))
+        return maximize(-(1 / p.D) * log_mean_exp(-p.D * (U @ w), examples.d0), subject_to=weight_constraints(w, False))

@@ -55,7 +55,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import dead_at_zero, log_mean_exp, relative_entropy
+from boostopt.formulations.erlpboost import log_mean_exp, relative_entropy, zero_weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,7 +94,7 @@ class AdaBoostREG(Formulation[Parameters]):
         d = cp.Variable(N, name="d")
         return minimize(
             relative_entropy(d, examples.d0) + p.penalty @ d + (p.b / 2) * (U[:, 0] @ d),
-            subject_to={"beta": cp.sum(d) == 1, **dead_at_zero(d, examples.d0)},
+            subject_to={"beta": cp.sum(d) == 1, **zero_weight_constraints(d, examples.d0)},
         )
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:

@@ -32,14 +32,14 @@ from typing import ClassVar
 from boostopt.authoring import Domain, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
-BELOW_A_MARGIN = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
+AT_MOST_ONE = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
     """The parameter of the step."""
 
-    smooth_margin: float = parameter("the smooth margin G of the steps taken so far", BELOW_A_MARGIN)
+    smooth_margin: float = parameter("the smooth margin G of the steps taken so far", AT_MOST_ONE)
 
 
 class ApproximateCoordinateAscent(EntropyProjection):

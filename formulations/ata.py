@@ -35,7 +35,7 @@ from typing import ClassVar
 from boostopt.authoring import FLAG, FRACTION, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
-BELOW_ONE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0)
+HALF_OPEN_UNIT_INTERVAL = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Parameters:
     """The parameter of ATA's step."""
 
     phi: float = parameter("the weighted error that the hypothesis has after the step", FRACTION)
-    Delta: float = parameter("how far below phi the error must be, or the run ends", BELOW_ONE, 1e-9)
+    Delta: float = parameter("how far below phi the error must be, or the run ends", HALF_OPEN_UNIT_INTERVAL, 1e-9)
     keep_faultless: bool = parameter(
         "whether a hypothesis without error ends a run as the whole classifier; if not, it is left out", FLAG, True
     )

@@ -33,7 +33,7 @@ from scipy.special import log_expit
 
 from boostopt.authoring import Array, BinaryEntropy, Examples, Float, maximize, minimize
 from boostopt.formulations.erlpboost import ERLPBoost, Parameters
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 class BinaryERLPBoost(ERLPBoost):
@@ -57,9 +57,9 @@ class BinaryERLPBoost(ERLPBoost):
         return minimize(
             gamma + (1 / p.eta) * binary_entropy(d, F),
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
-                **fixed_at_end(d, F),
+                **fixed_weight_constraints(d, F),
             },
         )
 
@@ -71,7 +71,7 @@ class BinaryERLPBoost(ERLPBoost):
         F = self.regularizer(p, examples)
         return maximize(
             -(1 / p.eta) * sum_log_mean_exp(-p.eta * (U @ w + beta), F) - beta,
-            subject_to=of_weights(w, p.two_sided),
+            subject_to=weight_constraints(w, p.two_sided),
         )
 
 
@@ -86,7 +86,7 @@ def binary_entropy(d: Any, F: BinaryEntropy) -> Any:
     return cp.sum(cp.rel_entr(d, d0)) + cp.sum(cp.rel_entr(caps - d, caps - d0))
 
 
-def fixed_at_end(d: Any, F: BinaryEntropy) -> dict[str, Any]:
+def fixed_weight_constraints(d: Any, F: BinaryEntropy) -> dict[str, Any]:
     """Return the constraint that weights whose reference is 0 or at its cap stay there, or nothing for none."""
     fixed = np.flatnonzero(~F.movable)
     return {"d = d0 where d0 = 0 or d0 = c / nu": d[fixed] == F.fixed_weights[fixed]} if len(fixed) else {}

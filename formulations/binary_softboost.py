@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from boostopt.authoring import Array, BinaryEntropy, Examples, Float, maximize, minimize
-from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_at_end, sum_log_mean_exp
+from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_weight_constraints, sum_log_mean_exp
 from boostopt.formulations.softboost import Parameters, SoftBoost
 
 
@@ -50,7 +50,7 @@ class BinarySoftBoost(SoftBoost):
         F = self.regularizer(p, examples)
         return minimize(
             binary_entropy(d, F),
-            subject_to={"w": U.T @ d <= p.gamma, "beta": cp.sum(d) == 1, **fixed_at_end(d, F)},
+            subject_to={"w": U.T @ d <= p.gamma, "beta": cp.sum(d) == 1, **fixed_weight_constraints(d, F)},
         )
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:

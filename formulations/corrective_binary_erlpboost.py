@@ -26,8 +26,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from boostopt.authoring import Array, BinaryEntropy, Examples, Float, maximize, minimize
-from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_at_end, sum_log_mean_exp
-from boostopt.formulations.corrective_erlpboost import CorrectiveERLPBoost, Parameters, common_edge, mixture
+from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_weight_constraints, sum_log_mean_exp
+from boostopt.formulations.corrective_erlpboost import (
+    CorrectiveERLPBoost,
+    Parameters,
+    edge_and_constraints,
+    mixture_margins,
+)
 
 
 class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
@@ -46,17 +51,17 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
         import cvxpy as cp
 
         d = cp.Variable(examples.N, name="d")
-        edge, of_edges = common_edge(U, d, p.segment)
+        edge, of_edges = edge_and_constraints(U, d, p.segment)
         F = self.regularizer(p, examples)
         return minimize(
             edge + (1 / p.eta) * binary_entropy(d, F),
-            subject_to={**of_edges, "beta": cp.sum(d) == 1, **fixed_at_end(d, F)},
+            subject_to={**of_edges, "beta": cp.sum(d) == 1, **fixed_weight_constraints(d, F)},
         )
 
     def dual(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
 
-        m, of_weight = mixture(U, p.segment)
+        m, of_weight = mixture_margins(U, p.segment)
         beta = cp.Variable(name="beta")
         F = self.regularizer(p, examples)
         return maximize(

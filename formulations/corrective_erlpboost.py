@@ -53,7 +53,13 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import canonical_eta, dead_at_zero, log_mean_exp, most_rounds, relative_entropy
+from boostopt.formulations.erlpboost import (
+    eta_for_accuracy,
+    log_mean_exp,
+    max_rounds,
+    relative_entropy,
+    zero_weight_constraints,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,10 +93,10 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
-        return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
+        return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon) if p.segment else math.inf
+        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon) if p.segment else math.inf
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
@@ -102,21 +108,21 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
         import cvxpy as cp
 
         d = cp.Variable(examples.N, name="d")
-        edge, of_edges = common_edge(U, d, p.segment)
+        edge, of_edges = edge_and_constraints(U, d, p.segment)
         return minimize(
             edge + (1 / p.eta) * relative_entropy(d, examples.d0),
             subject_to={
                 **of_edges,
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 
     def dual(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
 
-        m, of_weight = mixture(U, p.segment)
+        m, of_weight = mixture_margins(U, p.segment)
         psi = cp.Variable(examples.N, name="psi")
         return maximize(
             -(1 / p.eta) * log_mean_exp(-p.eta * (m + psi), examples.d0) - (1 / p.nu) * (examples.c @ psi),
@@ -124,7 +130,7 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
         )
 
 
-def common_edge(U: Float[Array, "N 2"], d: Any, segment: bool) -> tuple[Any, dict[str, Any]]:
+def edge_and_constraints(U: Float[Array, "N 2"], d: Any, segment: bool) -> tuple[Any, dict[str, Any]]:
     """Return the edge in the primal: the larger edge, or the common edge of both columns."""
     import cvxpy as cp
 
@@ -135,7 +141,7 @@ def common_edge(U: Float[Array, "N 2"], d: Any, segment: bool) -> tuple[Any, dic
     return gamma, {"w_v": v @ d <= gamma, "w_u": u @ d <= gamma}
 
 
-def mixture(U: Float[Array, "N 2"], segment: bool) -> tuple[Any, dict[str, Any]]:
+def mixture_margins(U: Float[Array, "N 2"], segment: bool) -> tuple[Any, dict[str, Any]]:
     """Return the margins w_v v + w_u u and the constraints on w = (w_v, w_u)."""
     import cvxpy as cp
 

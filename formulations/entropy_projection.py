@@ -49,7 +49,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import dead_at_zero, log_mean_exp, relative_entropy
+from boostopt.formulations.erlpboost import log_mean_exp, relative_entropy, zero_weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class EntropyProjection(Formulation[Any]):
             subject_to={
                 "w": U.T @ d == self.target(p),
                 "beta": cp.sum(d) == 1,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 

@@ -52,7 +52,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +84,16 @@ class ERLPBoost(Formulation[Parameters]):
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
-        return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
+        return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
+        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -103,10 +103,10 @@ class ERLPBoost(Formulation[Parameters]):
         return minimize(
             gamma + (1 / p.eta) * relative_entropy(d, examples.d0),
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 
@@ -117,7 +117,7 @@ class ERLPBoost(Formulation[Parameters]):
         w, psi = cp.Variable(t, name="w"), cp.Variable(N, name="psi")
         return maximize(
             -(1 / p.eta) * log_mean_exp(-p.eta * (U @ w + psi), examples.d0) - (1 / p.nu) * (examples.c @ psi),
-            subject_to={**of_weights(w, p.two_sided), "psi >= 0": psi >= 0},
+            subject_to={**weight_constraints(w, p.two_sided), "psi >= 0": psi >= 0},
         )
 
 
@@ -126,12 +126,12 @@ def entropy_range(entropy: Regularizer) -> float:
     return max(entropy.price, 0.0)
 
 
-def canonical_eta(entropy: Regularizer, epsilon: float) -> float:
+def eta_for_accuracy(entropy: Regularizer, epsilon: float) -> float:
     """Return the eta at which the entropy, given with eta = 1, costs at most epsilon / 2 of the soft margin."""
     return max(2.0 / epsilon * entropy_range(entropy), 0.5)
 
 
-def most_rounds(F: Regularizer, eta: float, epsilon: float) -> float:
+def max_rounds(F: Regularizer, eta: float, epsilon: float) -> float:
     """Return the number of hypotheses after which the soft margin is within epsilon of the best, or inf if unknown.
 
     After 16 eta / epsilon hypotheses, the gap of the regularized program is at most epsilon / 2, for every eta. If the
@@ -148,7 +148,7 @@ def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:
     return cp.sum(cp.rel_entr(d[live], d0[live]))
 
 
-def dead_at_zero(d: Any, d0: Float[Array, " N"]) -> dict[str, Any]:
+def zero_weight_constraints(d: Any, d0: Float[Array, " N"]) -> dict[str, Any]:
     """Return the constraint that examples without reference weight have no weight, or nothing if there are none."""
     dead = np.flatnonzero(d0 == 0)
     return {"d = 0 where d0 = 0": d[dead] == 0} if len(dead) else {}

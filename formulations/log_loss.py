@@ -40,7 +40,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class LogLoss(Formulation[Parameters]):
         return LogarithmicLoss.of(examples.c, p.eta)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -73,7 +73,7 @@ class LogLoss(Formulation[Parameters]):
         N, _ = U.shape
         d, gamma, c = cp.Variable(N, name="d"), cp.Variable(name="gamma"), examples.c
         entropy = cp.sum(cp.rel_entr(d, c / 2)) + cp.sum(cp.rel_entr(c - d, c / 2))
-        return minimize(gamma + (1 / p.eta) * entropy, subject_to=edges_below(gamma, U.T @ d, p.two_sided))
+        return minimize(gamma + (1 / p.eta) * entropy, subject_to=edge_constraints(gamma, U.T @ d, p.two_sided))
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -81,4 +81,4 @@ class LogLoss(Formulation[Parameters]):
         _, t = U.shape
         w = cp.Variable(t, name="w")
         loss = examples.c @ (cp.logistic(-p.eta * (U @ w)) - np.log(2))
-        return maximize(-(1 / p.eta) * loss, subject_to=of_weights(w, p.two_sided))
+        return maximize(-(1 / p.eta) * loss, subject_to=weight_constraints(w, p.two_sided))

@@ -38,7 +38,7 @@ from boostopt.authoring import (
     parameter,
     simplex,
 )
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class LPAdaBoost(Formulation[Parameters]):
         return simplex(examples.c)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -71,7 +71,8 @@ class LPAdaBoost(Formulation[Parameters]):
         N, _ = U.shape
         d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
         return minimize(
-            gamma, subject_to={**edges_below(gamma, U.T @ d, p.two_sided), "beta": cp.sum(d) == 1, "d >= 0": d >= 0}
+            gamma,
+            subject_to={**edge_constraints(gamma, U.T @ d, p.two_sided), "beta": cp.sum(d) == 1, "d >= 0": d >= 0},
         )
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
@@ -79,4 +80,4 @@ class LPAdaBoost(Formulation[Parameters]):
 
         _, t = U.shape
         w, rho = cp.Variable(t, name="w"), cp.Variable(name="rho")
-        return maximize(rho, subject_to={"d": U @ w >= rho, **of_weights(w, p.two_sided)})
+        return maximize(rho, subject_to={"d": U @ w >= rho, **weight_constraints(w, p.two_sided)})

@@ -44,9 +44,9 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
-RECIPROCAL_OF_COUNT = Domain(
+RECIPROCAL_COUNT = Domain(
     "[1 / sum of c, 1]", lambda value, examples: value > 0.0 and COUNT.contains(1.0 / value, examples)
 )
 
@@ -55,7 +55,7 @@ RECIPROCAL_OF_COUNT = Domain(
 class Parameters:
     """The parameters of LP_REG-AdaBoost."""
 
-    C: float = parameter("the price of a unit of slack at one example, 1 / nu", RECIPROCAL_OF_COUNT)
+    C: float = parameter("the price of a unit of slack at one example, 1 / nu", RECIPROCAL_COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
@@ -75,7 +75,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
         return Cap(CappedSimplex(examples.c, 1.0 / p.C))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -85,7 +85,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
         return minimize(
             gamma,
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= p.C * examples.c,
                 "d >= 0": d >= 0,
@@ -101,7 +101,7 @@ class LPRegAdaBoost(Formulation[Parameters]):
             rho - p.C * (examples.c @ psi),
             subject_to={
                 "d": U @ w >= rho - psi,
-                **of_weights(w, p.two_sided),
+                **weight_constraints(w, p.two_sided),
                 "psi >= 0": psi >= 0,
             },
         )

@@ -78,7 +78,7 @@ class LPBoost(Formulation[Parameters]):
         return Cap(CappedSimplex(examples.c, p.nu))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -88,7 +88,7 @@ class LPBoost(Formulation[Parameters]):
         return minimize(
             gamma,
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
                 "d >= 0": d >= 0,
@@ -104,23 +104,23 @@ class LPBoost(Formulation[Parameters]):
             rho - (1 / p.nu) * (examples.c @ psi),
             subject_to={
                 "d": U @ w >= rho - psi,
-                **of_weights(w, p.two_sided),
+                **weight_constraints(w, p.two_sided),
                 "psi >= 0": psi >= 0,
             },
         )
 
 
-def largest_edge(two_sided: bool) -> MaximumEdge | AbsoluteEdge:
+def largest_edge_function(two_sided: bool) -> MaximumEdge | AbsoluteEdge:
     """Return G, the largest edge with its sign or without."""
     return AbsoluteEdge() if two_sided else MaximumEdge()
 
 
-def edges_below(gamma: Any, edges: Any, two_sided: bool) -> dict[str, Any]:
+def edge_constraints(gamma: Any, edges: Any, two_sided: bool) -> dict[str, Any]:
     """Return the constraints that make gamma the largest edge, labelled with the weights of the hypotheses."""
     return {"w+": edges <= gamma, "w-": -edges <= gamma} if two_sided else {"w": edges <= gamma}
 
 
-def of_weights(w: Any, two_sided: bool) -> dict[str, Any]:
+def weight_constraints(w: Any, two_sided: bool) -> dict[str, Any]:
     """Return the constraints on the weights of the hypotheses: the 1-norm ball, or the simplex."""
     import cvxpy as cp
 

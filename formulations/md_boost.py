@@ -44,7 +44,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class MDBoost(Formulation[Parameters]):
         squares = cp.sum(cp.multiply(1 / c, cp.square(d - c / examples.total)))
         return minimize(
             gamma + (examples.total - 1) / (2 * p.D) * squares,
-            subject_to={**edges_below(gamma, U.T @ d, False), "beta": cp.sum(d) == 1},
+            subject_to={**edge_constraints(gamma, U.T @ d, False), "beta": cp.sum(d) == 1},
         )
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
@@ -92,4 +92,4 @@ class MDBoost(Formulation[Parameters]):
         w, m, c = cp.Variable(t, name="w"), cp.Variable(N, name="m"), examples.c
         mean = c @ m / examples.total
         variance = cp.sum(cp.multiply(c, cp.square(m - mean))) / (examples.total - 1)
-        return maximize(mean - 0.5 * p.D * variance, subject_to={"d": m == U @ w, **of_weights(w, False)})
+        return maximize(mean - 0.5 * p.D * variance, subject_to={"d": m == U @ w, **weight_constraints(w, False)})

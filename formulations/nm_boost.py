@@ -43,7 +43,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class NMBoost(Formulation[Parameters]):
         return minimize(
             gamma - p.theta * cp.sum(d - p.C * c),
             subject_to={
-                **edges_below(gamma, U.T @ d, False),
+                **edge_constraints(gamma, U.T @ d, False),
                 "d >= C c": d >= p.C * c,
                 "d <= (1 + C) c": d <= (1 + p.C) * c,
             },
@@ -91,5 +91,10 @@ class NMBoost(Formulation[Parameters]):
         w, m, s = cp.Variable(t, name="w"), cp.Variable(N, name="m"), cp.Variable(N, name="s")
         return maximize(
             examples.c @ (p.C * m + s),
-            subject_to={"d": m == U @ w, "s <= m - theta": s <= m - p.theta, "s <= 0": s <= 0, **of_weights(w, False)},
+            subject_to={
+                "d": m == U @ w,
+                "s <= m - theta": s <= m - p.theta,
+                "s <= 0": s <= 0,
+                **weight_constraints(w, False),
+            },
         )

@@ -61,8 +61,8 @@ from boostopt.authoring import (
     parameter,
     simplex,
 )
-from boostopt.formulations.erlpboost import dead_at_zero, log_mean_exp, most_rounds, relative_entropy
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+from boostopt.formulations.erlpboost import log_mean_exp, max_rounds, relative_entropy, zero_weight_constraints
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class NormBallBoost(Formulation[Parameters]):
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
+        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         c, d0 = examples.c, examples.d0
@@ -100,7 +100,7 @@ class NormBallBoost(Formulation[Parameters]):
         return Cap(CappedSimplex(c, 1.0 / p.r))
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -111,8 +111,8 @@ class NormBallBoost(Formulation[Parameters]):
         return minimize(
             gamma + entropy,
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
-                "mu": norm(d, p.p, examples.c) <= p.r,
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
+                "mu": cvxpy_norm(d, p.p, examples.c) <= p.r,
                 "beta": cp.sum(d) == 1,
                 "d >= 0": d >= 0,
                 **of_entropy,
@@ -124,10 +124,10 @@ class NormBallBoost(Formulation[Parameters]):
 
         N, t = U.shape
         w, s = cp.Variable(t, name="w"), cp.Variable(N, name="s")
-        margin, of_margins = smoothed_margin(U @ w, s, p.eta, examples)
+        margin, of_margins = soft_minimum_margin(U @ w, s, p.eta, examples)
         return maximize(
-            margin - p.r * dual_norm(s, p.p, examples.c),
-            subject_to={**of_margins, **of_weights(w, p.two_sided), "s >= 0": s >= 0},
+            margin - p.r * cvxpy_dual_norm(s, p.p, examples.c),
+            subject_to={**of_margins, **weight_constraints(w, p.two_sided), "s >= 0": s >= 0},
         )
 
 
@@ -142,10 +142,10 @@ def entropy_if_finite(d: Any, eta: float, examples: Examples) -> tuple[Any, dict
     """Return (1/eta) sum_n d_n ln(d_n / d0_n) with its constraints, or nothing for an infinite eta."""
     if not math.isfinite(eta):
         return 0.0, {}
-    return (1 / eta) * relative_entropy(d, examples.d0), dead_at_zero(d, examples.d0)
+    return (1 / eta) * relative_entropy(d, examples.d0), zero_weight_constraints(d, examples.d0)
 
 
-def smoothed_margin(m: Any, s: Any, eta: float, examples: Examples) -> tuple[Any, dict[str, Any]]:
+def soft_minimum_margin(m: Any, s: Any, eta: float, examples: Examples) -> tuple[Any, dict[str, Any]]:
     """Return -(1/eta) ln sum_n d0_n exp(-eta (m_n + s_n)), for an infinite eta the smallest m_n + s_n as rho."""
     import cvxpy as cp
 
@@ -155,14 +155,14 @@ def smoothed_margin(m: Any, s: Any, eta: float, examples: Examples) -> tuple[Any
     return rho, {"d": m >= rho - s}
 
 
-def norm(d: Any, p: float, c: Float[Array, " N"]) -> Any:
+def cvxpy_norm(d: Any, p: float, c: Float[Array, " N"]) -> Any:
     """Return ||d||_p = (sum_n c_n (d_n / c_n)^p)^(1/p), the norm of the copies."""
     import cvxpy as cp
 
     return cp.pnorm(cp.multiply(c ** (1.0 / p - 1.0), d), cast(Any, p))
 
 
-def dual_norm(s: Any, p: float, c: Float[Array, " N"]) -> Any:
+def cvxpy_dual_norm(s: Any, p: float, c: Float[Array, " N"]) -> Any:
     """Return ||s||_q = (sum_n c_n |s_n|^q)^(1/q) with 1/p + 1/q = 1, dual to the norm of the copies."""
     import cvxpy as cp
 

@@ -47,9 +47,15 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import most_rounds
-from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
-from boostopt.formulations.norm_ball import dual_norm, entropy_if_finite, entropy_on_simplex, norm, smoothed_margin
+from boostopt.formulations.erlpboost import max_rounds
+from boostopt.formulations.lpboost import edge_constraints, largest_edge_function, weight_constraints
+from boostopt.formulations.norm_ball import (
+    cvxpy_dual_norm,
+    cvxpy_norm,
+    entropy_if_finite,
+    entropy_on_simplex,
+    soft_minimum_margin,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +82,13 @@ class NormPenaltyBoost(Formulation[Parameters]):
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
+        return max_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> NormPenalty:
         return NormPenalty(entropy_on_simplex(p.eta, examples), examples.c, p.p, p.r)
 
     def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
-        return largest_edge(p.two_sided)
+        return largest_edge_function(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -91,9 +97,9 @@ class NormPenaltyBoost(Formulation[Parameters]):
         d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
         entropy, of_entropy = entropy_if_finite(d, p.eta, examples)
         return minimize(
-            gamma + p.r * norm(d, p.p, examples.c) + entropy,
+            gamma + p.r * cvxpy_norm(d, p.p, examples.c) + entropy,
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "d >= 0": d >= 0,
                 **of_entropy,
@@ -105,13 +111,13 @@ class NormPenaltyBoost(Formulation[Parameters]):
 
         N, t = U.shape
         w, s = cp.Variable(t, name="w"), cp.Variable(N, name="s")
-        margin, of_margins = smoothed_margin(U @ w, s, p.eta, examples)
+        margin, of_margins = soft_minimum_margin(U @ w, s, p.eta, examples)
         return maximize(
             margin,
             subject_to={
                 **of_margins,
-                "norm d": dual_norm(s, p.p, examples.c) <= p.r,
-                **of_weights(w, p.two_sided),
+                "norm d": cvxpy_dual_norm(s, p.p, examples.c) <= p.r,
+                **weight_constraints(w, p.two_sided),
                 "s >= 0": s >= 0,
             },
         )

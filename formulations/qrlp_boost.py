@@ -47,8 +47,8 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import canonical_eta
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.erlpboost import eta_for_accuracy
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class QRLPBoost(Formulation[Parameters]):
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
-        return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
+        return replace(p, eta=eta_for_accuracy(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def regularizer(self, p: Parameters, examples: Examples) -> PowerDivergence:
         return PowerDivergence(CappedSimplex(examples.c, p.nu), 2.0, p.eta)
@@ -91,7 +91,7 @@ class QRLPBoost(Formulation[Parameters]):
         return minimize(
             gamma + 1 / (2 * p.eta) * cp.sum(cp.multiply(1 / a, cp.square(d - a))),
             subject_to={
-                **edges_below(gamma, U.T @ d, False),
+                **edge_constraints(gamma, U.T @ d, False),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
                 "d >= 0": d >= 0,
@@ -110,7 +110,7 @@ class QRLPBoost(Formulation[Parameters]):
             subject_to={
                 "r": r >= 1 - p.eta * (U @ w + psi + beta),
                 "r >= 0": r >= 0,
-                **of_weights(w, False),
+                **weight_constraints(w, False),
                 "psi >= 0": psi >= 0,
             },
         )

@@ -59,7 +59,7 @@ from boostopt.authoring import (
     minimize,
     parameter,
 )
-from boostopt.formulations.erlpboost import dead_at_zero, entropy_range, log_mean_exp, relative_entropy
+from boostopt.formulations.erlpboost import entropy_range, log_mean_exp, relative_entropy, zero_weight_constraints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,7 @@ class SoftBoost(Formulation[Parameters]):
                 "w": U.T @ d <= p.gamma,
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 

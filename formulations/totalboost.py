@@ -70,29 +70,29 @@ class TotalBoost(Formulation[Parameters]):
     needs_all_examples = False
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return self.softboost.iteration_bound(_hard(p), _uncapped(examples))
+        return self.softboost.iteration_bound(_softboost_parameters(p), _without_multiplicities(examples))
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return self.softboost.next_parameters(progress)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
-        return self.softboost.regularizer(_hard(p), _uncapped(examples))
+        return self.softboost.regularizer(_softboost_parameters(p), _without_multiplicities(examples))
 
     def edge_function(self, p: Parameters) -> BoundedEdges:
-        return self.softboost.edge_function(_hard(p))
+        return self.softboost.edge_function(_softboost_parameters(p))
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
-        return self.softboost.primal(U, _hard(p), _uncapped(examples))
+        return self.softboost.primal(U, _softboost_parameters(p), _without_multiplicities(examples))
 
     def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
-        return self.softboost.dual(U, _hard(p), _uncapped(examples))
+        return self.softboost.dual(U, _softboost_parameters(p), _without_multiplicities(examples))
 
 
-def _hard(p: Parameters) -> SoftBoostParameters:
+def _softboost_parameters(p: Parameters) -> SoftBoostParameters:
     """Return the record of SoftBoost at nu = 1."""
     return SoftBoostParameters(nu=1.0, gamma=p.gamma, epsilon=p.epsilon)
 
 
-def _uncapped(examples: Examples) -> Examples:
+def _without_multiplicities(examples: Examples) -> Examples:
     """Return the examples with multiplicity 1, whose cap at nu = 1 says nothing."""
     return Examples(np.ones(examples.N), examples.d0)

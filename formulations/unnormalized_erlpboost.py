@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.authoring import Array, Examples, Float, RelativeEntropy, UnnormalizedRelativeEntropy, maximize, minimize
-from boostopt.formulations.erlpboost import ERLPBoost, Parameters, dead_at_zero, relative_entropy
-from boostopt.formulations.lpboost import edges_below, of_weights
+from boostopt.formulations.erlpboost import ERLPBoost, Parameters, relative_entropy, zero_weight_constraints
+from boostopt.formulations.lpboost import edge_constraints, weight_constraints
 
 
 class UnnormalizedERLPBoost(ERLPBoost):
@@ -51,10 +51,10 @@ class UnnormalizedERLPBoost(ERLPBoost):
         return minimize(
             gamma + (1 / p.eta) * (relative_entropy(d, examples.d0) - cp.sum(d) + np.sum(examples.d0)),
             subject_to={
-                **edges_below(gamma, U.T @ d, p.two_sided),
+                **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
-                **dead_at_zero(d, examples.d0),
+                **zero_weight_constraints(d, examples.d0),
             },
         )
 
@@ -68,5 +68,5 @@ class UnnormalizedERLPBoost(ERLPBoost):
         weights = cp.exp(np.log(d0) - p.eta * (U @ w + psi + beta)[live])
         return maximize(
             (1 / p.eta) * cp.sum(d0 - weights) - (1 / p.nu) * (examples.c @ psi) - beta,
-            subject_to={**of_weights(w, p.two_sided), "psi >= 0": psi >= 0},
+            subject_to={**weight_constraints(w, p.two_sided), "psi >= 0": psi >= 0},
         )

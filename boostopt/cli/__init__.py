@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from boostopt.cli.application import app, say_unwritten
+from boostopt.cli.application import app, report_write_error
 from boostopt.cli.commands import boost, certify, check, compare, export, fit, new, path, predict, report, verify
 from boostopt.cli.commands import list as listing
-from boostopt.cli.standard_streams import give_up_output, steady_streams
+from boostopt.cli.standard_streams import discard_unwritable_stdout, harden_std_streams
 
 __all__ = [
     "app",
@@ -27,11 +27,11 @@ __all__ = [
 
 def main() -> None:
     """Run the command line; the exit status is 2 if the output cannot be written, also for help and version."""
-    steady_streams()
+    harden_std_streams()
     try:
         app()
     except OSError as failure:
-        say_unwritten(failure)
+        report_write_error(failure)
         raise SystemExit(2) from None
     finally:
-        give_up_output()
+        discard_unwritable_stdout()

@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 
 from boostopt._utils.formatting import escape_unprintable
 from boostopt._utils.user_files import locate_exception_in_user_file
-from boostopt.cli.option_names import as_flags
+from boostopt.cli.option_names import with_option_names
 from boostopt.errors import BoostoptError, format_names, reason_of
 
 PIPE_WIDTH = 160
@@ -29,11 +29,11 @@ PIPE_WIDTH = 160
 EXAMPLE_WIDTH = 76
 """The width of a line of an example, which is indented by two and may end in a continuation sign."""
 
-PIECES = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
-WORD = re.compile(rf"--?[a-z-]+ (?!-){PIECES}|{PIECES}")
+WORD_PATTERN = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
+OPTION_OR_WORD = re.compile(rf"--?[a-z-]+ (?!-){WORD_PATTERN}|{WORD_PATTERN}")
 """A word of a command, with quoted text as one word, or an option with its value."""
 
-HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
+APP_HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
 Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
 narrow as asked, every check passed; 1: none is, some check failed; 2: bad input; 130: interrupted.
@@ -41,11 +41,11 @@ narrow as asked, every check passed; 1: none is, some check failed; 2: bad input
 The help of each command ends with an example: boostopt compare --help.
 """
 
-UNWRAPPED = "\b\n"
+KEEP_LINE_BREAKS = "\b\n"
 """The mark at the beginning of a help paragraph whose line breaks are kept."""
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """The commands: the list shows the whole first sentence of each, and the help of each has an example to copy."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -54,14 +54,14 @@ class Commands(TyperGroup):
         if command is not None and command.help:
             command.short_help = " ".join(command.help.partition("\n\n")[0].split())
             text, mark, example = command.help.partition("\n\nExample: ")
-            command.help = f"{text}\n\n{UNWRAPPED}{folded(f'Example: {example}')}" if mark else text
+            command.help = f"{text}\n\n{KEEP_LINE_BREAKS}{wrap_shell_commands(f'Example: {example}')}" if mark else text
         return command
 
 
-def folded(commands: str) -> str:
+def wrap_shell_commands(commands: str) -> str:
     """Fold commands into lines for a shell: each begins a line, and a long one continues on the next line."""
     lines = [""]
-    for word in WORD.findall(commands):
+    for word in OPTION_OR_WORD.findall(commands):
         if lines[-1].endswith(";"):
             lines.append(word)
         elif lines[-1] and len(lines[-1]) + len(word) >= EXAMPLE_WIDTH:
@@ -73,11 +73,11 @@ def folded(commands: str) -> str:
 
 
 app: typer.Typer = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help=HELP,
+    help=APP_HELP,
     rich_markup_mode=None,
 )
 
@@ -99,24 +99,24 @@ def options_of_all_commands(
     """Accept the options before the command."""
 
 
-def say(text: str) -> None:
+def print_error(text: str) -> None:
     """Write text on the standard error, escaped, because names from the data must not control the terminal."""
     typer.echo("\n".join(map(escape_unprintable, text.split("\n"))), err=True)
 
 
-def say_unwritten(failure: OSError) -> None:
+def report_write_error(failure: OSError) -> None:
     """Report that the standard output cannot be written."""
-    say(f"error: the output cannot be written: {reason_of(failure)}.")
+    print_error(f"error: the output cannot be written: {reason_of(failure)}.")
 
 
-def warn_of_unread(source: str, names: Iterable[str]) -> None:
+def warn_about_unread_arrays(source: str, names: Iterable[str]) -> None:
     """Warn about the arrays of a file that nothing reads, because one of them may be misspelt."""
     named = format_names(names)
     if named:
-        say(f"warning: {source} holds arrays that are not read: {named}.")
+        print_error(f"warning: {source} holds arrays that are not read: {named}.")
 
 
-def output() -> Console:
+def console() -> Console:
     """The standard output. Unless COLUMNS is set, it is wide if it is no terminal, so that a file gets whole tables."""
     told = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
     return Console(highlight=False, width=None if told else PIPE_WIDTH)
@@ -133,7 +133,7 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
         records: dict[str, Any] = {own: p.annotation for own, p in parameters.items() if is_dataclass(p.annotation)}
         options: list[inspect.Parameter] = []
         for own, parameter in parameters.items():
-            options += _options(records[own]) if own in records else [parameter]
+            options += _record_options(records[own]) if own in records else [parameter]
 
         names = [option.name for option in options]
 
@@ -141,7 +141,7 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
         def run(**values: Any) -> None:
             for own, record in records.items():
                 values[own] = record(**{field.name: values.pop(field.name) for field in fields(record)})
-            with errors(names):
+            with report_errors(names):
                 raise typer.Exit(function(**values) or 0)
 
         # typer reads this signature.
@@ -155,17 +155,17 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
     return register
 
 
-def _options(record: type[Any]) -> list[inspect.Parameter]:
+def _record_options(record: type[Any]) -> list[inspect.Parameter]:
     """Return the fields of a record as parameters."""
     return list(inspect.signature(record, eval_str=True).parameters.values())
 
 
 @contextlib.contextmanager
-def _warnings_in_words(options: Collection[str]) -> Generator[None]:
+def _plain_warnings(options: Collection[str]) -> Generator[None]:
     """Show warnings without their place in the code, in the words of a command with such options."""
 
     def said(message: Warning | str, *place: Any) -> None:
-        say(f"warning: {as_flags(str(message), options)}")
+        print_error(f"warning: {with_option_names(str(message), options)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")
@@ -176,30 +176,30 @@ def _warnings_in_words(options: Collection[str]) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def errors(options: Collection[str] = ()) -> Generator[None]:
+def report_errors(options: Collection[str] = ()) -> Generator[None]:
     """Turn bad input into a message on the standard error and exit status 2, and show warnings as text."""
     try:
-        with _warnings_in_words(options):
+        with _plain_warnings(options):
             yield
     except BoostoptError as error:
-        say(f"error: {as_flags(str(error), options)}")
+        print_error(f"error: {with_option_names(str(error), options)}")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
-        say("interrupted")
+        print_error("interrupted")
         raise typer.Exit(130) from None
     except (BrokenPipeError, typer.Exit):
         raise
     except OSError as error:
-        say_unwritten(error)
+        report_write_error(error)
         raise typer.Exit(2) from None
     except MemoryError as error:
         reason = reason_of(str(error) or "there is no more")
-        say(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
+        print_error(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
         raise typer.Exit(2) from None
     except Exception as failure:
         own = locate_exception_in_user_file(failure)
         if not own:
             raise
         words = reason_of(f"{type(failure).__name__}: {failure}".rstrip(": "))
-        say(f"error: {own} raised {words}. Correct the file; `boostopt check` on it tells more.")
+        print_error(f"error: {own} raised {words}. Correct the file; `boostopt check` on it tells more.")
         raise typer.Exit(2) from None

@@ -11,7 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from boostopt._utils.files import lack_of
-from boostopt.cli.oracle_options import check_options
+from boostopt.cli.oracle_options import validate_oracle_options
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
 from boostopt.data.parquet import ParquetFiles, is_numeric, not_numeric_error, parquet_files
@@ -23,7 +23,7 @@ BINNED = "binned"
 
 
 @contextmanager
-def connected(address: str) -> Generator[None]:
+def cluster_connection(address: str) -> Generator[None]:
     """Use the workers of a cluster for the rows.
 
     Raises
@@ -37,11 +37,11 @@ def connected(address: str) -> Generator[None]:
         from boostopt.cli import cluster_tables as clusters
     except ModuleNotFoundError as missing:
         raise OptionError(f"--cluster needs Dask: {missing}. Install it: pip install 'boostopt[dask]'.") from missing
-    with clusters.connected(address):
+    with clusters.cluster_connection(address):
         yield
 
 
-def check_memory_alone(**options: Any) -> None:
+def reject_distributed(**options: Any) -> None:
     """Raise OptionError for an option that needs rows in memory."""
     for name, value in options.items():
         if value is not None:
@@ -51,14 +51,14 @@ def check_memory_alone(**options: Any) -> None:
             )
 
 
-def check_binned(name: str | None, options: dict[str, Any], flag: str) -> None:
+def validate_binned(name: str | None, options: dict[str, Any], flag: str) -> None:
     """Raise OptionError for a class of hypotheses, or an option of it, that a cluster does not support."""
     if name not in (None, BINNED):
         raise OptionError(
             f"on a cluster {flag} must be {BINNED}, stumps at few thresholds; got {name!r}. Pass {flag} {BINNED}, or "
             "leave out --cluster."
         )
-    check_options(BINNED, options, flag)
+    validate_oracle_options(BINNED, options, flag)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,18 +99,18 @@ class ClusterTable:
         """
         from boostopt.cli import cluster_tables as clusters
 
-        table = clusters.read(_addresses(source))
+        table = clusters.read(_worker_paths(source))
         names = feature_names(source, list(table.columns), label, weights, drop)
         _check_numeric(source, table, names if weights is None else [*names, weights])
         warn_about_index_column(source, names)
-        labels, missing = clusters.different(table, label)
+        labels, missing = clusters.unique_values(table, label)
         absent = next((each for each in labels.tolist() if is_missing(each, missing_values)), None)
         if missing or absent is not None:
             raise DataError(f"{source}: {missing_label(None if missing else absent, label, missing_values)}")
         if len(labels) == 0:
             raise DataError(f"{source} has no rows.")
         become = dict(zip(labels.tolist(), known(labels).tolist(), strict=True))
-        return cls(clusters.prepared(table, names, label, become, weights), tuple(names), label, weights)
+        return cls(clusters.numeric_table(table, names, label, become, weights), tuple(names), label, weights)
 
     def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
         """Return the oracle of binned stumps, for labels -1 and 1."""
@@ -142,7 +142,7 @@ def predict_on_cluster(
 
     if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
         raise DataError(f"expected a new or an empty folder for the predictions; got {out!r}. Name another one.")
-    table = clusters.read(_addresses(source))
+    table = clusters.read(_worker_paths(source))
     header = list(table.columns)
     require_columns(source, names, header)
     columns = list(names) or [name for name in header if name != label]
@@ -163,7 +163,7 @@ def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
             raise not_numeric_error(source, name, kind)
 
 
-def _addresses(source: str) -> str | list[str]:
+def _worker_paths(source: str) -> str | list[str]:
     """Return the files of a source by paths that the workers find from any folder."""
     if "://" in source:
         return source

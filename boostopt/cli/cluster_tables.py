@@ -24,18 +24,18 @@ from boostopt.errors import BoostoptError, DataError, ProblemError, reason_of, s
 LOCAL = "local"
 """The address that stands for a cluster of this machine, made for the occasion."""
 
-PATIENCE = 5.0
+CONNECT_TIMEOUT = 5.0
 """Seconds in which a scheduler must answer."""
 
-LONGEST = 300
+MAX_REASON_LENGTH = 300
 """Characters of a reason that are said."""
 
-FAULTS = (Exception, asyncio.CancelledError)
+CLUSTER_ERRORS = (Exception, asyncio.CancelledError)
 """What tasks, or a connection that is lost, may raise: anything."""
 
 
 @contextmanager
-def connected(address: str) -> Generator[None]:
+def cluster_connection(address: str) -> Generator[None]:
     """Make the workers of a cluster those that rows go to; the scheduler goes on afterwards.
 
     Parameters
@@ -58,12 +58,12 @@ def connected(address: str) -> Generator[None]:
         raise
     except (FileNotFoundError, PermissionError) as failure:
         raise DataError(
-            f"every worker of the cluster must be able to read the data; one cannot: {_in_words(failure)}. Put them "
+            f"every worker of the cluster must be able to read the data; one cannot: {_short_reason(failure)}. Put them "
             "where all find them under one name: a folder that they share, or a store such as s3://..."
         ) from failure
-    except FAULTS as failure:
+    except CLUSTER_ERRORS as failure:
         raise ProblemError(
-            f"the work on the cluster failed: {type(failure).__name__}: {_in_words(failure)}. Look at what its "
+            f"the work on the cluster failed: {type(failure).__name__}: {_short_reason(failure)}. Look at what its "
             "workers print: each must have boostopt in this version, and memory for its share of the rows."
         ) from failure
 
@@ -72,35 +72,35 @@ def connected(address: str) -> Generator[None]:
 def _client(address: str) -> Generator[None]:
     if address != LOCAL:
         _check_scheduler(address)
-        with Client(address, timeout=PATIENCE):
+        with Client(address, timeout=CONNECT_TIMEOUT):
             yield
         return
     how: Any = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with LocalCluster(**how) as cluster, Client(cluster) as client:
-        client.register_plugin(_Uninterrupted())
+        client.register_plugin(_IgnoreInterrupts())
         yield
 
 
-class _Uninterrupted(WorkerPlugin):
+class _IgnoreInterrupts(WorkerPlugin):
     """Leaves Ctrl-C, which reaches all processes of a terminal, to the one that ends the others."""
 
     def setup(self, worker: Any) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _in_words(failure: BaseException) -> str:
-    return reason_of(" ".join(str(failure).split()) or "no reason is given", LONGEST)
+def _short_reason(failure: BaseException) -> str:
+    return reason_of(" ".join(str(failure).split()) or "no reason is given", MAX_REASON_LENGTH)
 
 
 def _check_scheduler(address: str) -> None:
     """Raise ProblemError unless there is a scheduler with workers."""
     # A client that finds none leaves threads behind, which print tracebacks at the end of the process.
     try:
-        its = asyncio.run(asyncio.wait_for(_identity(address), PATIENCE + 1.0))
+        its = asyncio.run(asyncio.wait_for(_identity(address), CONNECT_TIMEOUT + 1.0))
     except (OSError, ValueError, TypeError) as failure:  # TypeError for TLS that Dask is not set up for
         raise ProblemError(
             f"expected the address of a Dask scheduler, host:port, or {LOCAL}; got {address!r}: "
-            f"{_in_words(failure)}. Start one by `dask scheduler`, and workers by `dask worker HOST:PORT`."
+            f"{_short_reason(failure)}. Start one by `dask scheduler`, and workers by `dask worker HOST:PORT`."
         ) from failure
     if its.get("type") != "Scheduler":
         raise ProblemError(
@@ -117,7 +117,7 @@ def _check_scheduler(address: str) -> None:
 async def _identity(address: str) -> dict[str, Any]:
     """Return what a server of Dask's says of itself."""
     how: Any = Security().get_connection_args("client")
-    server: Any = rpc(address, timeout=PATIENCE, connection_args=how)
+    server: Any = rpc(address, timeout=CONNECT_TIMEOUT, connection_args=how)
     try:
         return await server.identity()
     finally:
@@ -136,7 +136,7 @@ def read(source: str | Sequence[str]) -> Any:
     try:
         table: Any = dd.read_parquet(address)
     except Exception as failure:  # of the file system behind an address, whichever it is
-        reason = _in_words(failure.__cause__ or failure)
+        reason = _short_reason(failure.__cause__ or failure)
         raise DataError(
             f"expected parquet files; {short_repr(source)} cannot be read here: {reason}. Check the address, and install "
             "what its kind needs."
@@ -144,19 +144,21 @@ def read(source: str | Sequence[str]) -> Any:
     return table.rename(columns={name: str(name) for name in table.columns})
 
 
-def different(table: Any, column: str) -> tuple[Array, int]:
+def unique_values(table: Any, column: str) -> tuple[Array, int]:
     """Return the different values of a column, and the number of rows that have none."""
-    found: Any = compute(*(delayed(_different, pure=False)(part, column) for part in table.to_delayed()))
+    found: Any = compute(*(delayed(_unique_of_part, pure=False)(part, column) for part in table.to_delayed()))
     values = pd.Series([each for values, _ in found for each in values]).unique()
     return np.asarray(values), sum(missing for _, missing in found)
 
 
-def _different(part: Any, column: str) -> tuple[list[Any], int]:
+def _unique_of_part(part: Any, column: str) -> tuple[list[Any], int]:
     there = part[column].dropna()
     return np.asarray(there.unique()).tolist(), len(part) - len(there)
 
 
-def prepared(table: Any, features: Sequence[str], labels: str, known: Mapping[Any, Any], weights: str | None) -> Any:
+def numeric_table(
+    table: Any, features: Sequence[str], labels: str, known: Mapping[Any, Any], weights: str | None
+) -> Any:
     """Return a table of features and weights as numbers, and of other labels.
 
     Parameters
@@ -169,19 +171,19 @@ def prepared(table: Any, features: Sequence[str], labels: str, known: Mapping[An
         What each label becomes.
     """
     numbers = list(features) if weights is None else [*features, weights]
-    chosen, task = table[[*numbers, labels]], partial(_prepared, numbers, labels, known)
+    chosen, task = table[[*numbers, labels]], partial(_numeric_part, numbers, labels, known)
     return chosen.map_partitions(task, meta=task(chosen._meta))
 
 
-def _prepared(numbers: Sequence[str], labels: str, known: Mapping[Any, Any], part: Any) -> Any:
+def _numeric_part(numbers: Sequence[str], labels: str, known: Mapping[Any, Any], part: Any) -> Any:
     dtypes = {name: part[name].dtype for name in numbers}
-    part = part.astype({name: float for name, kind in dtypes.items() if not _plain(kind)})
+    part = part.astype({name: float for name, kind in dtypes.items() if not _is_numpy_number(kind)})
     places, values = pd.factorize(np.asarray(part[labels]))
     its = np.array([known[value] for value in values.tolist()], np.asarray(list(known.values())).dtype)
     return part.assign(**{labels: its[places]})
 
 
-def _plain(kind: Any) -> bool:
+def _is_numpy_number(kind: Any) -> bool:
     """Return whether a column is one of NumPy's numbers already."""
     return isinstance(kind, np.dtype) and kind.kind in "iuf"
 
@@ -201,17 +203,19 @@ def write(table: Any, columns: Sequence[str], task: Callable[[Array], Mapping[st
         Where all workers write.
     """
     like = pd.DataFrame(task(np.zeros((1, len(columns)))))[:0]
-    found = table[list(columns)].map_partitions(partial(_written, task, like), meta=like)
+    found = table[list(columns)].map_partitions(partial(_write_part, task, like), meta=like)
     found.to_parquet(folder, write_index=False)
 
 
-def _written(task: Callable[[Array], Mapping[str, Array]], like: Any, part: Any) -> Any:
+def _write_part(task: Callable[[Array], Mapping[str, Array]], like: Any, part: Any) -> Any:
     return pd.DataFrame(task(part.to_numpy(float))) if len(part) else like
 
 
-def counted(table: Any, features: Sequence[str], labels: str, predict: Callable[[Any], Array]) -> dict[Any, list[int]]:
+def accuracy_counts(
+    table: Any, features: Sequence[str], labels: str, predict: Callable[[Any], Array]
+) -> dict[Any, list[int]]:
     """Return by label how many rows there are, and how many are predicted right."""
-    task = partial(_counted, list(features), labels, predict)
+    task = partial(_count_part, list(features), labels, predict)
     found: Any = compute(*(delayed(task, pure=False)(part) for part in table.to_delayed()))
     sums: dict[Any, list[int]] = {}
     for each in found:
@@ -221,7 +225,7 @@ def counted(table: Any, features: Sequence[str], labels: str, predict: Callable[
     return sums
 
 
-def _counted(
+def _count_part(
     features: list[str], labels: str, predict: Callable[[Any], Array], part: Any
 ) -> dict[Any, tuple[int, int]]:
     if len(part) == 0:

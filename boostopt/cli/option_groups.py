@@ -10,9 +10,16 @@ import numpy.typing as npt
 
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import DEFAULT_EPSILON, Problem, round_parameters
-from boostopt.cli.application import say, warn_of_unread
+from boostopt.cli.application import print_error, warn_about_unread_arrays
 from boostopt.cli.cluster_data import ClusterTable
-from boostopt.cli.option_parsing import check_required, read_count, read_names, read_options, read_setting, total_count
+from boostopt.cli.option_parsing import (
+    parse_nu,
+    parse_options,
+    parse_setting,
+    split_names,
+    total_multiplicity,
+    validate_required_parameters,
+)
 from boostopt.cli.option_types import (
     DEFAULT_COLUMNS,
     DEFAULT_HYPOTHESES,
@@ -40,7 +47,7 @@ from boostopt.cli.option_types import (
     Weights,
     ZeroBased,
 )
-from boostopt.cli.oracle_options import oracle_of_data
+from boostopt.cli.oracle_options import make_oracle
 from boostopt.data.class_labels import to_signs
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import OptionError, ProblemError
@@ -49,7 +56,7 @@ from boostopt.oracles.binned_oracle import BinnedOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
-ONES = ("1", "True")
+DEFAULT_POSITIVE_LABELS = ("1", "True")
 """Labels that count as 1 without a word."""
 
 
@@ -64,26 +71,26 @@ class FileOptions:
     zero_based: ZeroBased = None
     missing_values: MissingValues = None
 
-    def read(self, data: str) -> Dataset:
+    def read_dataset(self, data: str) -> Dataset:
         """Return the data set of a file."""
-        missing = read_names(self.missing_values)
+        missing = split_names(self.missing_values)
         dataset = load_dataset(data, self.label, self.positive, self.weights, self.drop or (), self.zero_based, missing)
         if self.positive is not None and dataset.U is not None:
-            say(f"warning: {data} holds U, which has no classes: --positive has no effect.")
+            print_error(f"warning: {data} holds U, which has no classes: --positive has no effect.")
         return dataset
 
-    def load(self, data: str) -> Dataset:
+    def load_dataset(self, data: str) -> Dataset:
         """Return the data set of a file; say what of it is not read, and which class counts as 1 if nobody chose."""
-        dataset = self.read(data)
-        warn_of_unread(data, dataset.unread)
-        if self.positive is None and dataset.classes and dataset.classes[1] not in ONES:
+        dataset = self.read_dataset(data)
+        warn_about_unread_arrays(data, dataset.unread)
+        if self.positive is None and dataset.classes and dataset.classes[1] not in DEFAULT_POSITIVE_LABELS:
             negative, positive = dataset.classes
-            say(f"{data}: {positive} counts as 1, {negative} as -1; --positive chooses another.")
+            print_error(f"{data}: {positive} counts as 1, {negative} as -1; --positive chooses another.")
         return dataset
 
     def on_cluster(self, data: str) -> ClusterTable:
         """Return the examples of parquet files on a cluster, with labels -1 and 1."""
-        missing = read_names(self.missing_values)
+        missing = split_names(self.missing_values)
 
         def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return to_signs(data, labels, len(labels), self.positive, missing=missing)[0]
@@ -92,7 +99,7 @@ class FileOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ColumnOptions:
+class StumpOptions:
     """The choice of hypotheses by the examples."""
 
     columns: Columns = DEFAULT_COLUMNS
@@ -101,8 +108,10 @@ class ColumnOptions:
 
     def margin_matrix(self, dataset: Dataset) -> Any:
         """Return the margins of the hypotheses on a data set, or its own U; say if nothing is chosen."""
-        if dataset.U is not None and self != ColumnOptions():
-            say(f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state choose nothing from it.")
+        if dataset.U is not None and self != StumpOptions():
+            print_error(
+                f"warning: {dataset.name} holds U: --columns, --hypotheses and --random-state choose nothing from it."
+            )
         return dataset.margin_matrix(self.columns, self.random_state, self.hypotheses)
 
 
@@ -116,31 +125,31 @@ class ParameterOptions:
     set: Set = None
 
     @property
-    def named(self) -> dict[str, Any]:
+    def named_parameters(self) -> dict[str, Any]:
         """The parameters with an option of their own."""
         return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
 
-    def read(self, page: Formulation[Any], total: float, N: int) -> dict[str, Any]:
+    def read_dataset(self, page: Formulation[Any], total: float, N: int) -> dict[str, Any]:
         """Return the parameters by name, each given once; `total` is the sum of c over N examples."""
-        pairs = [read_setting(text, page) for text in self.set or []]
+        pairs = [parse_setting(text, page) for text in self.set or []]
         further = dict(pairs)
         if len(further) < len(pairs):
             raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}.")
-        named = {**self.named, "nu": None if self.nu is None else read_count(self.nu, total, N, page)}
+        named = {**self.named_parameters, "nu": None if self.nu is None else parse_nu(self.nu, total, N, page)}
         for name in further:
             if named.get(name) is not None:
                 raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
         return named | further
 
-    def program(self, page: Formulation[Any], dataset: Dataset, draw: ColumnOptions) -> Program:
+    def program(self, page: Formulation[Any], dataset: Dataset, draw: StumpOptions) -> Program:
         """Draw the columns and bind the formulation."""
         return self.bind(page, dataset, draw.margin_matrix(dataset))
 
     def bind(self, page: Formulation[Any], dataset: Dataset, U: Any) -> Program:
         """Bind the formulation to the columns U, shape (N, t), over the examples of a data set."""
         N = U.shape[0]
-        parameters = self.read(page, total_count(dataset, N), N)
-        check_required(page, parameters)
+        parameters = self.read_dataset(page, total_multiplicity(dataset, N), N)
+        validate_required_parameters(page, parameters)
         return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
 
 
@@ -160,13 +169,13 @@ class ExportParameters(ParameterOptions):
     @property
     def folder(self) -> str | None:
         """The folder, if nothing else is given."""
-        if self.set is None or len(self.set) != 1 or any(value is not None for value in self.named.values()):
+        if self.set is None or len(self.set) != 1 or any(value is not None for value in self.named_parameters.values()):
             return None
         return self.set[0]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassOptions:
+class HypothesisClassOptions:
     """The class of hypotheses that boosting searches."""
 
     oracle: Oracle = None
@@ -176,11 +185,11 @@ class ClassOptions:
     @property
     def options(self) -> dict[str, Any]:
         """The options of the class by name."""
-        return read_options(self.option, "--option")
+        return parse_options(self.option, "--option")
 
-    def over(self, dataset: Dataset, random_state: int) -> tuple[ClassOracle, Any]:
+    def make_oracle(self, dataset: Dataset, random_state: int) -> tuple[ClassOracle, Any]:
         """Return the oracle over a data set, and the reference distribution of the examples that count."""
-        return oracle_of_data(dataset, self.oracle, self.options, self.reflexive, random_state)
+        return make_oracle(dataset, self.oracle, self.options, self.reflexive, random_state)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +202,7 @@ class RunOptions:
     max_rounds: MaxRounds = None
     time_limit: TimeLimit = None
 
-    def record(self, checkpoint: str | None = None) -> BoostOptions:
+    def to_boost_options(self, checkpoint: str | None = None) -> BoostOptions:
         """Return them as options of `boost`."""
         return BoostOptions(
             columns_per_round=self.columns_per_round,
@@ -213,5 +222,7 @@ class RunOptions:
         try:
             return Problem.create(page, c, d0, epsilon, self.update, values)
         except ProblemError:
-            check_required(page, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(page, DEFAULT_EPSILON))
+            validate_required_parameters(
+                page, {**values, "epsilon": DEFAULT_EPSILON}, round_parameters(page, DEFAULT_EPSILON)
+            )
             raise

@@ -14,7 +14,7 @@ LIMITS = ("nu", "eta", "epsilon", "tol")
 """Parameters without an underscore in the name that messages advise to change."""
 
 
-def as_flags(text: str, options: Collection[str] = ()) -> str:
+def with_option_names(text: str, options: Collection[str] = ()) -> str:
     """Return a message with names as options: `label=...` becomes `--label`, and likewise `max_rounds must be`.
 
     Parameters

@@ -12,7 +12,7 @@ import typer
 from boostopt.backends.profiles import PROFILES
 from boostopt.boosting.column_count import AUTO
 from boostopt.boosting.registry import PAGES
-from boostopt.cli.option_types import DEFAULT_TOL, asked_for
+from boostopt.cli.option_types import DEFAULT_TOL, parse_tolerance
 from boostopt.comparison.benchmark import GAPS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
@@ -20,16 +20,16 @@ from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, min_fraction_for_count, scaling_advice
 
-FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+FLAG_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
 
 
-def total_count(dataset: Dataset, N: int) -> float:
+def total_multiplicity(dataset: Dataset, N: int) -> float:
     """Return the sum of c; c is 1 for each of N examples if the data have no c."""
     return float(N) if dataset.c is None else float(dataset.c.sum(dtype=float))
 
 
-HOW_TO_PASS = {
+OPTION_EXAMPLES = {
     "nu": "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)",
     "eta": "--eta 100",
     "epsilon": "--epsilon 0.01",
@@ -37,18 +37,20 @@ HOW_TO_PASS = {
 """Examples of parameters with an option of their own."""
 
 
-def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()) -> None:
+def validate_required_parameters(
+    page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()
+) -> None:
     """Raise OptionError for a parameter that a formulation needs, but neither the user nor boosting sets."""
     for name, known in page.parameters.items():
         if known.required and given.get(name) is None and name not in set_anew:
-            how = HOW_TO_PASS.get(name, f"--set {name}=NUMBER")
+            how = OPTION_EXAMPLES.get(name, f"--set {name}=NUMBER")
             raise OptionError(
                 f"{page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
                 + ("Bind it in Python: no option takes them." if known.domain.kind == "per example" else f"Pass {how}.")
             )
 
 
-def read_count(text: str, total: float, N: int, page: Formulation[Any]) -> float:
+def parse_nu(text: str, total: float, N: int, page: Formulation[Any]) -> float:
     """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples.
 
     Parameters
@@ -86,37 +88,37 @@ def read_count(text: str, total: float, N: int, page: Formulation[Any]) -> float
     return value * total
 
 
-def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
+def parse_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
     """Read name=value for a parameter of the formulation, but not for c and d0, which come with the data."""
     name, _, value = text.partition("=")
     if name.strip() not in page.parameters:
         raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
     try:
         word = value.strip().lower()
-        return name.strip(), FLAGS[word] if word in FLAGS else float(value)
+        return name.strip(), FLAG_WORDS[word] if word in FLAG_WORDS else float(value)
     except ValueError:
         raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
 
 
-def read_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[float]]:
+def parse_setting_lists(settings: list[str], page: Formulation[Any]) -> dict[str, list[float]]:
     """Read name=value or name=value,value for parameters of the formulation, each given once."""
     read = dict[str, list[float]]()
     for text in settings:
         name, _, values = text.partition("=")
         if name.strip() in read:
             raise OptionError(f"--set names a parameter twice: {', '.join(settings)}.")
-        parts = [read_setting(f"{name}={value}", page)[1] for value in values.split(",")]
+        parts = [parse_setting(f"{name}={value}", page)[1] for value in values.split(",")]
         read[name.strip()] = parts
     return read
 
 
-def read_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
+def parse_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
     """Return class weights in the form that the classifier takes."""
     if text is None or text.strip() == "balanced":
         return None if text is None else "balanced"
     classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
     weights: dict[Any, float] = {}
-    for pair in read_names(text) or []:
+    for pair in split_names(text) or []:
         name, _, value = (part.strip() for part in pair.rpartition("="))
         try:
             number = float(value) if name else None
@@ -132,12 +134,12 @@ def read_class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
     return weights
 
 
-def read_names(text: str | None) -> list[str] | None:
+def split_names(text: str | None) -> list[str] | None:
     """Split a text at commas; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_formulation(name: str) -> Formulation[Any]:
+def get_formulation_option(name: str) -> Formulation[Any]:
     """Return the page of a formulation.
 
     Raises
@@ -154,7 +156,7 @@ def read_formulation(name: str) -> Formulation[Any]:
     return get_formulation(name)
 
 
-def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
+def parse_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
     """Return the gaps to reach or the names of profiles: the given ones, all four gaps, or the one of --tol."""
     if profiles is None:
         return [tol]
@@ -163,17 +165,17 @@ def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
     if profiles.strip() == "all":
         return [*GAPS]
     try:
-        return [asked_for(word) for word in read_names(profiles) or []]
+        return [parse_tolerance(word) for word in split_names(profiles) or []]
     except typer.BadParameter:
         raise OptionError(
             f"--profiles takes gaps, or names of {', '.join(PROFILES)}, separated by commas, or all; got {profiles!r}."
         ) from None
 
 
-def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
+def parse_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
     """Return options by backend and name, from texts such as cvxpy:scs.max_iters=500."""
     options: dict[str, dict[str, Any]] = {}
-    for name, value in read_options(texts, "--option").items():
+    for name, value in parse_options(texts, "--option").items():
         backend, point, option = name.partition(".")
         if not (backend and point and option):
             raise OptionError(f"--option takes backend.name=value, such as cvxpy:scs.max_iters=500; got {name!r}.")
@@ -181,26 +183,26 @@ def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
     return options
 
 
-def _between_commas(text: str) -> list[str]:
+def _split_at_commas(text: str) -> list[str]:
     """Split a text at commas; a missing part is "", and a text of commas alone gives nothing."""
     words = [word.strip() for word in text.split(",")]
     return words if any(words) else []
 
 
-def read_counts(text: str, total: float, N: int, page: Formulation[Any]) -> list[float]:
+def parse_nu_values(text: str, total: float, N: int, page: Formulation[Any]) -> list[float]:
     """Return several values of nu, each read like a single one."""
-    return [read_count(word, total, N, page) for word in _between_commas(text)]
+    return [parse_nu(word, total, N, page) for word in _split_at_commas(text)]
 
 
-def read_numbers(text: str, flag: str) -> list[float]:
+def parse_numbers(text: str, flag: str) -> list[float]:
     """Return numbers separated by commas."""
     try:
-        return [float(word) for word in _between_commas(text)]
+        return [float(word) for word in _split_at_commas(text)]
     except ValueError:
         raise OptionError(f"{flag} takes numbers separated by commas; got {text!r}.") from None
 
 
-def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
+def parse_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
     """Return options by name: whole numbers, numbers, flags or words."""
     options: dict[str, Any] = {}
     for text in texts or []:
@@ -209,14 +211,14 @@ def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
             raise OptionError(f"{flag} takes name=value; got {text!r}.")
         if name in options:
             raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}.")
-        options[name] = _read_value(value)
+        options[name] = _parse_value(value)
     return options
 
 
-def _read_value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """Return a whole number, a number, a flag, or the word itself."""
-    if text.lower() in FLAGS:
-        return bool(FLAGS[text.lower()])
+    if text.lower() in FLAG_WORDS:
+        return bool(FLAG_WORDS[text.lower()])
     for kind in (int, float):
         try:
             return kind(text)
@@ -225,7 +227,7 @@ def _read_value(text: str) -> Any:
     return text
 
 
-def read_share(text: str) -> float | int | str:
+def parse_classifier_nu(text: str) -> float | int | str:
     """Read the nu of a classifier: with a decimal point a share, otherwise a number of examples; or "auto"."""
     if text.strip() == AUTO:
         return AUTO

@@ -17,7 +17,7 @@ DEFAULT_TOL = 1e-8
 DEFAULT_REPEATS = 3
 
 
-def number(text: Any) -> float:
+def parse_float(text: Any) -> float:
     """Read a number of the command line."""
     try:
         return float(text)
@@ -25,7 +25,7 @@ def number(text: Any) -> float:
         raise typer.BadParameter(f"expected a number; got {text!r}.") from None
 
 
-def asked_for(text: Any) -> float | str:
+def parse_tolerance(text: Any) -> float | str:
     """Read a gap, or the name of a profile, of the command line."""
     word = str(text).strip()
     if word in (*PROFILES, CERTIFIED_MODE):
@@ -37,7 +37,7 @@ def asked_for(text: Any) -> float | str:
         raise typer.BadParameter(f"expected a number, or how solvers are asked: {profiles}; got {text!r}.") from None
 
 
-def whole_number(text: Any) -> int:
+def parse_int(text: Any) -> int:
     """Read a whole number of the command line."""
     try:
         return int(text)
@@ -45,28 +45,28 @@ def whole_number(text: Any) -> int:
         raise typer.BadParameter(f"expected a whole number; got {text!r}.") from None
 
 
-def count(text: Any) -> int:
+def parse_positive_int(text: Any) -> int:
     """Read a number of columns of the command line."""
-    columns = whole_number(text)
+    columns = parse_int(text)
     if columns < 1:
         raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
     return columns
 
 
-def count_or_auto(text: Any) -> ColumnsOfRound:
+def parse_count_or_auto(text: Any) -> ColumnsOfRound:
     """Read a number of columns of the command line, or "auto"."""
     if str(text).strip() == AUTO:
         return AUTO
     try:
-        return count(text)
+        return parse_positive_int(text)
     except typer.BadParameter:
         raise typer.BadParameter(f"expected {AUTO}, or a whole number of at least 1; got {str(text)!r}.") from None
 
 
 # The error of typer itself does not show the invalid value.
-NUMBER: dict[str, Any] = {"parser": number, "metavar": "<float>"}
-WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
-AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
+NUMBER: dict[str, Any] = {"parser": parse_float, "metavar": "<float>"}
+WHOLE_NUMBER: dict[str, Any] = {"parser": parse_int, "metavar": "<int>"}
+AT_LEAST_ONE: dict[str, Any] = {"parser": parse_positive_int, "metavar": "<int>"}
 
 DATA_HELP = (
     "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U, "
@@ -167,7 +167,7 @@ ColumnsPerRound = Annotated[
     Any,
     typer.Option(
         "--columns-per-round",
-        parser=count_or_auto,
+        parser=parse_count_or_auto,
         metavar="<int|auto>",
         help="Hypotheses added per round; auto chooses by the seconds of oracle and solve.",
     ),

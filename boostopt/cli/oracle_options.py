@@ -12,17 +12,17 @@ from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, reason_of, require_not_none, unknown_name
 from boostopt.oracles import GivenMargins, Oracle
 
-TREE = "tree"
+TREE_CLASS = "tree"
 """The class of decision trees, which scikit-learn fits."""
 
 TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
 """Its options."""
 
-DEPTH = 3
+DEFAULT_TREE_DEPTH = 3
 """The defaults of trees."""
 
 
-def oracle_of_data(
+def make_oracle(
     dataset: Dataset, name: str | None, options: dict[str, Any], reflexive: bool | None, random_state: int
 ) -> tuple[Oracle, Any]:
     """Return the oracle of a data set, and the reference distribution of the examples that count.
@@ -44,22 +44,24 @@ def oracle_of_data(
         return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
     from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES, make_oracle
 
-    if name is not None and name not in (*HYPOTHESIS_CLASSES, TREE) and not is_python_file_path(name):
-        raise unknown_name("oracle", name, (*HYPOTHESIS_CLASSES, TREE))
-    check_options(name or "stump", options, "--oracle")
-    base = _tree(options) if name == TREE else name or "stump"
-    rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
+    if name is not None and name not in (*HYPOTHESIS_CLASSES, TREE_CLASS) and not is_python_file_path(name):
+        raise unknown_name("oracle", name, (*HYPOTHESIS_CLASSES, TREE_CLASS))
+    validate_oracle_options(name or "stump", options, "--oracle")
+    base = _make_tree(options) if name == TREE_CLASS else name or "stump"
+    rest = (
+        {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE_CLASS else options
+    )
     y = require_not_none(dataset.y, "a data set with classes")
     c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
     return make_oracle(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
 
 
-def _tree(options: dict[str, Any]) -> Any:
+def _make_tree(options: dict[str, Any]) -> Any:
     """Return an unfitted decision tree."""
     from sklearn.tree import DecisionTreeClassifier
 
     chosen = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
-    settings: dict[str, Any] = {"max_depth": DEPTH, **chosen}
+    settings: dict[str, Any] = {"max_depth": DEFAULT_TREE_DEPTH, **chosen}
     tree = DecisionTreeClassifier(**settings)
     try:
         tree.fit([[0.0], [1.0]], [0, 1])  # it does not check its parameters before the fit
@@ -69,7 +71,7 @@ def _tree(options: dict[str, Any]) -> Any:
     return tree
 
 
-def check_options(kind: str, options: Iterable[str], flag: str) -> None:
+def validate_oracle_options(kind: str, options: Iterable[str], flag: str) -> None:
     """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
     from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
 
@@ -77,15 +79,15 @@ def check_options(kind: str, options: Iterable[str], flag: str) -> None:
         return
 
     for name in options:
-        if name not in _options_of(kind):
-            having = [other for other in (*HYPOTHESIS_CLASSES, TREE) if name in _options_of(other)]
+        if name not in _option_names(kind):
+            having = [other for other in (*HYPOTHESIS_CLASSES, TREE_CLASS) if name in _option_names(other)]
             hint = f" It is an option of {' and '.join(having)}: pass {flag} {having[0]}." if having else ""
-            raise OptionError(f"{unknown_name(f'option of {kind}', name, _options_of(kind))}{hint}")
+            raise OptionError(f"{unknown_name(f'option of {kind}', name, _option_names(kind))}{hint}")
 
 
-def _options_of(kind: str) -> list[str]:
+def _option_names(kind: str) -> list[str]:
     """Return the names of the options of a class of hypotheses."""
     from boostopt import oracles
     from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES, oracle_option_names
 
-    return list(TREE_OPTIONS) if kind == TREE else oracle_option_names(getattr(oracles, HYPOTHESIS_CLASSES[kind]))
+    return list(TREE_OPTIONS) if kind == TREE_CLASS else oracle_option_names(getattr(oracles, HYPOTHESIS_CLASSES[kind]))

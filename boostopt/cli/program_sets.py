@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.option_parsing import read_formulation, read_names
+from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_parsing import get_formulation_option, split_names
 from boostopt.data.datasets import Dataset, has_columns, has_indices
 from boostopt.data.labelled_tables import DEFAULT_LABEL
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
@@ -18,16 +18,16 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import Margins
 
-ALL = "all"
+ALL_FORMULATIONS = "all"
 """The word for every formulation that needs no parameters other than those with an option of their own."""
 
 
-NAMED = 6
+MAX_NAMED_FOLDERS = 6
 """Number of inner folders that a message names."""
 
 
 @dataclass(frozen=True)
-class Folder:
+class BindingOptions:
     """The way in which data become programs.
 
     Attributes
@@ -42,7 +42,7 @@ class Folder:
 
     files: FileOptions
     parameters: ParameterOptions
-    draw: ColumnOptions
+    draw: StumpOptions
 
 
 def named_formulations(
@@ -55,22 +55,25 @@ def named_formulations(
     OptionError
         A name is unknown or occurs twice, or no formulation has a given parameter.
     """
-    wanted = several(names)
-    if wanted == [ALL]:
-        pages, skipped = _all(parameters)
+    wanted = split_names(names)
+    if wanted == [ALL_FORMULATIONS]:
+        pages, skipped = _all_formulations(parameters)
     else:
-        pages, skipped = [read_formulation(name) for name in wanted], []
+        pages, skipped = [get_formulation_option(name) for name in wanted], []
     if not pages or len(set(wanted)) < len(wanted):
         raise OptionError(f"expected formulations, each once, separated by commas, or all; got {names!r}.")
     having = {name for page in pages for name in page.parameters}
-    for name in [*(n for n, value in parameters.named.items() if value is not None), *map(_name, parameters.set or ())]:
+    for name in [
+        *(n for n, value in parameters.named_parameters.items() if value is not None),
+        *map(_setting_name, parameters.set or ()),
+    ]:
         if name not in having:
             raise unknown_name("parameter of the formulations", name, having)
     return pages, skipped
 
 
-def programs_of(
-    folder: Path, pages: list[Formulation[Any]], how: Folder, apart: Iterable[str | None] = ()
+def programs_of_folder(
+    folder: Path, pages: list[Formulation[Any]], options: BindingOptions, excluded_paths: Iterable[str | None] = ()
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Bind every formulation to every file of a folder, except files set apart, which hold results.
 
@@ -84,34 +87,34 @@ def programs_of(
     DataError
         The folder cannot be read, or gives no program.
     """
-    results = {os.path.realpath(path) for path in apart if path is not None}
-    files, skipped = _inside(folder)
+    results = {os.path.realpath(path) for path in excluded_paths if path is not None}
+    files, skipped = _list_folder(folder)
     programs: dict[str, Program] = {}
     for path in files:
         if os.path.realpath(path) in results:
             continue
         try:
-            dataset, U = _dataset(str(path), how)
+            dataset, U = _load_with_margins(str(path), options)
         except (BoostoptError, MemoryError) as failure:
             skipped.append((path.name, str(failure) or "it does not fit into memory."))
             continue
-        bound, unbound = _bound(path.name, dataset, U, pages, how)
+        bound, unbound = _bind_all(path.name, dataset, U, pages, options)
         programs |= bound
         skipped += unbound
     if not programs:
         raise DataError(
-            f"expected data files in {folder}; there is no program in it. {_why(skipped) or 'It has no files.'}"
+            f"expected data files in {folder}; there is no program in it. {_join_reasons(skipped) or 'It has no files.'}"
         )
     return programs, skipped
 
 
-def several(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Split a text at commas, unless it is the name of a file."""
-    return [text] if os.path.exists(text) else read_names(text) or []
+    return [text] if os.path.exists(text) else split_names(text) or []
 
 
 def programs_of_data(
-    data: list[str], pages: list[Formulation[Any]], how: Folder
+    data: list[str], pages: list[Formulation[Any]], options: BindingOptions
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Bind every formulation to every data set by name or path.
 
@@ -131,23 +134,23 @@ def programs_of_data(
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for name in data:
-        bound, unbound = _bound(name, *_dataset(name, how), pages, how)
+        bound, unbound = _bind_all(name, *_load_with_margins(name, options), pages, options)
         programs |= bound
         skipped += unbound
     if not programs:
-        raise DataError(f"expected formulations that the data are for; there is no program. {_why(skipped)}")
+        raise DataError(f"expected formulations that the data are for; there is no program. {_join_reasons(skipped)}")
     return programs, skipped
 
 
-def _bound(
-    label: str, dataset: Dataset, U: Margins, pages: list[Formulation[Any]], how: Folder
+def _bind_all(
+    label: str, dataset: Dataset, U: Margins, pages: list[Formulation[Any]], options: BindingOptions
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Return the programs of a data set by label, and the omitted formulations with the reason."""
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for page in pages:
         try:
-            program = _of(page, how.parameters).bind(page, dataset, U)
+            program = _matching_parameters(page, options.parameters).bind(page, dataset, U)
         except BoostoptError as failure:
             skipped.append((f"{page.name} on {label}", str(failure)))
         else:
@@ -155,12 +158,12 @@ def _bound(
     return programs, skipped
 
 
-def _why(skipped: Iterable[tuple[str, str]]) -> str:
+def _join_reasons(skipped: Iterable[tuple[str, str]]) -> str:
     """Return why programs are left out, each in its own sentences."""
     return " ".join(f"{what}: {reason_of(reason)}." for what, reason in skipped)
 
 
-def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
+def _list_folder(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     """Return the files of a folder except hidden ones, and its other entries with the reason why they are not read."""
     try:
         inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
@@ -169,8 +172,8 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
         raise DataError(f"expected a folder of data files; {folder} cannot be listed: {reason_of(failure)}.") from None
     others: list[tuple[str, str]] = []
     if folders:
-        more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
-        named = ", ".join(path.name for path in folders[:NAMED]) + more
+        more = f" and {len(folders) - MAX_NAMED_FOLDERS} more" if len(folders) > MAX_NAMED_FOLDERS else ""
+        named = ", ".join(path.name for path in folders[:MAX_NAMED_FOLDERS]) + more
         others.append((named, "Folders in a folder are not read; run the command with --all once for each."))
     for path in inside:
         if path not in files and path not in folders:
@@ -179,22 +182,24 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     return files, others
 
 
-def _dataset(data: str, how: Folder) -> tuple[Dataset, Margins]:
+def _load_with_margins(data: str, options: BindingOptions) -> tuple[Dataset, Margins]:
     """Load a data set with the options that suit its format, and its margin matrix, which all formulations share."""
-    files = how.files if has_columns(data) else replace(how.files, label=DEFAULT_LABEL, weights=None, drop=None)
-    dataset = (files if has_indices(data) else replace(files, zero_based=None)).load(data)
-    return dataset, Margins(how.draw.margin_matrix(dataset))
+    files = options.files if has_columns(data) else replace(options.files, label=DEFAULT_LABEL, weights=None, drop=None)
+    dataset = (files if has_indices(data) else replace(files, zero_based=None)).load_dataset(data)
+    return dataset, Margins(options.draw.margin_matrix(dataset))
 
 
-def _of(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:
+def _matching_parameters(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:
     """The parameters that a formulation has."""
-    named = {name: value if name in page.parameters else None for name, value in parameters.named.items()}
-    return ParameterOptions(**named, set=[text for text in parameters.set or () if _name(text) in page.parameters])
+    named = {name: value if name in page.parameters else None for name, value in parameters.named_parameters.items()}
+    return ParameterOptions(
+        **named, set=[text for text in parameters.set or () if _setting_name(text) in page.parameters]
+    )
 
 
-def _all(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+def _all_formulations(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
     """Every formulation that needs no further parameters, and the needs of the others."""
-    there = {*parameters.named, *map(_name, parameters.set or ())}
+    there = {*parameters.named_parameters, *map(_setting_name, parameters.set or ())}
     pages: list[Formulation[Any]] = []
     skipped: list[tuple[str, str]] = []
     for page in map(get_formulation, list_formulations()):
@@ -207,6 +212,6 @@ def _all(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tup
     return pages, skipped
 
 
-def _name(setting: str) -> str:
+def _setting_name(setting: str) -> str:
     """The name that a setting, name=value, sets."""
     return setting.partition("=")[0].strip()

@@ -25,11 +25,11 @@ from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.programs.identity import certificate_fields
 from boostopt.verification.certificate_files import edge_to_json, regularizer_to_json
 
-ROUNDED = 1e-9
+CERTIFIED_GAP_TOLERANCE = 1e-9
 """The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""
 
 
-def check_results(
+def validate_requested_results(
     name: str, goal: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
 ) -> None:
     """Raise an error, before the run, for a requested result that the run cannot have."""
@@ -47,10 +47,10 @@ def check_results(
 
 def within_epsilon(run: Run) -> bool:
     """Whether the gap over the class is at most epsilon; False if no bound of the class is known."""
-    return run.problem.has_class_bound and run.class_certificate.gap <= run.problem.epsilon + ROUNDED
+    return run.problem.has_class_bound and run.class_certificate.gap <= run.problem.epsilon + CERTIFIED_GAP_TOLERANCE
 
 
-def reached(run: Run) -> bool:
+def is_successful(run: Run) -> bool:
     """Whether a run succeeded.
 
     If the class is bounded, its certificate decides: the gap must be at most epsilon. If it is not, for a heuristic
@@ -72,54 +72,54 @@ def reached(run: Run) -> bool:
     return unknown and (by_rule or (problem.objective is None and reason is StopReason.CONVERGED))
 
 
-def gap_in_words(run: Run) -> Text:
+def gap_text(run: Run) -> Text:
     """Return the gap over the class, and whether it is as small as asked."""
     epsilon = run.problem.epsilon
     if not run.problem.has_class_bound:
-        done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
-        return Text(f"no soft margin; {done}", "yellow" if reached(run) else "red")
+        done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
+        return Text(f"no soft margin; {done}", "yellow" if is_successful(run) else "red")
     certificate = run.class_certificate
     if not certificate.exact:
-        done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
+        done = "a stopping rule holds" if is_successful(run) else "NOT reached: no stopping rule holds"
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
-        return Text(words, "yellow" if reached(run) else "red")
-    if reached(run) and not within_epsilon(run):
+        return Text(words, "yellow" if is_successful(run) else "red")
+    if is_successful(run) and not within_epsilon(run):
         ends = {StopReason.NO_SMALLER_TEST_ERROR: "held-out examples are predicted no better"}
         ends |= dict.fromkeys(LIMITS, "the rounds asked for are over")
         over = ends.get(run.stop_reason, "the algorithm has come to its own end")
         return Text(f"{certificate.gap:.2e}; {over}", "yellow")
-    words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
-    return Text(words, "green" if reached(run) else "red")
+    words = f"{certificate.gap:.2e}, {'within' if is_successful(run) else 'NOT within'} epsilon = {epsilon:g}"
+    return Text(words, "green" if is_successful(run) else "red")
 
 
-def interrupted(run: Run) -> bool:
+def was_interrupted(run: Run) -> bool:
     """Whether the user stopped a run."""
     return run.stop_reason is StopReason.INTERRUPTED
 
 
-def on_cluster(run: Run) -> bool:
+def is_distributed(run: Run) -> bool:
     """Whether the rows of a run are on a cluster; then no vector of their length is requested."""
     return isinstance(run, HistogramRun) and run.only_looks
 
 
 def parameters_of(run: Run) -> Any:
     """Return the parameters of a run; those that change during the run have their values of the last round."""
-    if on_cluster(run):
+    if is_distributed(run):
         return run.problem.template.parameters
     record = run.record
     last = record.pool.margins.column(record.pool.t - 1)
     return record.problem.parameters(record.state.before_last_answer.progress(record.problem, last))
 
 
-def headline(run: Run) -> str:
+def run_headline(run: Run) -> str:
     """Describe the boosted problem in a line."""
     numbers = format_parameters(parameters_of(run))
     return f"{run.problem.formulation.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
-def run_record(run: Run) -> dict[str, Any]:
+def run_to_json(run: Run) -> dict[str, Any]:
     """Return the results of a run as plain values, without its trace."""
-    problem, over_class, apart = run.problem, None, on_cluster(run)
+    problem, over_class, apart = run.problem, None, is_distributed(run)
     if problem.has_class_bound:
         certificate = run.class_certificate
         over_class = {
@@ -138,7 +138,7 @@ def run_record(run: Run) -> dict[str, Any]:
         "examples_with_multiplicity": problem.examples.total,
         "oracle": run.oracle,
         "digest": None if apart else run.record.digest,
-        "reached": reached(run),
+        "reached": is_successful(run),
         "within_epsilon": within_epsilon(run),
         "reason": run.reason,
         "class": over_class,
@@ -151,13 +151,13 @@ def run_record(run: Run) -> dict[str, Any]:
     }
 
 
-def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
+def describe_weights(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
     """Return the hypotheses with a weight in words, the heaviest first."""
     order = np.argsort(-np.abs(run.w), kind="stable").tolist()
     return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
 
 
-def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
+def validate_output_paths(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
     """Raise an error before the work, instead of after it, for a file that could not be written.
 
     Parameters
@@ -190,11 +190,11 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
         taken.append(path)
 
 
-REPORT, CERTIFICATE, ARRAYS = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
+HTML_FORMAT, JSON_FORMAT, NPZ_FORMAT = ("HTML", ".html", ".htm"), ("JSON", ".json"), ("an npz file", ".npz")
 """What outputs are written as, and the endings of such files."""
 
 
-def check_ending(option: str, path: str | None, form: tuple[str, ...]) -> None:
+def validate_suffix(option: str, path: str | None, form: tuple[str, ...]) -> None:
     """Raise OptionError, before the work, for a file whose ending names another format than the one written."""
     what, *endings = form
     if path is not None and Path(path).suffix.lower() not in ("", *endings):
@@ -203,13 +203,13 @@ def check_ending(option: str, path: str | None, form: tuple[str, ...]) -> None:
         )
 
 
-def check_picture(path: str | None, drawn: str) -> None:
+def validate_picture_path(path: str | None, picture_name: str) -> None:
     """Raise an error if a picture cannot be drawn or its format is unknown."""
     if path is None:
         return
     from boostopt import pictures
 
-    getattr(pictures, drawn)  # raises an error with the command that installs matplotlib, if it is missing
+    getattr(pictures, picture_name)  # raises an error with the command that installs matplotlib, if it is missing
     from matplotlib.figure import Figure
 
     known = Figure().canvas.get_supported_filetypes()

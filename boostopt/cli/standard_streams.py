@@ -9,7 +9,7 @@ import sys
 from typing import Any, TextIO, cast
 
 
-def steady_streams() -> None:
+def harden_std_streams() -> None:
     """Make the streams of a process such that nothing stops for them, but that its output cannot be written.
 
     The standard error loses what it cannot write, as does one that is closed. The standard output has escapes for
@@ -23,12 +23,12 @@ def steady_streams() -> None:
         if null != 2:
             os.close(null)
     stream = open(2, "w", closefd=False, errors="replace") if sys.stderr is None else sys.stderr
-    sys.stderr = cast(TextIO, _Unfailing(stream))
+    sys.stderr = cast(TextIO, _ErrorTolerantStream(stream))
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def give_up_output() -> None:
+def discard_unwritable_stdout() -> None:
     """Leave out what the standard output still holds back and cannot write, which would change the exit status."""
     try:
         if sys.stdout is not None:
@@ -37,7 +37,7 @@ def give_up_output() -> None:
         sys.stdout = cast(TextIO, None)
 
 
-class _Unfailing:
+class _ErrorTolerantStream:
     """A stream for progress and messages: what it cannot write is lost, and nothing stops for it."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -87,7 +87,7 @@ class Held(BoundedEdgeNewton):
     held = 0.0
 
     def _bounded(self) -> bool:
-        self._gamma = self.held
+        self._edge_bound = self.held
         return False
 
 

@@ -35,7 +35,7 @@ from boostopt import (
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.registry import PAGES
-from boostopt.cli.commands.list import sentence
+from boostopt.cli.commands.list import first_sentence
 
 OPTIMUM = 2 / 530
 """Of LPBoost on the reference matrix with nu = 2.5."""
@@ -737,7 +737,7 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     at = lines.index("lpboost  nu, [epsilon], [two_sided]")
-    assert lines[at + 1] == f"    {sentence(get_formulation('lpboost'))}"
+    assert lines[at + 1] == f"    {first_sentence(get_formulation('lpboost'))}"
     for name in ("erlpboost", "lpboost"):
         (block,) = [
             block
@@ -752,7 +752,7 @@ def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do
 
 def test_a_sentence_stands_for_every_formulation_and_booster() -> None:
     pages = [*map(get_formulation, list_formulations()), *PAGES.values()]
-    sentences = [sentence(page) for page in pages]
+    sentences = [first_sentence(page) for page in pages]
     assert all(re.fullmatch(r"[A-Z].*[a-z0-9]\.", words) for words in sentences), sentences
     assert len(set(sentences)) == len(pages)
 
@@ -780,7 +780,7 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     assert not any("…" in line or "│" in line for line in lines)
     words = " ".join(" ".join(lines).split())
     solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
-    assert f" erlpboost nu, [epsilon], [eta], [two_sided] {sentence(get_formulation('erlpboost'))} " in words
+    assert f" erlpboost nu, [epsilon], [eta], [two_sided] {first_sentence(get_formulation('erlpboost'))} " in words
     assert re.search(rf" unnormalized_erlpboost [a-z ]+ {re.escape(solvers)} ", words)
     assert re.search(r"HIGHS\b[^.]*\bexponential\b", words)
 

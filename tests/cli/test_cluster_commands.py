@@ -188,7 +188,7 @@ def test_a_cluster_of_this_machine_is_made_and_ends(folder: Path) -> None:
     result = run(*how, "--cluster", "local")
     assert result.exit_code == 0
     assert "warning" not in result.stderr
-    with clusters.connected("local"):
+    with clusters.cluster_connection("local"):
         client = current()
         assert all(client.run(lambda: signal.getsignal(signal.SIGINT) == signal.SIG_IGN).values())
     assert client.status == "closed"
@@ -311,7 +311,7 @@ def fail() -> None:
 
 def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
     expected = r"\bcluster\b.*\bRuntimeError: the disk is full\..*\bworkers\b"
-    with pytest.raises(ProblemError, match=expected), clusters.connected(address):
+    with pytest.raises(ProblemError, match=expected), clusters.cluster_connection(address):
         current().submit(fail).result()
     with client_of(address) as client:
         assert client.status == "running"  # the scheduler goes on
@@ -320,7 +320,7 @@ def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
 def test_a_scheduler_that_ends_is_an_error_in_words() -> None:
     with cluster_of(n_workers=1, processes=False, protocol="tcp", **HOW) as cluster:
         with pytest.raises(ProblemError, match=r"\bcluster\b.*\bFutureCancelledError\b"):
-            with clusters.connected(cluster.scheduler_address):
+            with clusters.cluster_connection(cluster.scheduler_address):
                 future = current().submit(max, 1, 2, workers=["nowhere"])
                 cluster.close()
                 future.result()

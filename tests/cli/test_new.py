@@ -16,7 +16,7 @@ from boostopt.checks import check_backend, check_formulation, check_oracle, chec
 from boostopt.checks import fault_localization as suspects
 from boostopt.checks.backend_checks import BACKEND_CHECKS
 from boostopt.checks.oracle_checks import ORACLE_CHECKS
-from boostopt.cli.commands.new import FORMS
+from boostopt.cli.commands.new import REGULARIZER_FORMS
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "idea_to_boosted.md"
 KINDS = {
@@ -340,7 +340,7 @@ def test_every_template_has_a_command() -> None:
     found = importlib.util.find_spec("boostopt.cli.templates")
     assert found is not None and found.origin is not None
     files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
-    assert files == {*(f"regularizer_{form}" for form in FORMS), "loss", "formulation", "oracle", "backend"}
+    assert files == {*(f"regularizer_{form}" for form in REGULARIZER_FORMS), "loss", "formulation", "oracle", "backend"}
 
 
 def test_an_exception_of_ones_own_file_is_a_line_that_says_where(

@@ -9,7 +9,7 @@ import pytest
 from commands import run
 from invoked import write_examples
 
-from boostopt.cli.option_names import as_flags
+from boostopt.cli.option_names import with_option_names
 
 OPTIONS = ("nu", "eta", "epsilon", "max_iter", "time_limit", "reflexive", "update", "tol", "hypotheses")
 """Parameters of a command."""
@@ -40,11 +40,11 @@ OPTIONS = ("nu", "eta", "epsilon", "max_iter", "time_limit", "reflexive", "updat
     ],
 )
 def test_names_are_those_of_options(text: str, said: str) -> None:
-    assert as_flags(text, OPTIONS) == said
+    assert with_option_names(text, OPTIONS) == said
 
 
 def test_names_that_a_command_lacks_stay() -> None:
-    assert as_flags('Raise max_iter. Use update="total".', ("nu",)) == 'Raise max_iter. Use update="total".'
+    assert with_option_names('Raise max_iter. Use update="total".', ("nu",)) == 'Raise max_iter. Use update="total".'
 
 
 def test_reasons_against_several_programs_are_sentences(tmp_path: Path) -> None:

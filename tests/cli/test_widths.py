@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import compare
-from boostopt.cli.application import EXAMPLE_WIDTH, folded
+from boostopt.cli.application import EXAMPLE_WIDTH, wrap_shell_commands
 from boostopt.comparison.rendering.progress_output import ComparisonProgress
 
 COMMANDS: list[str] = sorted(cast(Any, get_command(boostopt.cli.app)).commands)
@@ -83,7 +83,7 @@ def test_tables_fit(tmp_path: Path, width: int) -> None:
     ],
 )
 def test_a_folded_command_is_the_same_command(command: str) -> None:
-    shown = folded(command)
+    shown = wrap_shell_commands(command)
     assert shlex.split(shown.replace("\\\n", "")) == shlex.split(command)
     assert all(len(line) <= EXAMPLE_WIDTH + 2 for line in shown.splitlines())
     assert not re.search(r"--\w+ \\\n", shown)
@@ -91,7 +91,7 @@ def test_a_folded_command_is_the_same_command(command: str) -> None:
 
 def test_commands_after_each_other_begin_a_line_each() -> None:
     assert (
-        folded("boostopt fit --out m.npz; boostopt predict m.npz")
+        wrap_shell_commands("boostopt fit --out m.npz; boostopt predict m.npz")
         == "boostopt fit --out m.npz;\nboostopt predict m.npz"
     )
 

@@ -16,7 +16,7 @@ import pytest
 from boostopt import DataError, Run, load_dataset
 from boostopt.cli.cluster_data import ClusterTable
 from boostopt.cli.commands.verify import verify_command
-from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
+from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, StumpOptions
 from boostopt.data.answer_files import load_answer
 from boostopt.data.datasets import load_features, load_table
 from boostopt.estimators import MarginBoostClassifier
@@ -33,8 +33,8 @@ READERS: dict[str, Callable[[str], object]] = {
         source,
         "iris",
         files=FileOptions(),
-        draw=ColumnOptions(),
-        hypotheses=ClassOptions(),
+        draw=StumpOptions(),
+        hypotheses=HypothesisClassOptions(),
         page=None,
         classifier=False,
     ),

@@ -19,7 +19,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.cli.templates.regularizer_class import NewName, described
+from boostopt.cli.templates.regularizer_class import NewName, cvxpy_value_of
 from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS, OPTIMALITY_CONDITIONS, explain
 
@@ -152,7 +152,7 @@ class WrongSign(NewName):
 def test_slopes_that_contradict_the_values_are_told(kind: type[NewName]) -> None:
     def regularizer(p: Any, examples: Any) -> NewName:
         a = examples.c / examples.total
-        return kind(CappedSimplex(examples.c, p.nu), lambda d: described(d, a, 1.0), inside=a)
+        return kind(CappedSimplex(examples.c, p.nu), lambda d: cvxpy_value_of(d, a, 1.0), inside=a)
 
     page = prototype("squares", regularizer, nu=parameter("number", COUNT))
     program = page.bind(np.random.default_rng(0).uniform(-1.0, 1.0, (30, 6)), nu=5)

@@ -20,30 +20,30 @@ from boostopt.boosting.api import boost
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.run import Run
 from boostopt.certificates.file_writers import feature_fields
-from boostopt.cli.application import command, output
-from boostopt.cli.cluster_data import check_binned, check_memory_alone, connected
-from boostopt.cli.option_groups import BoostParameters, ClassOptions, FileOptions, RunOptions
-from boostopt.cli.option_parsing import total_count
+from boostopt.cli.application import command, console
+from boostopt.cli.cluster_data import cluster_connection, reject_distributed, validate_binned
+from boostopt.cli.option_groups import BoostParameters, FileOptions, HypothesisClassOptions, RunOptions
+from boostopt.cli.option_parsing import total_multiplicity
 from boostopt.cli.option_types import Cluster, Data, FormulationName, Picture, Seed
 from boostopt.cli.run_output import (
-    ARRAYS,
-    CERTIFICATE,
-    check_ending,
-    check_outputs,
-    check_picture,
-    check_results,
-    gap_in_words,
-    headline,
-    interrupted,
-    on_cluster,
-    reached,
-    run_record,
+    JSON_FORMAT,
+    NPZ_FORMAT,
+    describe_weights,
+    gap_text,
+    is_distributed,
+    is_successful,
+    run_headline,
+    run_to_json,
     save_picture,
-    weighted,
+    validate_output_paths,
+    validate_picture_path,
+    validate_requested_results,
+    validate_suffix,
+    was_interrupted,
 )
 from boostopt.oracles import Oracle
 
-HEAVIEST = 5
+MAX_SHOWN_WEIGHTS = 5
 """Number of hypotheses that the table shows."""
 
 
@@ -54,7 +54,7 @@ def boost_command(
     *,
     files: FileOptions,
     parameters: BoostParameters,
-    hypotheses: ClassOptions,
+    hypotheses: HypothesisClassOptions,
     random_state: Seed = 0,
     how: RunOptions,
     cluster: Cluster = None,
@@ -78,23 +78,23 @@ def boost_command(
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """
     with stdout_to_stderr():
-        check_outputs(data, out, certificate, picture, checkpoint)
-        check_ending("--out", out, ARRAYS)
-        check_ending("--certificate", certificate, CERTIFICATE)
-        check_picture(picture, "bounds")
+        validate_output_paths(data, out, certificate, picture, checkpoint)
+        validate_suffix("--out", out, NPZ_FORMAT)
+        validate_suffix("--certificate", certificate, JSON_FORMAT)
+        validate_picture_path(picture, "bounds")
         page = resolve_formulation(formulation)
         if cluster is not None:
-            check_binned(hypotheses.oracle, hypotheses.options, "--oracle")
-            check_memory_alone(picture=picture, zero_based=files.zero_based)
+            validate_binned(hypotheses.oracle, hypotheses.options, "--oracle")
+            reject_distributed(picture=picture, zero_based=files.zero_based)
     with ExitStack() as open_until_saved:
         with stdout_to_stderr():
-            its = _examples(files, hypotheses, data, random_state, cluster)
+            its = _load_examples(files, hypotheses, data, random_state, cluster)
             examples = open_until_saved.enter_context(its)
             oracle, d0 = examples.oracle, examples.d0
-            values = parameters.read(page, examples.total, oracle.N)
+            values = parameters.read_dataset(page, examples.total, oracle.N)
             goal = how.problem(page, oracle, d0, values).objective
-            check_results(page.name, goal, certificate, picture)
-            options = how.record(checkpoint)
+            validate_requested_results(page.name, goal, certificate, picture)
+            options = how.to_boost_options(checkpoint)
             try:
                 run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **values)
             except KeyboardInterrupt:
@@ -102,20 +102,20 @@ def boost_command(
                     typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
                 raise
         try:
-            saved = _saved(run, examples, out, certificate, picture)
+            saved = _save_outputs(run, examples, out, certificate, picture)
         finally:
             # A file that cannot be written is an error, but the results must not be lost.
-            _print(run, examples.features, json)
+            _print_run(run, examples.features, json)
     for path in saved:
         typer.echo(f"saved: {path}", err=True)
-    if interrupted(run):
-        typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
+    if was_interrupted(run):
+        typer.echo(f"interrupted{_resume_hint(out, checkpoint)}", err=True)
         return 130
-    return 0 if reached(run) else 1
+    return 0 if is_successful(run) else 1
 
 
 @dataclass(frozen=True, eq=False)
-class _Examples:
+class _RunInput:
     """The data of a run: the oracle, the reference distribution, the sum of c, and the names of the features."""
 
     oracle: Oracle
@@ -125,22 +125,24 @@ class _Examples:
 
 
 @contextmanager
-def _examples(
-    files: FileOptions, hypotheses: ClassOptions, data: str, random_state: int, cluster: str | None
-) -> Generator[_Examples]:
+def _load_examples(
+    files: FileOptions, hypotheses: HypothesisClassOptions, data: str, random_state: int, cluster: str | None
+) -> Generator[_RunInput]:
     """Read the examples, into memory or on the workers of a cluster."""
     if cluster is None:
-        dataset = files.load(data)
-        oracle, d0 = hypotheses.over(dataset, random_state)
-        yield _Examples(oracle, d0, total_count(dataset, oracle.N), dataset.features)
+        dataset = files.load_dataset(data)
+        oracle, d0 = hypotheses.make_oracle(dataset, random_state)
+        yield _RunInput(oracle, d0, total_multiplicity(dataset, oracle.N), dataset.features)
         return
-    with connected(cluster):
+    with cluster_connection(cluster):
         table = files.on_cluster(data)
         oracle = table.oracle(hypotheses.options, hypotheses.reflexive)
-        yield _Examples(oracle, None, oracle.total, table.features)
+        yield _RunInput(oracle, None, oracle.total, table.features)
 
 
-def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
+def _save_outputs(
+    run: Run, examples: _RunInput, out: str | None, certificate: str | None, picture: str | None
+) -> list[str]:
     """Write the requested files and return their names."""
     if out is not None:
         run.save(out)
@@ -153,35 +155,35 @@ def _saved(run: Run, examples: _Examples, out: str | None, certificate: str | No
     return [path for path in (out, certificate, picture) if path is not None]
 
 
-def _stored(out: str | None, checkpoint: str | None) -> str:
+def _resume_hint(out: str | None, checkpoint: str | None) -> str:
     """Say where an interrupted run is stored."""
     if checkpoint is not None:
         return f": {checkpoint} has the run, the same command goes on"
     return f": {out} has the run" if out is not None else ""
 
 
-def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
+def _print_run(run: Run, names: tuple[str, ...], json: bool) -> None:
     """Print the results."""
     if not json:
-        output().print(_table(run, names))
+        console().print(_run_table(run, names))
         return
-    heaviest = [{"weight": weight, "hypothesis": words} for weight, words in weighted(run, names)]
-    typer.echo(to_json_text({**run_record(run), "weights": heaviest, "trace": run.trace.to_dict()}))
+    heaviest = [{"weight": weight, "hypothesis": words} for weight, words in describe_weights(run, names)]
+    typer.echo(to_json_text({**run_to_json(run), "weights": heaviest, "trace": run.trace.to_dict()}))
 
 
-def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
+def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
     """Return the results as tables for people."""
-    table = Table(title=Text(headline(run), "bold"), title_justify="default", show_header=False)
+    table = Table(title=Text(run_headline(run), "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    record = run_record(run)
+    record = run_to_json(run)
     table.add_row("hypotheses", Text(record["oracle"]))
     table.add_row("stopped", Text(record["reason"]))
     if run.problem.has_class_bound:
         own = run.class_certificate
         table.add_row(f"best {own.what} of the class", Text(format_interval(own.lower, own.upper)))
-    table.add_row("gap", gap_in_words(run))
-    if not on_cluster(run):
+    table.add_row("gap", gap_text(run))
+    if not is_distributed(run):
         certificate = run.certificate
         words = "infeasible" if certificate.infeasible else format_interval(certificate.lower, certificate.upper)
         table.add_row("optimum over them", Text(words))
@@ -189,8 +191,8 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
     table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")
     table.add_row("seconds", f"{record['seconds']:.2f}")
-    heaviest = weighted(run, names)
+    heaviest = describe_weights(run, names)
     total = sum(abs(weight) for weight, _ in heaviest) or 1.0
-    lines = [f"{weight / total:+.3f}  {escape_unprintable(words)}" for weight, words in heaviest[:HEAVIEST]]
+    lines = [f"{weight / total:+.3f}  {escape_unprintable(words)}" for weight, words in heaviest[:MAX_SHOWN_WEIGHTS]]
     table.add_row("largest weights", Text("\n".join(lines)))
     return table

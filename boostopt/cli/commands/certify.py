@@ -9,11 +9,11 @@ import typer
 
 from boostopt._utils.validation import check_tolerance
 from boostopt.certificates.file_writers import feature_fields
-from boostopt.cli.application import command, output, warn_of_unread
-from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.option_parsing import read_formulation
+from boostopt.cli.application import command, console, warn_about_unread_arrays
+from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_parsing import get_formulation_option
 from boostopt.cli.option_types import Data, FormulationName, Tol
-from boostopt.cli.run_output import CERTIFICATE, check_ending, check_outputs
+from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
 from boostopt.comparison.rendering.console_tables import certificate_table
 from boostopt.data.answer_files import load_answer
 from boostopt.programs.identity import certificate_to_json_text
@@ -28,7 +28,7 @@ def certify_command(
     *,
     files: FileOptions,
     parameters: ParameterOptions,
-    draw: ColumnOptions,
+    draw: StumpOptions,
     tol: Tol = 1e-8,
     save: Annotated[str | None, typer.Option(help="File for the certificate, for `boostopt verify`.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -38,14 +38,14 @@ def certify_command(
     Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1 --save certificate.json
     """
     check_tolerance("tol", tol)
-    check_outputs(data, save, read=[answer])
-    check_ending("--save", save, CERTIFICATE)
-    page, dataset = read_formulation(formulation), files.read(data)
+    validate_output_paths(data, save, read=[answer])
+    validate_suffix("--save", save, JSON_FORMAT)
+    page, dataset = get_formulation_option(formulation), files.read_dataset(data)
     point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)
     # One file may hold the data and the answer: then an array is unread if neither reads it.
-    warn_of_unread(data, [name for name in dataset.unread if not both or name in point.unread])
-    warn_of_unread(answer, [] if both else point.unread)
+    warn_about_unread_arrays(data, [name for name in dataset.unread if not both or name in point.unread])
+    warn_about_unread_arrays(answer, [] if both else point.unread)
     program = parameters.program(page, dataset, draw)
     point = point.fill(*program.margins.shape)
     certificate = program.certify(point.d, point.w)
@@ -54,5 +54,5 @@ def certify_command(
     if json:
         typer.echo(certificate_to_json_text(program, certificate, tol))
     else:
-        output().print(certificate_table(program, certificate, tol))
+        console().print(certificate_table(program, certificate, tol))
     return 0 if certificate.scaled_gap <= tol else 1

@@ -12,8 +12,8 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
 from boostopt.checks.backend_checks import DEFAULT_TOL
-from boostopt.cli.application import command, output
-from boostopt.cli.option_parsing import read_formulation, read_setting
+from boostopt.cli.application import command, console
+from boostopt.cli.option_parsing import get_formulation_option, parse_setting
 from boostopt.cli.option_types import NUMBER, Set
 from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import defines_formulation
@@ -38,21 +38,21 @@ def check_command(
     Example: boostopt check my_page.py --set eta=10
     """
     with stdout_to_stderr():
-        reports = list(_reports(formulation, set or [], random_state, tol))
+        reports = list(_check_reports(formulation, set or [], random_state, tol))
     for report in reports:
-        typer.echo(report.text(output().width, every=verbose))
+        typer.echo(report.text(console().width, every=verbose))
     return 0 if all(report.passed for report in reports) else 1
 
 
-def _reports(which: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
+def _check_reports(target: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
     """Yield a report for each kind of piece that a file defines, or the report of a named page."""
-    module = load_user_module(which, "a formulation") if is_python_file_path(which) else None
+    module = load_user_module(target, "a formulation") if is_python_file_path(target) else None
     oracles = [] if module is None else classes_in(module, Oracle)
     backends = [] if module is None else classes_in(module, Backend)
     if module is None or defines_formulation(module) or not (oracles or backends):
-        page = read_formulation(which)
-        yield check_formulation(page, random_state, **dict(read_setting(text, page) for text in settings))
+        page = get_formulation_option(target)
+        yield check_formulation(page, random_state, **dict(parse_setting(text, page) for text in settings))
     if oracles:
-        yield check_oracle(which, random_state)
+        yield check_oracle(target, random_state)
     if backends:
-        yield check_backend(which, random_state, tol)
+        yield check_backend(target, random_state, tol)

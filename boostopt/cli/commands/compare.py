@@ -15,10 +15,10 @@ import typer
 from rich.console import RenderableType
 
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.cli.application import command, output, say
-from boostopt.cli.option_groups import ColumnOptions, FileOptions, ParameterOptions
-from boostopt.cli.option_names import as_flags
-from boostopt.cli.option_parsing import read_formulation, read_names, read_profiles, read_solver_options
+from boostopt.cli.application import command, console, print_error
+from boostopt.cli.option_groups import FileOptions, ParameterOptions, StumpOptions
+from boostopt.cli.option_names import with_option_names
+from boostopt.cli.option_parsing import get_formulation_option, parse_profiles, parse_solver_options, split_names
 from boostopt.cli.option_types import (
     DATA_HELP,
     DEFAULT_REPEATS,
@@ -26,10 +26,17 @@ from boostopt.cli.option_types import (
     DEFAULT_TOL,
     NUMBER,
     WHOLE_NUMBER,
-    asked_for,
+    parse_tolerance,
 )
-from boostopt.cli.program_sets import ALL, Folder, named_formulations, programs_of, programs_of_data, several
-from boostopt.cli.run_output import REPORT, check_ending, check_outputs
+from boostopt.cli.program_sets import (
+    ALL_FORMULATIONS,
+    BindingOptions,
+    named_formulations,
+    programs_of_data,
+    programs_of_folder,
+    split_names,
+)
+from boostopt.cli.run_output import HTML_FORMAT, validate_output_paths, validate_suffix
 from boostopt.comparison.benchmark import benchmark
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
@@ -51,12 +58,12 @@ def compare_command(
     all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None,
     files: FileOptions,
     parameters: ParameterOptions,
-    draw: ColumnOptions,
+    draw: StumpOptions,
     backends: Annotated[str | None, typer.Option(help="Names separated by commas; all installed if left out.")] = None,
     tol: Annotated[
         Any,
         typer.Option(
-            parser=asked_for,
+            parser=parse_tolerance,
             metavar="<str>",
             help="Gap wanted, over max(1, |lower|, |upper|); or how each solver is asked for one solve: default, low "
             "(1e-3), mid (1e-6), high (1e-9).",
@@ -102,30 +109,30 @@ def compare_command(
             if data is None
             else "--data and --all exclude each other; choose one."
         )
-    names_of_data = [] if data is None else several(data)
-    check_outputs(None, report, resume, read=names_of_data)
-    check_ending("--report", report, REPORT)
+    names_of_data = [] if data is None else split_names(data)
+    validate_output_paths(None, report, resume, read=names_of_data)
+    validate_suffix("--report", report, HTML_FORMAT)
     if report is not None:
         check_tools()
         check_place(report)
     with stdout_to_stderr():
-        folder = Folder(files, parameters, draw)
+        folder = BindingOptions(files, parameters, draw)
         programs, origin = (
-            _of_data(formulation, data, names_of_data, folder)
+            _programs_of_data(formulation, data, names_of_data, folder)
             if data is not None
-            else _all_of(formulation, str(all_of), folder, [resume, report])
+            else _programs_of_folder(formulation, str(all_of), folder, [resume, report])
         )
-        names, pinned = read_names(backends), read_names(forms)
-        solvers = read_solver_options(option)
+        names, pinned = split_names(backends), split_names(forms)
+        solvers = parse_solver_options(option)
         how: dict[str, Any] = {"forms": pinned, "isolate": isolate, "threads": threads, "origin": origin}
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
             result = compare(programs, names, tol, time_limit, True, solvers, **how)
         else:
-            with _kept(resume):
+            with _report_kept_results(resume):
                 result = benchmark(
                     programs,
                     names,
-                    read_profiles(profiles, tol),
+                    parse_profiles(profiles, tol),
                     DEFAULT_REPEATS if repeats is None else repeats,
                     time_limit=time_limit,
                     resume=resume,
@@ -136,7 +143,7 @@ def compare_command(
                     **how,
                 )
     try:
-        _print(result, json, csv)
+        _print_result(result, json, csv)
     finally:  # finished solves are kept, even if nobody reads the output to its end
         if report is not None:
             write_report(result, report)
@@ -145,7 +152,7 @@ def compare_command(
 
 
 @contextmanager
-def _kept(resume: str | None) -> Generator[None]:
+def _report_kept_results(resume: str | None) -> Generator[None]:
     """Say where the finished solves are if the user stops."""
     try:
         yield
@@ -155,44 +162,48 @@ def _kept(resume: str | None) -> Generator[None]:
         raise
 
 
-def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tuple[Program | dict[str, Program], Origin]:
+def _programs_of_data(
+    formulations: str, data: str, each: list[str], how: BindingOptions
+) -> tuple[Program | dict[str, Program], Origin]:
     """Return the program of one data set, or those of several formulations and data sets."""
-    if len(each) == len(several(formulations)) == 1 and formulations.strip() != ALL:
-        page, dataset = read_formulation(several(formulations)[0]), how.files.load(each[0])
-        return how.parameters.program(page, dataset, how.draw), _origin(data, [])
+    if len(each) == len(split_names(formulations)) == 1 and formulations.strip() != ALL_FORMULATIONS:
+        page, dataset = get_formulation_option(split_names(formulations)[0]), how.files.load_dataset(each[0])
+        return how.parameters.program(page, dataset, how.draw), _provenance(data, [])
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of_data(each, pages, how)
-    return programs, _origin(data, _said([*needing, *skipped]))
+    return programs, _provenance(data, _report_skipped([*needing, *skipped]))
 
 
-def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]) -> tuple[dict[str, Program], Origin]:
+def _programs_of_folder(
+    formulations: str, folder: str, how: BindingOptions, apart: list[str | None]
+) -> tuple[dict[str, Program], Origin]:
     """Return the programs of a folder, and report the rest."""
     pages, needing = named_formulations(formulations, how.parameters)
-    programs, skipped = programs_of(Path(folder), pages, how, apart)
-    return programs, _origin(folder, _said([*needing, *skipped]))
+    programs, skipped = programs_of_folder(Path(folder), pages, how, apart)
+    return programs, _provenance(folder, _report_skipped([*needing, *skipped]))
 
 
-def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _report_skipped(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Report what is left out, and return it."""
     for what, why in skipped:
-        say(f"left out: {what}. {as_flags(why)}")
+        print_error(f"left out: {what}. {with_option_names(why)}")
     return skipped
 
 
-def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:
+def _provenance(data: str, skipped: list[tuple[str, str]]) -> Origin:
     """Return the origin of this comparison."""
     command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
     return Origin.of_this_process(command, now, data, tuple(skipped))
 
 
-def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
+def _print_result(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
     """Print the result in the requested format."""
     if json:
         typer.echo(result.to_json())
     elif csv:
         typer.echo(result.to_csv(), nl=False)
     else:
-        output().print(_table(result))
+        console().print(_table(result))
 
 
 def _table(result: Comparison | Benchmark) -> RenderableType:

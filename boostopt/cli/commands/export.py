@@ -10,11 +10,11 @@ import typer
 
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.cli.application import command, folded
-from boostopt.cli.option_groups import ColumnOptions, ExportParameters, FileOptions
-from boostopt.cli.option_parsing import read_formulation
+from boostopt.cli.application import command, wrap_shell_commands
+from boostopt.cli.option_groups import ExportParameters, FileOptions, StumpOptions
+from boostopt.cli.option_parsing import get_formulation_option
 from boostopt.cli.option_types import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
-from boostopt.cli.run_output import check_outputs
+from boostopt.cli.run_output import validate_output_paths
 from boostopt.errors import OptionError
 from boostopt.exporting import export, export_set
 from boostopt.exporting.export import format_suffix
@@ -23,7 +23,7 @@ from boostopt.exporting.program_set import result_text
 from boostopt.instances.standard import standard_programs
 from boostopt.programs.identity import program_digest, program_facts
 
-SIDE = "primal"
+DEFAULT_SIDE = "primal"
 """The side that is written by default."""
 
 
@@ -37,7 +37,7 @@ def export_command(
     *,
     files: FileOptions,
     parameters: ExportParameters,
-    draw: ColumnOptions,
+    draw: StumpOptions,
     side: Annotated[
         str | None, typer.Option(help="primal (over d; if left out) or dual (over w, as a minimum).")
     ] = None,
@@ -57,16 +57,16 @@ def export_command(
     alone = {"--ida": ida, "--time-limit": time_limit}
     if formulation is None:
         others = {"--data": data, "--out": out, "--side": side}
-        _refuse(others, "a formulation", "Name one, or leave it out for --set DIR.")
+        _reject_options(others, "a formulation", "Name one, or leave it out for --set DIR.")
         folder = parameters.folder
-        if folder is None or (files, draw) != (FileOptions(), ColumnOptions()):
+        if folder is None or (files, draw) != (FileOptions(), StumpOptions()):
             raise OptionError(
                 "expected a formulation with --data and --out, or --set DIR with nothing but --ida, --time-limit and "
                 "--json; got neither alone. Name the formulation, or the folder of the set alone."
             )
         _write_set(folder, ida, DEFAULT_TIME_LIMIT if time_limit is None else time_limit, json)
         return
-    _refuse(alone, "--set DIR without a formulation", "Leave it out.")
+    _reject_options(alone, "--set DIR without a formulation", "Leave it out.")
     if data is None or out is None:
         missing = "--data" if data is None else "--out"
         raise OptionError(
@@ -74,21 +74,21 @@ def export_command(
             "by --set DIR without a formulation."
         )
     with stdout_to_stderr():
-        check_outputs(data, out)
+        validate_output_paths(data, out)
         format_suffix(Path(out))
-        page, dataset = read_formulation(formulation), files.load(data)
+        page, dataset = get_formulation_option(formulation), files.load_dataset(data)
         program = parameters.program(page, dataset, draw)
-        export(program, out, SIDE if side is None else side)
+        export(program, out, DEFAULT_SIDE if side is None else side)
     command = certify_command_line(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
     if json:
         document = {"file": out, **program_facts(program), "program": program_digest(program), "certify": command}
         typer.echo(to_json_text(document))
     else:
         typer.echo(f"{out}: {program.headline}")
-        typer.echo(f"to certify an answer:\n{folded(command or 'program.certify(d, w)')}")
+        typer.echo(f"to certify an answer:\n{wrap_shell_commands(command or 'program.certify(d, w)')}")
 
 
-def _refuse(given: Mapping[str, object], needs: str, advice: str) -> None:
+def _reject_options(given: Mapping[str, object], needs: str, advice: str) -> None:
     """Raise OptionError for an option that has no meaning here."""
     for flag, value in given.items():
         if value is not None:

@@ -23,10 +23,16 @@ from boostopt.boosting.problem import DEFAULT_EPSILON, round_parameters
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import Row
-from boostopt.cli.application import command, output, warn_of_unread
-from boostopt.cli.cluster_data import BINNED, ClusterTable, check_binned, check_memory_alone, connected
+from boostopt.cli.application import command, console, warn_about_unread_arrays
+from boostopt.cli.cluster_data import BINNED, ClusterTable, cluster_connection, reject_distributed, validate_binned
 from boostopt.cli.option_groups import ParameterOptions
-from boostopt.cli.option_parsing import check_required, read_class_weight, read_names, read_options, read_share
+from boostopt.cli.option_parsing import (
+    parse_class_weight,
+    parse_classifier_nu,
+    parse_options,
+    split_names,
+    validate_required_parameters,
+)
 from boostopt.cli.option_types import (
     BACKEND_HELP,
     NUMBER,
@@ -43,15 +49,15 @@ from boostopt.cli.option_types import (
     Weights,
     ZeroBased,
 )
-from boostopt.cli.oracle_options import check_options
+from boostopt.cli.oracle_options import validate_oracle_options
 from boostopt.cli.run_output import (
-    ARRAYS,
-    CERTIFICATE,
-    check_ending,
-    check_outputs,
-    check_results,
-    gap_in_words,
-    reached,
+    JSON_FORMAT,
+    NPZ_FORMAT,
+    gap_text,
+    is_successful,
+    validate_output_paths,
+    validate_requested_results,
+    validate_suffix,
     within_epsilon,
 )
 from boostopt.data.class_labels import infer_label_type
@@ -61,15 +67,15 @@ from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.programs.catalogue import default_formulation_name
 from boostopt.programs.formulation import Formulation
 
-MOST_IMPORTANT = 5
+MAX_SHOWN_FEATURES = 5
 """Number of features that the table shows."""
 
 DEFAULT_ITERATIONS = 1000
 
-BASES_IN_FILES = ("stump", "binned", "feature", "kernel", "rbf")
+SERIALIZABLE_CLASSES = ("stump", "binned", "feature", "kernel", "rbf")
 """Classes of hypotheses that a file can hold as plain numbers."""
 
-FITTED = ("tree", "estimator")
+SKLEARN_CLASSES = ("tree", "estimator")
 """Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
 
 
@@ -143,10 +149,10 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with stdout_to_stderr():
-        hypotheses, missing = read_options(option, "--option"), read_names(missing_values)
+        hypotheses, missing = parse_options(option, "--option"), split_names(missing_values)
         if cluster is not None:
-            check_binned(base, hypotheses, "--base")
-            check_memory_alone(
+            validate_binned(base, hypotheses, "--base")
+            reject_distributed(
                 zero_based=zero_based,
                 class_weight=class_weight,
                 certificate=certificate,
@@ -159,24 +165,24 @@ def fit_command(
                 "got both. Leave one of them out, or use model.save_certificate in Python."
             )
         base = base or ("stump" if cluster is None else BINNED)
-        _check_base(base)
-        check_outputs(data, out, checkpoint, certificate)
-        check_ending("--out", out, ARRAYS)
-        check_ending("--certificate", certificate, CERTIFICATE)
+        _validate_base(base)
+        validate_output_paths(data, out, checkpoint, certificate)
+        validate_suffix("--out", out, NPZ_FORMAT)
+        validate_suffix("--certificate", certificate, JSON_FORMAT)
         page = default_formulation_name() if formulation is None else formulation
         stated = resolve_formulation(page)
-        settings = ParameterOptions(set=set).read(stated, 1.0, 1)
+        settings = ParameterOptions(set=set).read_dataset(stated, 1.0, 1)
         further = {name: value for name, value in settings.items() if value is not None}
         if name := next((name for name in ("nu", "eta", "epsilon") if name in further), ""):
             raise OptionError(f"--set is for further parameters; got {name}. Pass --{name} {further[name]:g}.")
         accuracy = DEFAULT_EPSILON if epsilon is None else epsilon
         own = {"nu": nu, "eta": eta, "epsilon": accuracy}
-        check_required(stated, {**further, **own}, round_parameters(stated, accuracy))
-        check_options(base, hypotheses, "--base")
-        _check_provable(stated, certificate)
-        model = _model(
+        validate_required_parameters(stated, {**further, **own}, round_parameters(stated, accuracy))
+        validate_oracle_options(base, hypotheses, "--base")
+        _validate_certificate_option(stated, certificate)
+        model = _make_classifier(
             formulation=page,
-            nu=read_share(nu),
+            nu=parse_classifier_nu(nu),
             epsilon=accuracy,
             eta=eta,
             parameters=further or None,
@@ -191,14 +197,14 @@ def fit_command(
             n_iter_no_change=n_iter_no_change,
             probability=probability,
             checkpoint=checkpoint,
-            verbose=True if sys.stderr.isatty() else _Told(stated),
+            verbose=True if sys.stderr.isatty() else _ProgressPrinter(stated),
         )
         if cluster is None:
             table = load_table(data, label, weights, drop or (), zero_based, missing)
-            warn_of_unread(data, table.unread)
-            _check_certificate(certificate, table)
-            model.set_params(class_weight=read_class_weight(class_weight, table.labels))
-            fitted = _in_memory(model, table)
+            warn_about_unread_arrays(data, table.unread)
+            _require_single_run(certificate, table)
+            model.set_params(class_weight=parse_class_weight(class_weight, table.labels))
+            fitted = _fit_in_memory(model, table)
             if table.zero_based is not None:
                 model.zero_based_ = table.zero_based
             elif fitted.features:
@@ -208,20 +214,20 @@ def fit_command(
             if certificate is not None:
                 model.save_certificate(certificate, table.X, table.labels, table.c)
         else:
-            with connected(cluster):
-                fitted = _on_cluster(model, data, label, weights, drop or (), missing)
+            with cluster_connection(cluster):
+                fitted = _fit_on_cluster(model, data, label, weights, drop or (), missing)
                 model.save(out)
-    record = _record(model, fitted)
+    record = _fit_to_json(model, fitted)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
     if json:
         typer.echo(to_json_text(record))
     else:
-        output().print(_printed(record, list(map(gap_in_words, model.runs_))))
+        console().print(_fit_table(record, list(map(gap_text, model.runs_))))
     return 0 if record["reached"] else 1
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class _FitSummary:
     """The facts about a fit other than its runs.
 
     Attributes
@@ -230,7 +236,7 @@ class _Fitted:
         Names of the features, () if the source has none.
     classes
         Number of examples by class.
-    right
+    accuracy
         Share of the examples that are predicted correctly.
     seconds
         Duration of the fit.
@@ -238,25 +244,25 @@ class _Fitted:
 
     features: tuple[str, ...]
     classes: dict[str, int]
-    right: float
+    accuracy: float
     seconds: float
 
 
-def _in_memory(model: Any, table: LabelledTable) -> _Fitted:
+def _fit_in_memory(model: Any, table: LabelledTable) -> _FitSummary:
     """Fit the classifier to a table."""
     began = time.perf_counter()
-    _fit(model, table.name, table.X, table.labels, table.c)
+    _fit_classifier(model, table.name, table.X, table.labels, table.c)
     seconds = time.perf_counter() - began
     labels: Any = table.labels
     classes = {str(label): int((labels == label).sum()) for label in model.classes_.tolist()}
-    return _Fitted(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
+    return _FitSummary(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
 
 
-def _on_cluster(
+def _fit_on_cluster(
     model: Any, data: str, label: str, weights: str | None, drop: Sequence[str], missing: Sequence[str] | None
-) -> _Fitted:
+) -> _FitSummary:
     """Fit the classifier to parquet files on the workers of a cluster."""
-    from boostopt.cli.cluster_tables import counted
+    from boostopt.cli.cluster_tables import accuracy_counts
     from boostopt.estimators.training.dask_collections import without_runs
 
     def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -264,42 +270,42 @@ def _on_cluster(
 
     its = ClusterTable.read(data, label, weights, drop, known, missing)
     began = time.perf_counter()
-    _fit(model, data, its.table, its.label, its.weights)
+    _fit_classifier(model, data, its.table, its.label, its.weights)
     seconds = time.perf_counter() - began
-    counts = counted(its.table, its.features, its.label, without_runs(model).predict)
+    counts = accuracy_counts(its.table, its.features, its.label, without_runs(model).predict)
     classes = {str(name): counts[name][0] for name in model.classes_.tolist()}
     right = sum(each for _, each in counts.values()) / sum(classes.values())
-    return _Fitted(its.features, classes, right, seconds)
+    return _FitSummary(its.features, classes, right, seconds)
 
 
-def _check_base(base: str) -> None:
+def _validate_base(base: str) -> None:
     """Raise OptionError, before the fit, for a class of hypotheses that a model file cannot hold."""
-    if base in BASES_IN_FILES or is_python_file_path(base):
+    if base in SERIALIZABLE_CLASSES or is_python_file_path(base):
         return
-    if base in FITTED:
+    if base in SKLEARN_CLASSES:
         raise OptionError(
-            f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, classifiers "
+            f"a model file holds hypotheses as plain numbers: {', '.join(SERIALIZABLE_CLASSES)}; got {base!r}, classifiers "
             "of scikit-learn that only pickle can store. Use another base, boost trees by "
             "`boostopt boost --oracle tree`, or pass a tree in Python: "
             "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
         )
-    raise unknown_name("base", base, BASES_IN_FILES)
+    raise unknown_name("base", base, SERIALIZABLE_CLASSES)
 
 
-def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
+def _validate_certificate_option(page: Formulation[Any], certificate: str | None) -> None:
     """Raise an error for a certificate that a file cannot state, whatever the data."""
     if certificate is not None:
-        check_results(page.name, _of_class(page)[0], certificate)
+        validate_requested_results(page.name, _class_objective(page)[0], certificate)
 
 
-def _of_class(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
+def _class_objective(page: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
     """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
     least = page.smallest()
     goal = SoftMarginObjective.from_pair(least.regularizer, least.edge_function, least.examples)
     return goal, SoftMarginObjective.name_of(goal)
 
 
-def _check_certificate(certificate: str | None, table: LabelledTable) -> None:
+def _require_single_run(certificate: str | None, table: LabelledTable) -> None:
     """Raise OptionError for a certificate of more than one run."""
     classes = len(np.unique(np.asarray(table.labels)))
     if certificate is not None and classes > 2:
@@ -309,18 +315,18 @@ def _check_certificate(certificate: str | None, table: LabelledTable) -> None:
         )
 
 
-def _model(**parameters: Any) -> Any:
+def _make_classifier(**parameters: Any) -> Any:
     """Return the unfitted classifier."""
     from boostopt.estimators import MarginBoostClassifier
 
     return MarginBoostClassifier(**parameters)
 
 
-class _Told:
+class _ProgressPrinter:
     """Progress as lines on the standard error, with the class that is separated from the rest."""
 
     def __init__(self, page: Formulation[Any]) -> None:
-        goal, self._measure = _of_class(page)
+        goal, self._measure = _class_objective(page)
         self._of_program = goal is None
         self._lines: dict[Any, PlainProgress] = {}
 
@@ -332,7 +338,7 @@ class _Told:
         self._lines[label](row)
 
 
-def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
+def _fit_classifier(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
     """Fit the classifier; treat an exception of scikit-learn as any other error."""
     try:
         model.fit(X, y, c)
@@ -352,7 +358,7 @@ def _checkpoints(model: Any) -> list[str]:
     return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
 
 
-def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
+def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
     """Return the fit as plain values."""
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
@@ -365,7 +371,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
         "nu": model.nu_ if "nu" in model.runs_[0].problem.page.parameters else None,
         "nu_by_cross_validation": hasattr(model, "nus_"),
         "epsilon": model.epsilon,
-        "reached": all(map(reached, model.runs_)),
+        "reached": all(map(is_successful, model.runs_)),
         "examples": sum(fitted.classes.values()),
         "features": model.n_features_in_,
         "classes": fitted.classes,
@@ -390,14 +396,14 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
         shares = model.feature_importances_
         order = np.argsort(-shares, kind="stable").tolist()
         record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
-    record["largest_weights"] = model.in_words(MOST_IMPORTANT)
+    record["largest_weights"] = model.in_words(MAX_SHOWN_FEATURES)
     if model.early_stopping:
         scores = model.validation_score_ if len(model.runs_) > 1 else [model.validation_score_]
         record["held_out_accuracy"] = [float(score[-1]) for score in scores]
-    return {**record, "training_accuracy": fitted.right, "seconds": fitted.seconds}
+    return {**record, "training_accuracy": fitted.accuracy, "seconds": fitted.seconds}
 
 
-def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
+def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Printed:
     """Return the fit as tables for people."""
     title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
     table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
@@ -422,7 +428,7 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
     else:
         table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
     table.add_row("largest weights", Text("\n".join(map(escape_unprintable, record["largest_weights"]))))
-    shares = list((record["feature_importances"] or {}).items())[:MOST_IMPORTANT]
+    shares = list((record["feature_importances"] or {}).items())[:MAX_SHOWN_FEATURES]
     if shares:
         table.add_row("features", Text("\n".join(f"{share:.3f}  {escape_unprintable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")

@@ -14,15 +14,15 @@ from boostopt._utils.json_values import to_json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.registry import PAGES
-from boostopt.cli.application import command, output
-from boostopt.cli.option_parsing import read_names
+from boostopt.cli.application import command, console
+from boostopt.cli.option_parsing import split_names
 from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE, parameter_signature
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty import LOSSES, PENALTIES, SEPARATOR, SIGNED_PREFIX
 
-BELOW = "    "
+INDENT = "    "
 """The indentation of text below a name."""
 
 
@@ -39,29 +39,29 @@ def list_command(
     if json and markdown:
         raise OptionError("--json and --markdown exclude each other; choose one.")
     pages = [get_formulation(name) for name in list_formulations()]
-    named = [get_backend(name) for name in read_names(backends) or list_backends()]
+    named = [get_backend(name) for name in split_names(backends) or list_backends()]
     programs = {page.name: page.smallest() for page in pages}
     support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
     if json:
-        typer.echo(to_json_text(_document(pages, support, named)))
+        typer.echo(to_json_text(_list_to_json(pages, support, named)))
     elif markdown:
-        typer.echo(_markdown(support, named))
+        typer.echo(_markdown_table(support, named))
     else:
-        out = output()
-        for line in _lines(pages, support, named, out.width):
+        out = console()
+        for line in _list_lines(pages, support, named, out.width):
             out.print(line, soft_wrap=True)
 
 
-def _document(
+def _list_to_json(
     pages: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
 ) -> dict[str, Any]:
     """Return formulations with their parameters, and for each backend "yes" or the reason why not."""
     return {
         "backends": {b.name: b.version for b in backends},
-        "boosters": {name: _stated(page) for name, page in PAGES.items()},
+        "boosters": {name: _formulation_to_json(page) for name, page in PAGES.items()},
         "formulations": {
             page.name: {
-                **_stated(page),
+                **_formulation_to_json(page),
                 "backends": {
                     name: {"takes": bool(able), "reason": able.reason or None}
                     for name, able in support[page.name].items()
@@ -72,7 +72,7 @@ def _document(
     }
 
 
-def _stated(page: Formulation[Any]) -> dict[str, Any]:
+def _formulation_to_json(page: Formulation[Any]) -> dict[str, Any]:
     """Return the title and the parameters of a page."""
     return {
         "title": page.title,
@@ -83,7 +83,7 @@ def _stated(page: Formulation[Any]) -> dict[str, Any]:
     }
 
 
-def _lines(
+def _list_lines(
     pages: list[Formulation[Any]],
     support: Mapping[str, Mapping[str, Capability]],
     backends: list[Backend],
@@ -106,7 +106,7 @@ def _lines(
         title = filled(f"{name}  {parameter_signature(page)}")
         title.stylize("bold", 0, len(name))
         yield title
-        yield filled(sentence(page), BELOW)
+        yield filled(first_sentence(page), INDENT)
 
     yield filled(f"Formulations with their parameters. {OPTIONAL_PARAMETER_NOTE}")
     yield Text()
@@ -116,8 +116,8 @@ def _lines(
     yield filled(
         f"A loss and a penalty with {SEPARATOR} between, such as hinge{SEPARATOR}l1 or logistic{SEPARATOR}signed_elastic_net:"
     )
-    yield filled(f"losses: {', '.join(LOSSES)}", BELOW)
-    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", BELOW)
+    yield filled(f"losses: {', '.join(LOSSES)}", INDENT)
+    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED_PREFIX}... for weights free in sign", INDENT)
     yield Text()
     yield filled("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
     yield Text()
@@ -133,19 +133,19 @@ def _lines(
         able = [b.name for b, capability in zip(backends, row, strict=True) if capability]
         yield Text()
         yield filled(", ".join(names))
-        yield filled(f"solved by {', '.join(able) or 'none of them'}", BELOW)
+        yield filled(f"solved by {', '.join(able) or 'none of them'}", INDENT)
         for reason in dict.fromkeys(capability.reason for capability in row if not capability):
-            yield filled(f"{reason}.", BELOW)
+            yield filled(f"{reason}.", INDENT)
 
 
-def sentence(page: Formulation[Any]) -> str:
+def first_sentence(page: Formulation[Any]) -> str:
     """Return a page in a sentence: the first sentence of its file, after the title."""
     about = (inspect.getdoc(inspect.getmodule(type(page))) or "").partition("\n")[0]
     words = about.partition(": ")[2] or about
     return words[:1].upper() + words[1:]
 
 
-def _markdown(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
+def _markdown_table(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
     """Return formulations against backends as a table in Markdown; formulations with the same row share it."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for name, able in support.items():

@@ -14,24 +14,24 @@ import typer
 from boostopt._utils.files import write_atomically
 from boostopt.backends import AUTO, list_backends
 from boostopt.boosting.registry import PAGES
-from boostopt.cli.application import Commands, app, command, folded
-from boostopt.cli.oracle_options import TREE
+from boostopt.cli.application import CommandGroup, app, command, wrap_shell_commands
+from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.errors import DataError, OptionError, unknown_name
 from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
 from boostopt.oracles.hypothesis_state import hypothesis_kinds
 from boostopt.programs.catalogue import list_formulations
 
-NAME, CLASS = "new_name", "NewName"
+NAME_PLACEHOLDER, CLASS_PLACEHOLDER = "new_name", "NewName"
 """The placeholders for the name in a template, as it is and as the name of a class."""
 
-FORMS = {
+REGULARIZER_FORMS = {
     "formula": "a sum over the examples from a text",
     "cvxpy": "an expression that CVXPY can state",
     "class": "closed forms: values, slopes, maximizers",
 }
 """Ways to state a regularizer."""
 
-TRY = {
+EXAMPLE_COMMANDS = {
     "regularizer": "boostopt boost {file} --data breast_cancer --nu 0.1 --eta 100 --epsilon 0.1",
     "loss": "boostopt boost {file} --data breast_cancer --set l1=2 --epsilon 0.1",
     "formulation": "boostopt boost {file} --data breast_cancer --nu 0.1 --set mu=0.1 --epsilon 0.1",
@@ -44,7 +44,7 @@ Name = Annotated[str, typer.Argument(help="What it is called: a name in Python, 
 Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
 
 new: typer.Typer = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Write a file to begin with: it runs, passes its own test, and is yours to edit.",
@@ -55,7 +55,7 @@ app.add_typer(new, name="new")
 @command("regularizer", new)
 def new_regularizer(
     name: Name,
-    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(FORMS)}.")] = "formula",
+    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(REGULARIZER_FORMS)}.")] = "formula",
     folder: Folder = ".",
 ) -> None:
     """Write NAME.py, a function F of the example weights, as a formulation that every command takes.
@@ -64,9 +64,9 @@ def new_regularizer(
 
     Example: boostopt new regularizer my_entropy --as class
     """
-    if form not in FORMS:
-        raise unknown_name("way to state a regularizer", form, FORMS)
-    _write("regularizer", f"regularizer_{form}", name, folder)
+    if form not in REGULARIZER_FORMS:
+        raise unknown_name("way to state a regularizer", form, REGULARIZER_FORMS)
+    _write_template("regularizer", f"regularizer_{form}", name, folder)
 
 
 @command("loss", new)
@@ -75,7 +75,7 @@ def new_loss(name: Name, folder: Folder = ".") -> None:
 
     Example: boostopt new loss my_loss
     """
-    _write("loss", "loss", name, folder)
+    _write_template("loss", "loss", name, folder)
 
 
 @command("formulation", new)
@@ -84,7 +84,7 @@ def new_formulation(name: Name, folder: Folder = ".") -> None:
 
     Example: boostopt new formulation my_boost
     """
-    _write("formulation", "formulation", name, folder)
+    _write_template("formulation", "formulation", name, folder)
 
 
 @command("oracle", new)
@@ -93,7 +93,7 @@ def new_oracle(name: Name, folder: Folder = ".") -> None:
 
     Example: boostopt new oracle my_stumps
     """
-    _write("oracle", "oracle", name, folder)
+    _write_template("oracle", "oracle", name, folder)
 
 
 @command("backend", new)
@@ -102,20 +102,27 @@ def new_backend(name: Name, folder: Folder = ".") -> None:
 
     Example: boostopt new backend my_solver
     """
-    _write("backend", "backend", name, folder)
+    _write_template("backend", "backend", name, folder)
 
 
-def _write(kind: str, template: str, name: str, folder: str) -> None:
+def _write_template(kind: str, template: str, name: str, folder: str) -> None:
     """Write a template under a name, and print the next steps."""
     text = (files("boostopt.cli.templates") / f"{template}.py").read_text(encoding="utf-8")
     class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
     path = Path(folder) / f"{name}.py"
     _check_name(name, class_name, text)
-    _check_place(path)
-    _check_module(name)
-    write_atomically(path, lambda file: file.write(text.replace(NAME, name).replace(CLASS, class_name).encode()))
+    _validate_target(path)
+    _validate_no_module(name)
+    write_atomically(
+        path,
+        lambda file: file.write(text.replace(NAME_PLACEHOLDER, name).replace(CLASS_PLACEHOLDER, class_name).encode()),
+    )
     typer.echo(f"written: {path}")
-    for line in (f"boostopt check {path}", f"pytest {path}", *folded(TRY[kind].format(file=path)).split("\n")):
+    for line in (
+        f"boostopt check {path}",
+        f"pytest {path}",
+        *wrap_shell_commands(EXAMPLE_COMMANDS[kind].format(file=path)).split("\n"),
+    ):
         typer.echo(f"  {line}")
 
 
@@ -127,22 +134,30 @@ def _check_name(name: str, class_name: str, text: str) -> None:
             f"expected a name in Python, of letters, digits and _; got {name!r}, which is {what}. Choose another, such "
             "as my_entropy."
         )
-    shipped = {*list_formulations(), *PAGES, *list_backends(), AUTO, *HYPOTHESIS_CLASSES, TREE, *hypothesis_kinds()}
+    shipped = {
+        *list_formulations(),
+        *PAGES,
+        *list_backends(),
+        AUTO,
+        *HYPOTHESIS_CLASSES,
+        TREE_CLASS,
+        *hypothesis_kinds(),
+    }
     if name.casefold() in shipped:
         raise OptionError(f"expected a name of your own; boostopt itself has {name.casefold()!r}. Choose another.")
-    if {name, class_name} & _names(text):
+    if {name, class_name} & _used_names(text):
         raise OptionError(f"expected a name that the file has no other use for; got {name!r}. Choose another.")
 
 
-def _names(text: str) -> set[str]:
+def _used_names(text: str) -> set[str]:
     """Return the names that a template defines, imports or uses, except the inserted one."""
     nodes = list(ast.walk(ast.parse(text)))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.alias)}
-    return names - {NAME, CLASS}
+    return names - {NAME_PLACEHOLDER, CLASS_PLACEHOLDER}
 
 
-def _check_place(path: Path) -> None:
+def _validate_target(path: Path) -> None:
     """Raise DataError if the folder does not exist, or the file already exists."""
     if not path.parent.is_dir():
         raise DataError(f"expected a folder to write {path.name} into; there is no folder {path.parent}. Make it.")
@@ -150,7 +165,7 @@ def _check_place(path: Path) -> None:
         raise DataError(f"expected a new file; {path} exists and is left as it is. Choose another name or folder.")
 
 
-def _check_module(name: str) -> None:
+def _validate_no_module(name: str) -> None:
     """Raise OptionError for the name of a module, because a file of that name would hide it."""
     found = find_spec(name)
     if found is not None and found.origin is not None:

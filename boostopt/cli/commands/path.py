@@ -22,27 +22,27 @@ from boostopt.boosting.regularization_path import RegularizationPath, path
 from boostopt.boosting.run.progress_line import progress_text
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import Row
-from boostopt.cli.application import command, output
-from boostopt.cli.option_groups import ClassOptions, FileOptions, RunOptions
-from boostopt.cli.option_parsing import read_counts, read_lists, read_numbers, total_count
+from boostopt.cli.application import command, console
+from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, RunOptions
+from boostopt.cli.option_parsing import parse_nu_values, parse_numbers, parse_setting_lists, total_multiplicity
 from boostopt.cli.option_types import Accuracy, Data, FormulationName, Picture, Seed, SetValues
 from boostopt.cli.run_output import (
-    check_outputs,
-    check_picture,
-    headline,
-    interrupted,
-    reached,
-    run_record,
+    is_successful,
+    run_headline,
+    run_to_json,
     save_picture,
+    validate_output_paths,
+    validate_picture_path,
+    was_interrupted,
 )
 from boostopt.comparison.rendering.console_tables import two_line_interval, widest_fitting
 from boostopt.data.csv_tables import table_to_csv
 from boostopt.errors import OptionError
 
-FIELDS = ("lower", "upper", "gap")
+CERTIFICATE_FIELDS = ("lower", "upper", "gap")
 """The columns of the certificate of a value, over the class or over the collected hypotheses."""
 
-COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
+CSV_COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
 """The other columns of CSV."""
 
 
@@ -58,7 +58,7 @@ def path_command(
     eta: Annotated[str | None, typer.Option(help="Values separated by commas; one parameter may have several.")] = None,
     epsilon: Accuracy = None,
     set: SetValues = None,
-    hypotheses: ClassOptions,
+    hypotheses: HypothesisClassOptions,
     random_state: Seed = 0,
     how: RunOptions,
     picture: Picture = None,
@@ -75,33 +75,34 @@ def path_command(
     if json and csv:
         raise OptionError("--json and --csv exclude each other; choose one.")
     with stdout_to_stderr():
-        check_outputs(data, picture)
-        check_picture(picture, "path_of_runs")
-        page, dataset = resolve_formulation(formulation), files.load(data)
-        oracle, d0 = hypotheses.over(dataset, random_state)
-        total = total_count(dataset, oracle.N)
-        counts = None if nu is None else read_counts(nu, total, oracle.N, page)
-        etas = None if eta is None else read_numbers(eta, "--eta")
-        values = _values(
-            {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]}, read_lists(set or [], page)
+        validate_output_paths(data, picture)
+        validate_picture_path(picture, "path_of_runs")
+        page, dataset = resolve_formulation(formulation), files.load_dataset(data)
+        oracle, d0 = hypotheses.make_oracle(dataset, random_state)
+        total = total_multiplicity(dataset, oracle.N)
+        counts = None if nu is None else parse_nu_values(nu, total, oracle.N, page)
+        etas = None if eta is None else parse_numbers(eta, "--eta")
+        values = _path_parameters(
+            {"nu": counts, "eta": etas, "epsilon": None if epsilon is None else [epsilon]},
+            parse_setting_lists(set or [], page),
         )
         along = next(name for name, value in values.items() if isinstance(value, list))
         asked = len(values[along])
         first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
         problem = how.problem(page, oracle, d0, first)
         with status_line(page.name) as show:
-            line = None if show is None else _Line(along, asked, problem, show)
+            line = None if show is None else _PathProgress(along, asked, problem, show)
             result = path(
                 page,
                 oracle,
                 **values,
-                on_run=partial(_said, along) if line is None else line.ends,
+                on_run=partial(_print_progress, along) if line is None else line.finish_value,
                 d0=d0,
                 backend=how.backend,
                 update=how.update,
-                options=how.record() if line is None else replace(how.record(), progress=line),
+                options=how.to_boost_options() if line is None else replace(how.to_boost_options(), progress=line),
             )
-    stopped = len(result) < asked or any(map(interrupted, result.runs))
+    stopped = len(result) < asked or any(map(was_interrupted, result.runs))
     try:
         if picture is not None:
             from boostopt.pictures import path_of_runs
@@ -109,14 +110,14 @@ def path_command(
             save_picture(path_of_runs(result, names=dataset.features), picture)
             typer.echo(f"saved: {picture}", err=True)
     finally:
-        _print(result, total, json, csv)
+        _print_path(result, total, json, csv)
     if stopped:
         typer.echo(f"interrupted: {len(result)} of {asked} values", err=True)
         return 130
-    return 0 if all(map(reached, result.runs)) else 1
+    return 0 if all(map(is_successful, result.runs)) else 1
 
 
-def _values(options: dict[str, list[float] | None], further: dict[str, list[float]]) -> dict[str, Any]:
+def _path_parameters(options: dict[str, list[float] | None], further: dict[str, list[float]]) -> dict[str, Any]:
     """Return the parameters: a list for the one that the path goes along, and a number for each other one."""
     own = {name: values for name, values in options.items() if values is not None}
     for name, values in own.items():
@@ -140,7 +141,7 @@ def _values(options: dict[str, list[float] | None], further: dict[str, list[floa
 
 
 @dataclass
-class _Line:
+class _PathProgress:
     """Progress of a path in one line of a terminal: the current value, and the progress of its run."""
 
     parameter: str
@@ -154,12 +155,12 @@ class _Line:
         of_program, measure = self.problem.objective is None, self.problem.measure
         self.show(lambda width: progress_text(title, row, width, of_program, measure))
 
-    def ends(self, value: float, run: Run) -> None:
+    def finish_value(self, value: float, run: Run) -> None:
         """Go on to the next value; the table holds the result of this one."""
         self.done += 1
 
 
-def _said(name: str, value: float, run: Run) -> None:
+def _print_progress(name: str, value: float, run: Run) -> None:
     """Report the result of a value."""
     rounds, weighted = format_count(run.rounds, "round"), int(np.count_nonzero(run.w))
     typer.echo(
@@ -167,61 +168,65 @@ def _said(name: str, value: float, run: Run) -> None:
     )
 
 
-def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
+def _print_path(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
     """Print the path."""
     if json:
-        runs = [{result.parameter: value, **run_record(run)} for value, run in result]
+        runs = [{result.parameter: value, **run_to_json(run)} for value, run in result]
         typer.echo(to_json_text({"parameter": result.parameter, "runs": runs}))
     elif csv:
-        typer.echo(_csv(result), nl=False)
+        typer.echo(_path_csv(result), nl=False)
     else:
-        out = output()
+        out = console()
         # The least important parts are left out first.
-        layouts = [_table(result, total, dropped) for dropped in range(4)] + [_table(result, total, 3, halves=True)]
+        layouts = [_path_table(result, total, dropped) for dropped in range(4)] + [
+            _path_table(result, total, 3, two_line_intervals=True)
+        ]
         out.print(widest_fitting(out, out.options, layouts))
 
 
-def _proved(run: Run) -> dict[str, Any]:
+def _certificate_fields(run: Run) -> dict[str, Any]:
     """Return the certificate over the class, or over the collected hypotheses if there is no soft margin."""
-    record = run_record(run)
-    return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
+    record = run_to_json(run)
+    return {**(record["class"] or record["collected"]), **{name: record[name] for name in CSV_COLUMNS}}
 
 
-def _csv(result: RegularizationPath) -> str:
+def _path_csv(result: RegularizationPath) -> str:
     """Return a header and a line for each value."""
-    names = [result.parameter, *FIELDS, *COLUMNS]
+    names = [result.parameter, *CERTIFICATE_FIELDS, *CSV_COLUMNS]
     records = [
-        {result.parameter: value, **_proved(run), "seconds": seconds}
+        {result.parameter: value, **_certificate_fields(run), "seconds": seconds}
         for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True)
     ]
     return table_to_csv(names, ([record.get(name, "") for name in names] for record in records))
 
 
-def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
+def _path_table(
+    result: RegularizationPath, total: float, n_dropped_columns: int, two_line_intervals: bool = False
+) -> Table:
     """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
     goal, nu = result.runs[0].record.problem.objective is not None, result.parameter == "nu"
     measures = sorted({run.record.problem.measure for run in result.runs})
     over = (f"best {' or '.join(measures)}", "of the class") if goal else ("optimum over the", "hypotheses found")
-    title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
+    title = f"{run_headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
     table = Table(title=Text(title, "bold"), title_justify="default")
     for name in [result.parameter, *(["share"] if nu else [])]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
+    table.add_column(("\n" if two_line_intervals else " ").join(over), no_wrap=True)
     table.add_column("gap", justify="right", no_wrap=True)
     table.add_column("reached", justify="center", no_wrap=True)
     last = ("rounds", "hypotheses", "seconds")
-    for name in last[: len(last) - dropped]:
+    for name in last[: len(last) - n_dropped_columns]:
         table.add_column(name, justify="right", no_wrap=True)
     for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True):
-        proved = _proved(run)
+        proved = _certificate_fields(run)
         done = Text("yes", "green") if proved["reached"] else Text("no", "red")
         shares = [f"{value / total:.4g}"] if nu else []
         words = format_interval(proved["lower"], proved["upper"])
-        rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - dropped]
+        rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - n_dropped_columns]
         table.add_row(
             f"{value:g}",
             *shares,
-            Text(two_line_interval(words) if halves else words),
+            Text(two_line_interval(words) if two_line_intervals else words),
             f"{proved['gap']:.1e}",
             done,
             *rest,

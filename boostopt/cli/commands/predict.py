@@ -16,17 +16,17 @@ import typer
 from boostopt._utils.files import write_atomically
 from boostopt._utils.user_files import load_single_class
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.cli.application import command, say
-from boostopt.cli.cluster_data import check_memory_alone, connected, predict_on_cluster
+from boostopt.cli.application import command, print_error
+from boostopt.cli.cluster_data import cluster_connection, predict_on_cluster, reject_distributed
 from boostopt.cli.option_types import Label, PredictingCluster, ZeroBased
-from boostopt.cli.run_output import check_ending, check_outputs
+from boostopt.cli.run_output import validate_output_paths, validate_suffix
 from boostopt.data.class_labels import match_classes
 from boostopt.data.csv_tables import table_to_csv
 from boostopt.data.datasets import LabelledTable, has_indices, load_features
 from boostopt.errors import DataError, OptionError, format_names
 from boostopt.oracles import Oracle
 
-NAMED = 6
+MAX_NAMED_COLUMNS = 6
 """Number of columns that a warning names."""
 
 
@@ -65,10 +65,10 @@ def predict_command(
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
     with stdout_to_stderr():
-        check_outputs(data, out if cluster is None else None)
+        validate_output_paths(data, out if cluster is None else None)
         if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
             raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
-        check_ending("--out", out if cluster is None else None, ("CSV", ".csv", ".txt"))
+        validate_suffix("--out", out if cluster is None else None, ("CSV", ".csv", ".txt"))
         if Path(model).is_file() and not zipfile.is_zipfile(model):
             raise DataError(
                 f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
@@ -86,17 +86,17 @@ def predict_command(
                 f"--probabilities needs a model that has learned them; {model} has not. Fit it anew with "
                 "`boostopt fit --probability`."
             )
-        wanted = partial(_columns, scores=scores, probabilities=probabilities)
+        wanted = partial(_prediction_columns, scores=scores, probabilities=probabilities)
         _check_indices(model, vars(fitted).get("zero_based_"), zero_based)
         if cluster is not None:
-            check_memory_alone(zero_based=zero_based)
+            reject_distributed(zero_based=zero_based)
             _predict_on_cluster(cluster, fitted, data, names, count, label, wanted, out)
             return
         indices = zero_based
         if zero_based is None and has_indices(data):
             indices = vars(fitted).get("zero_based_")
         table = load_features(data, names, count, label, indices)
-        _warn_of_extra(data, table.unread)
+        _warn_about_unused_columns(data, table.unread)
         with warnings.catch_warnings():
             # The columns were found by their names, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
@@ -107,7 +107,7 @@ def predict_command(
     else:
         write_atomically(Path(out), lambda file: file.write(text.encode()))
         typer.echo(f"saved: {out}", err=True)
-    _say_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
+    _report_accuracy(table, fitted.classes_.tolist(), columns["prediction"].tolist())
 
 
 def _check_indices(path: str, of_model: bool | None, zero_based: bool | None) -> None:
@@ -127,7 +127,7 @@ def _predict_on_cluster(
     names: list[str],
     count: int,
     label: str,
-    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]],
+    predict_columns: Callable[[Any, Any], dict[str, npt.NDArray[Any]]],
     out: str | None,
 ) -> None:
     """Write predictions into a folder of parquet files on the workers of a cluster."""
@@ -137,23 +137,23 @@ def _predict_on_cluster(
         raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
     light = without_runs(model)
     vars(light).pop("feature_names_in_", None)  # the columns are already found by their names
-    with connected(cluster):
-        unread = predict_on_cluster(data, names, count, label, partial(_of_finite, wanted, light), out)
-    _warn_of_extra(data, unread)
+    with cluster_connection(cluster):
+        unread = predict_on_cluster(data, names, count, label, partial(_predict_finite, predict_columns, light), out)
+    _warn_about_unused_columns(data, unread)
     typer.echo(f"saved: {out}", err=True)
 
 
-def _of_finite(
-    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
+def _predict_finite(
+    predict_columns: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the requested predictions for rows that no reader has checked."""
     if not np.isfinite(X).all():
         j = int(np.argwhere(~np.isfinite(X))[0, 1])
         raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
-    return wanted(model, X)
+    return predict_columns(model, X)
 
 
-def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
+def _prediction_columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
     """Return predictions, values of the decision function and probabilities, by their column names in files."""
     classes = model.classes_.tolist()
     found = {"prediction": model.predict(X)}
@@ -167,15 +167,15 @@ def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str,
     return found
 
 
-def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
+def _warn_about_unused_columns(source: str, unread: tuple[str, ...]) -> None:
     """Warn about the columns that are left out."""
     if unread:
-        more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
-        named = format_names(unread[:NAMED]) + more
-        say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
+        more = f" and {len(unread) - MAX_NAMED_COLUMNS} more" if len(unread) > MAX_NAMED_COLUMNS else ""
+        named = format_names(unread[:MAX_NAMED_COLUMNS]) + more
+        print_error(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
 
 
-def _say_accuracy(table: LabelledTable, classes: list[Any], predictions: list[Any]) -> None:
+def _report_accuracy(table: LabelledTable, classes: list[Any], predictions: list[Any]) -> None:
     """Report how many predictions are right, if the data hold labels; they are read as the classes of the model are."""
     if table.labels is None:
         return
@@ -185,8 +185,12 @@ def _say_accuracy(table: LabelledTable, classes: list[Any], predictions: list[An
         return
     strange = sorted({str(label) for label, _ in labelled if label not in classes})
     if strange:
-        say(f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.")
+        print_error(
+            f"warning: the model knows no class {', '.join(strange[:MAX_NAMED_COLUMNS])}: these rows count as wrong."
+        )
     if missing := len(labels) - len(labelled):
-        say(f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count.")
+        print_error(
+            f"warning: {table.name} has {missing} of {len(labels)} rows without a label: these rows do not count."
+        )
     right = sum(label == said for label, said in labelled)
     typer.echo(f"accuracy {right / len(labelled):.4f}: {right} of {len(labelled)} rows are right", err=True)

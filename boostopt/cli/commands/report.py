@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boostopt.cli.application import command
-from boostopt.cli.run_output import REPORT, check_ending
+from boostopt.cli.run_output import HTML_FORMAT, validate_suffix
 from boostopt.comparison.documents import load_results
 from boostopt.reporting import check_place, check_tools, to_html
 from boostopt.reporting import report as write_report
@@ -25,7 +25,7 @@ def report_command(
 
     Example: boostopt report comparison.json -o comparison.html
     """
-    check_ending("--output", out, REPORT)
+    validate_suffix("--output", out, HTML_FORMAT)
     check_tools()
     if out is not None:
         check_place(out, [file])

@@ -16,11 +16,11 @@ from boostopt._utils.files import Keys, lack_of
 from boostopt._utils.formatting import format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.cli.application import command, output
-from boostopt.cli.option_groups import ClassOptions, ColumnOptions, FileOptions
-from boostopt.cli.option_parsing import read_class_weight
+from boostopt.cli.application import command, console
+from boostopt.cli.option_groups import FileOptions, HypothesisClassOptions, StumpOptions
+from boostopt.cli.option_parsing import parse_class_weight
 from boostopt.cli.option_types import DEFAULT_HYPOTHESES, ClassWeight, Data
-from boostopt.cli.oracle_options import TREE
+from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, format_names_truncated
 from boostopt.oracles import Oracle
@@ -58,8 +58,8 @@ def verify_command(
     data: Data,
     *,
     files: FileOptions,
-    draw: ColumnOptions,
-    hypotheses: ClassOptions,
+    draw: StumpOptions,
+    hypotheses: HypothesisClassOptions,
     classifier: Annotated[
         bool,
         typer.Option(
@@ -92,20 +92,20 @@ def verify_command(
             raise OptionError("--class-weight is for the proof of a fit: pass --classifier too, or leave it out.")
         own = None if page is None else get_formulation(page)
         file = CertificateFile.load(certificate)
-        dataset = files.load(data).with_features(file.features)
+        dataset = files.load_dataset(data).with_features(file.features)
         weights = _class_weight(class_weight, dataset)
         if file.subject == "class":
             arguments = dataset, hypotheses, draw.random_state, weights, own
-            oracle = _class_of(classifier, *arguments)
+            oracle = _oracle_of_certificate(classifier, *arguments)
             total = oracle.total
             verification = file.verify(oracle, formulation=own, exact=exact)
             if not verification and classifier:
-                scaled = _class_of_fit(dataset, hypotheses, weights, own, FEW)
+                scaled = _oracle_of_fit(dataset, hypotheses, weights, own, FEW)
                 if scaled.digest != oracle.digest:
                     verification = file.verify(scaled, formulation=own, exact=exact) or verification
-            if not verification and dataset.X is not None and hypotheses.oracle != TREE:
-                other = file.verify(_class_of(not classifier, *arguments), formulation=own)
-                verification = replace(verification, reason=verification.reason + _hint(other, classifier))
+            if not verification and dataset.X is not None and hypotheses.oracle != TREE_CLASS:
+                other = file.verify(_oracle_of_certificate(not classifier, *arguments), formulation=own)
+                verification = replace(verification, reason=verification.reason + _classifier_hint(other, classifier))
         else:
             U = draw.margin_matrix(dataset)
             c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
@@ -116,44 +116,46 @@ def verify_command(
                 drawn = replace(draw, hypotheses="random").margin_matrix(dataset)
                 verification = file.verify(drawn, c=c, d0=d0, formulation=own, exact=exact) or verification
         if not verification:
-            verification = replace(verification, reason=verification.reason + _other_names(file.features, dataset))
+            verification = replace(
+                verification, reason=verification.reason + _missing_features_hint(file.features, dataset)
+            )
     if json:
         typer.echo(to_json_text(VERIFICATION.to_file(verification)))
     else:
-        output().print(_table(certificate, verification, total))
+        console().print(_verification_table(certificate, verification, total))
     return 0 if verification else 1
 
 
 def _class_weight(text: str | None, dataset: Dataset) -> Any:
     """Return class weights by the labels -1 and 1, which stand for the classes of the file."""
-    weights = read_class_weight(text, np.array(dataset.classes))
+    weights = parse_class_weight(text, np.array(dataset.classes))
     if not isinstance(weights, dict):
         return weights
     return {label: weights[name] for label, name in zip((-1, 1), dataset.classes, strict=True) if name in weights}
 
 
-def _class_of(
+def _oracle_of_certificate(
     classifier: bool,
     dataset: Dataset,
-    hypotheses: ClassOptions,
+    hypotheses: HypothesisClassOptions,
     random_state: int,
     class_weight: Any,
     page: Formulation[Any] | None,
 ) -> Oracle:
     """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
     if classifier:
-        return _class_of_fit(dataset, hypotheses, class_weight, page)
-    return hypotheses.over(dataset, random_state)[0]
+        return _oracle_of_fit(dataset, hypotheses, class_weight, page)
+    return hypotheses.make_oracle(dataset, random_state)[0]
 
 
-def _hint(other: Verification, classifier: bool) -> str:
+def _classifier_hint(other: Verification, classifier: bool) -> str:
     """Return the advice if the certificate is accepted for the other class that the same options name."""
     if not other:
         return ""
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
-def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
+def _missing_features_hint(names: tuple[str, ...], dataset: Dataset) -> str:
     """Return the names of features by which the columns of a table could not be found, and the advice."""
     missing = [name for name in names if name not in dataset.features]
     if not missing or not dataset.features:
@@ -166,8 +168,12 @@ def _other_names(names: tuple[str, ...], dataset: Dataset) -> str:
     )
 
 
-def _class_of_fit(
-    dataset: Dataset, hypotheses: ClassOptions, class_weight: Any, page: Formulation[Any] | None, nu: float = 1.0
+def _oracle_of_fit(
+    dataset: Dataset,
+    hypotheses: HypothesisClassOptions,
+    class_weight: Any,
+    page: Formulation[Any] | None,
+    nu: float = 1.0,
 ) -> Oracle:
     """Return the class of hypotheses of `boostopt fit`; of its parameters, only a tiny nu changes the multiplicities.
 
@@ -198,7 +204,7 @@ def _class_of_fit(
     return model.class_of(dataset.X, dataset.y, dataset.c)
 
 
-def _table(path: str, verification: Verification, total: float) -> Table:
+def _verification_table(path: str, verification: Verification, total: float) -> Table:
     """Return the verdict, the claims of the file and the parts that were proved; `total` is the weight of all data."""
     v = verification
     table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)

@@ -2,7 +2,7 @@ r"""new_name: the largest edge plus a regularizer in closed form.
 
     F(d) = sum_n f_n(d_n),   f_n(d) = (d - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1
 
-Edit `described`, then `values`, `derivatives` and `maximizers`; what follows them is worth its lines but may go.
+Edit `cvxpy_value_of`, then `values`, `derivatives` and `maximizers`; what follows them is worth its lines but may go.
 `boostopt check` holds each against the others, `pytest` runs the test at the end.
 """
 
@@ -32,7 +32,7 @@ from boostopt.authoring import (
 )
 
 
-def described(d: Any, a: Float[Array, " N"], eta: float) -> Any:
+def cvxpy_value_of(d: Any, a: Float[Array, " N"], eta: float) -> Any:
     """Return F(d) as CVXPY has it: the closed forms below are held against it."""
     return cp.sum(cp.multiply(1 / a, cp.square(d - a))) / (2 * eta)
 
@@ -94,7 +94,7 @@ def regularizer(p: Any, examples: Examples) -> NewName:
     a = examples.c / examples.total
     return NewName(
         domain=CappedSimplex(examples.c, p.nu),
-        f=lambda d: described(d, a, p.eta),
+        f=lambda d: cvxpy_value_of(d, a, p.eta),
         inside=a,  # where F is smallest: boosting begins here
         objective_scale=p.eta,
         eta=p.eta,
