@@ -55,12 +55,12 @@ class Counted(DaskRows):
         self.merging = 0.0
         super().__init__(*arguments)
 
-    def _asked(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Any]:
+    def _submit(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Any]:
         self._name = name
         self.sent[name] = len(pickle.dumps(task))
         return super()._submit(name, task, *beside)
 
-    def _gathered(self, answers: list[Any]) -> list[Any]:
+    def _gather(self, answers: list[Any]) -> list[Any]:
         found = super()._gather(answers)
         self.answered[self._name] = len(pickle.dumps(found[0]))
         began = time.perf_counter()

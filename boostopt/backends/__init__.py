@@ -30,7 +30,7 @@ BACKEND_MODULES = {
 }
 """For the part of a name before ":", the module that knows the rest, and its function that opens a name.
 
-The module is loaded on first use. Its `installed()` returns the names to list.
+The module is loaded on first use. Its `installed_names()` returns the names to list.
 """
 
 
@@ -45,7 +45,7 @@ def list_backends() -> list[str]:
     """
     names = [BUILTIN_BACKEND, *(point.name for point in _entry_points())]
     for module, _ in BACKEND_MODULES.values():
-        names += import_module(module).installed()
+        names += import_module(module).installed_names()
     return sorted(names)
 
 

@@ -137,7 +137,7 @@ class Reweighting(Update):
     def bounds_class(self, d: Float[Array, " N"]) -> bool:
         return respects_caps(self.problem, d)
 
-    def note(self, state: State) -> str:
+    def closing_remark(self, state: State) -> str:
         left = int(cast(float, state.memory.get(OUTSIDE, 0.0)))
         nu = self.problem.template.parameters.nu
         words = f"; d left the caps c / nu, nu = {nu:g}, in {left} of {state.round} rounds, which bound nothing"

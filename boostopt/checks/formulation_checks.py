@@ -114,7 +114,7 @@ def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) 
     for one, stream in zip(probes, streams, strict=True):
         for item in stream:
             told = isinstance(item, Measurement)
-            yield replace(item, at={**item.arguments, "instance": one.instance}) if told else item
+            yield replace(item, arguments={**item.arguments, "instance": one.instance}) if told else item
 
 
 def check_copies(probe: FormulationProbe) -> Findings:

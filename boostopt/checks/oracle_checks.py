@@ -119,10 +119,10 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
         `which` is none of these or does not take (X, y, c), or the file does not define exactly one oracle.
     """
     made_by: Any = (
-        load_single_class(which, Oracle, "an oracle")
+        load_single_class(which, Oracle, "an oracle")  # pyright: ignore[reportArgumentType]
         if is_python_file_path(which) or isinstance(which, PathLike)
         else which
-    )  # pyright: ignore[reportArgumentType]
+    )
     if not callable(made_by) or isinstance(made_by, Oracle):
         raise OptionError(
             f"expected a class of oracles, or a function of (X, y, c) that makes one; got {short_repr(which)}. Pass it."

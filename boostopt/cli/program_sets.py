@@ -55,7 +55,7 @@ def named_formulations(
     OptionError
         A name is unknown or occurs twice, or no formulation has a given parameter.
     """
-    wanted = split_names(names)
+    wanted = split_unless_file(names)
     if wanted == [ALL_FORMULATIONS]:
         pages, skipped = _all_formulations(parameters)
     else:
@@ -108,7 +108,7 @@ def programs_of_folder(
     return programs, skipped
 
 
-def split_names(text: str) -> list[str]:
+def split_unless_file(text: str) -> list[str]:
     """Split a text at commas, unless it is the name of a file."""
     return [text] if os.path.exists(text) else split_names(text) or []
 

@@ -163,11 +163,13 @@ class Comparison:
         OptionError
             pandas or Jinja is not installed.
         """
-        return self._paper_table().latex(check_string("label", label), check_optional(check_string, "caption", caption))
+        return self._paper_table().to_latex(
+            check_string("label", label), check_optional(check_string, "caption", caption)
+        )
 
     def to_markdown(self) -> str:
         """Return the same as a table in Markdown."""
-        return self._paper_table().markdown()
+        return self._paper_table().to_markdown()
 
     def _paper_table(self) -> Any:
         from boostopt.comparison.rendering.paper_tables import comparison_table

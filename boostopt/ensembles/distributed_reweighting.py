@@ -118,7 +118,7 @@ class DistributedMemberOracle(DistributedOracle):
         self._set_rows(rows, balance)
         self._t, self.reflexive = t, reflexive
 
-    def hypothesis(self, split: Split) -> Given:
+    def hypothesis_of(self, split: Split) -> Given:
         return Given(split.feature, split.sign)
 
     def __str__(self) -> str:
@@ -165,7 +165,7 @@ def reweight_distributed(
         )
     placing = DistributedEncoder(*examples, framed=True)
     if members.labels is None:
-        members = members.with_labels_of(np.unique(np.concatenate(placing.blocks.labels(_distinct_labels))))
+        members = members.with_labels_of(np.unique(np.concatenate(placing.blocks.map_labels(_distinct_labels))))
     placing.count(partial(_label_statistics, members.labels))
     rows = sign_rows(placing, members.t, _member_votes, members)
     oracle = DistributedMemberOracle(rows, placing.balance, members.t, reflexive)

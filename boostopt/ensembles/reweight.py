@@ -270,11 +270,11 @@ class ReweightArguments:
         parameters = {name: value for name, value in keywords.items() if name not in OPTION_NAMES}
         check_keywords("reweight", parameters, NON_FORMULATION_KEYWORDS, page)
         return cls(
-            page=page,
+            formulation=page,
             sample_weight=sample_weight,
             backend=backend,
             d0=d0,
-            how=replace(_validate_options(options), **own),
+            options=replace(_validate_options(options), **own),
             parameters=parameters,
         )
 

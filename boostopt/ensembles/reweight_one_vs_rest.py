@@ -202,7 +202,7 @@ def reweight_one_vs_rest(
     for label, own, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
         part, known = asked.solve_binary(own, X, y_of, U)
         found.append(part)
-        judged.append(replace(known, label=repr(label), common="of the rest"))
+        judged.append(replace(known, label=repr(label), majority_name="of the rest"))
     result = OneVsRestReweighted(classes, tuple(found))
     predicted = np.unique(np.column_stack([part.margins * part.signs for part in found]).argmax(axis=1)).tolist()
     always = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""

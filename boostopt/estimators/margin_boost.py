@@ -425,7 +425,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
         own = {
-            field.name: getattr(self, field.name) for field in fields(FitSettings) if field.name not in ("page", "seed")
+            field.name: getattr(self, field.name)
+            for field in fields(FitSettings)
+            if field.name not in ("formulation", "seed")
         }
         plan = FitSettings(
             formulation=resolve_formulation(self.formulation),

@@ -28,7 +28,7 @@ def hypothesis_from_state(state: StateDict) -> Hypothesis:
     """Return the hypothesis with a saved state, of one of boostopt's classes or of a user's class with its kind."""
     made = next((made for made in _subclasses(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
     if made is None or made.__module__.startswith("boostopt."):
-        return _shipped_from_state(state)
+        return shipped_from_state(state)
     return made.restored({name: value for name, value in state.items() if name != "kind"})
 
 
@@ -39,7 +39,7 @@ def _subclasses(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
         yield from _subclasses(made)
 
 
-def _shipped_from_state(state: StateDict) -> Hypothesis:
+def shipped_from_state(state: StateDict) -> Hypothesis:
     """Return the hypothesis from a state of `to_state`.
 
     Raises

@@ -67,7 +67,7 @@ class Given(FeatureHypothesis):
                 f"{self.sign}. Correct that one."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return sign * X[:, q] for the values X of all hypotheses, shape (n, t), dense or sparse.
 
         Raises
@@ -330,7 +330,7 @@ class DistributedMargins(DistributedOracle, GivenMargins):
     def y(self) -> None:
         return None
 
-    def hypothesis(self, split: Split) -> Given:
+    def hypothesis_of(self, split: Split) -> Given:
         return Given(split.feature, split.sign)
 
 

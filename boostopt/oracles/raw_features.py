@@ -60,7 +60,7 @@ class Feature(FeatureHypothesis):
                 f"{self.feature} of {self.features}, scale {self.scale}, sign {self.sign}. Correct that one."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         values = features.column(self.feature, self.features)
         with np.errstate(over="ignore"):  # a scale below 1 may cause this: also cut to [-1, 1]
             return self.sign * np.clip(values / self.scale, -1.0, 1.0)
@@ -216,7 +216,7 @@ class DistributedFeatures(DistributedOracle, RawFeatures):
         self._features = placing.blocks.features
         self._set_rows(sign_rows(placing, self._features, encode_signs, "X"), placing.balance)
 
-    def hypothesis(self, split: Split) -> Feature:
+    def hypothesis_of(self, split: Split) -> Feature:
         return Feature(split.feature, 1.0, split.sign, self._features)
 
     def check_features(self, X: Any) -> None:

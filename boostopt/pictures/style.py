@@ -117,8 +117,8 @@ class Panels:
             return
         wrapped = fill(title, int(LETTERS_PER_INCH * self.figure.get_figwidth()))
         handles: dict[str, Artist] = {}
-        for axis in of:
-            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+        for panel in axes:
+            for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
                 handles.setdefault(label, handle)
         for count in range(min(columns, len(handles)), 0, -1):
             legend = self.figure.legend(

@@ -27,12 +27,12 @@ def list_formulations() -> list[str]:
 
 def default_formulation_name() -> str:
     """Return the name of the formulation that classifiers take where none is named."""
-    return importlib.import_module(BUILTIN_PACKAGE).DEFAULT
+    return importlib.import_module(BUILTIN_PACKAGE).DEFAULT_FORMULATION
 
 
 def soft_margin_formulation_name() -> str:
     """Return the name of the formulation whose value is the soft margin and nothing else."""
-    return importlib.import_module(BUILTIN_PACKAGE).SOFT_MARGIN
+    return importlib.import_module(BUILTIN_PACKAGE).SOFT_MARGIN_FORMULATION
 
 
 def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
@@ -61,7 +61,7 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
         )
     if isinstance(which, PathLike) or is_python_file_path(which):
         page = _single_formulation_in(load_user_module(which, "a formulation"))
-        object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
+        object.__setattr__(page, "pickle_recipe", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
         object.__setattr__(page, "stated_in", os.path.abspath(which))
         return page
     extra = extra or {}

@@ -219,7 +219,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
 
 def _texts_by_sign(positive: ProblemText, signed: ProblemText) -> tuple[ProblemText, ProblemText]:
     """Return both, the conditions of weights that are not negative added to the first."""
-    return dataclasses.replace(positive, dual=(*positive.dual_constraints, "w >= 0")), signed
+    return dataclasses.replace(positive, dual_constraints=(*positive.dual_constraints, "w >= 0")), signed
 
 
 PENALTY_TEXTS: Mapping[str, PenaltyText] = {

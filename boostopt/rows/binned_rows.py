@@ -225,10 +225,10 @@ class LocalRows(BinnedRows):
         return LocalRows(parts, self.features, self.starts, self.n_thresholds, self.has_constant_feature)
 
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
-        return [kernel(part, *small) for part in self.parts]
+        return [kernel(part, *arguments) for part in self.parts]
 
     def _map_reduce(self, kernel: Callable[..., Any], kept: MarginHandle, *arguments: Any) -> Any:
-        return sum_of(kernel(part, M, *small) for part, M in zip(self.parts, kept, strict=True))
+        return sum_of(kernel(part, M, *arguments) for part, M in zip(self.parts, kept, strict=True))
 
 
 def sum_of(found: Iterable[Any]) -> Any:

@@ -53,34 +53,34 @@ class DaskRows(BinnedRows):
         self._blocks_of_shard, self.shards = packed(client, parts, self._sizes)
 
     @property
-    def n(self) -> int:
+    def n_rows(self) -> int:
         return sum(self._sizes)
 
     @property
-    def total(self) -> int:
+    def n_examples(self) -> int:
         return self._total
 
     def weights(self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
         return np.concatenate(self._gather_in_row_order("weights", partial(_weights_shard, window, table), kept))
 
-    def with_constants(self, number: int) -> DaskRows:
+    def with_constant_feature(self, number: int) -> DaskRows:
         rows = copy(self)
         BinnedRows.__init__(rows, *self._index_with_constant(number), constants=True)
         rows.shards = self._submit("constants", _constant_feature_shard)
         return rows
 
-    def every(self, step: int) -> LocalRows:
+    def stride(self, step: int) -> LocalRows:
         """Return every step-th row, in this process: a sample is small."""
         first = -(np.cumsum(self._sizes) - self._sizes) % step
         firsts = [[int(first[k]) for k in places] for places in self._blocks_of_shard]
         parts = self._gather_in_row_order("every", partial(_stride_shard, step), firsts)
         return LocalRows(parts, self.features, self.starts, self.n_thresholds, self.has_constant_feature)
 
-    def _kept(self, kernel: Callable[..., Any], *small: Any) -> MarginHandle:
-        return self._submit(kernel.__name__, partial(_map_shard, kernel, small))
+    def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
+        return self._submit(kernel.__name__, partial(_map_shard, kernel, arguments))
 
-    def _added(self, kernel: Callable[..., Any], kept: MarginHandle, *small: Any) -> Any:
-        return sum_of(self._gather(self._submit(kernel.__name__, partial(_sum_shard, kernel, small), kept)))
+    def _map_reduce(self, kernel: Callable[..., Any], kept: MarginHandle, *arguments: Any) -> Any:
+        return sum_of(self._gather(self._submit(kernel.__name__, partial(_sum_shard, kernel, arguments), kept)))
 
     def _gather_in_row_order(self, name: str, task: Callable[..., Any], beside: Sequence[Any]) -> list[Any]:
         """Return what a task says of each part, in the order of the rows."""

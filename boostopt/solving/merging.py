@@ -151,7 +151,7 @@ class MergedExamplesBackend(BackendWrapper):
         start = task.start
         if start is not None:
             start = replace(start, d=None if start.d is None else self.groups.merge_weights(start.d))
-        of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _judged=[])
+        of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _certificate_cache=[])
         for attempt in self.inner.attempts(of_groups):
             count = len(self.groups.groups.representative)
             yield replace(

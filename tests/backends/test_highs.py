@@ -285,7 +285,7 @@ def test_a_model_does_not_leave_its_process(copied: Any) -> None:
 
 
 def test_what_has_failed_comes_last_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highs, "PATIENCE", 0)
+    monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
     program = BOUND["lpboost"](appended(12, "margins"), 0.2)
     first = solve(program, "highs")
     assert [attempt.status for attempt in first.attempts[:4]] == ["Iteration limit reached"] * 4
@@ -359,7 +359,7 @@ def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: st
 
 
 def test_what_has_failed_is_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highs, "PATIENCE", 0)
+    monkeypatch.setattr(highs, "ITERATIONS_PER_ROW", 0)
     before = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
     state = through_a_file("highs", before.start.state)
     after = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=replace(before.start, state=state))

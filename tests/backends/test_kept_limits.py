@@ -276,7 +276,7 @@ def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
     code = f"from boostopt.backends.isolation.worker import serve; serve({os.getpid()}, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
-        out, error = started.communicate(pickle.dumps(("hold", b"0" * 1000))[:cut], timeout=100)
+        out, error = started.communicate(pickle.dumps(("load_program", b"0" * 1000))[:cut], timeout=100)
     assert (started.returncode, out, error) == (0, b"", b"")
 
 
@@ -306,7 +306,7 @@ def test_a_solver_that_cycles_ends_without_a_limit() -> None:
 def test_a_solver_that_hangs_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = list[tuple[float, float]]()
     spy = Fake("spy", rough().script, asked=(notes,))
-    monkeypatch.setattr("boostopt.backends.classical.sqp.isolated", lambda backend: spy)
+    monkeypatch.setattr("boostopt.backends.classical.sqp.isolate_backend", lambda backend: spy)
     reference_lpboost().solve("sqp:highs")
     reference_lpboost().solve("sqp:highs", time_limit=5.0)
     assert 5.0 < notes[0][1] <= 600.0 and notes[1][1] <= 5.0

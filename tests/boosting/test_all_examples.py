@@ -37,7 +37,7 @@ class Far(DistributedOracle):
         assert rows is not None
         self._set_rows(rows, int(Y.sum()))
 
-    def hypothesis(self, split: Any) -> Any:
+    def hypothesis_of(self, split: Any) -> Any:
         return self.near.hypothesis(split)
 
     def __str__(self) -> str:

@@ -144,7 +144,7 @@ def test_weight_goes_from_the_worst_that_is_held_as_far_as_d_rises(
             assert D[-1] - D[0] >= max(s, 0.0) ** 2 / (8.0 * eta) - 1e-12
         return after
 
-    monkeypatch.setattr(WeightTransfer, "carried", checked)
+    monkeypatch.setattr(WeightTransfer, "transfer", checked)
     of = drawn(1)
     boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.05, max_rounds=150, update=update)
     assert 20 < carries <= rounds and emptied > 0
@@ -182,7 +182,7 @@ def test_the_better_of_both_weights_is_kept(step: str, monkeypatch: pytest.Monke
         return after
 
     monkeypatch.setattr(MLPBoost, "__call__", checked)
-    monkeypatch.setattr(MLPBoost, "weighed", noted)
+    monkeypatch.setattr(MLPBoost, "lpboost_state", noted)
     run = boost("erlpboost", of.oracle("best"), nu=of.nu, epsilon=0.02, update="mlpboost", corrective=step)
     assert run.reason.startswith("direct") and list(run.trace["backend"]) == kept
     assert "" in kept and set(kept) != {""}

@@ -159,8 +159,8 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     copies = BinnedStumps(X[copied], y[copied])
     assert told(replace_examples(problem, copies), require_not_none(copies.rows, "rows")) == one
     # With samples before, any cut is the same still.
-    monkeypatch.setattr(looks, "SAMPLES", (100, 400))
-    monkeypatch.setattr(looks, "TIMES", 2)
+    monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
+    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     sampled = told(problem, require_not_none(oracle.rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
@@ -174,8 +174,8 @@ def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
 @pytest.mark.parametrize("epsilon", [0.3, 0.01, 1e-3, 1e-4])
 def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = binned(1, 600)
-    monkeypatch.setattr(looks, "SAMPLES", (50, 200))
-    monkeypatch.setattr(looks, "TIMES", 2)
+    monkeypatch.setattr(looks, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     run = looked(oracle, epsilon=epsilon)
     sizes = [glance.rows for glance in run.looks]
     assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)
@@ -219,7 +219,7 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
         joined.append(self.splits[before:])
         return found
 
-    monkeypatch.setattr(HistogramNewton, "_joined", joining)
+    monkeypatch.setattr(HistogramNewton, "_add_columns", joining)
     run = looked(oracle, epsilon=1e-3)
     features = len(oracle.coded.varying_features)
     assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
@@ -240,7 +240,7 @@ def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatc
         seen.append((gain, before, self._spread))  # pyright: ignore[reportPrivateUsage]
         assert self._spread == 0.0 or 0.25 * least <= self._spread <= 1.0  # pyright: ignore[reportPrivateUsage]
 
-    monkeypatch.setattr(HistogramNewton, "_adapt", adapting)
+    monkeypatch.setattr(HistogramNewton, "_adapt_spread", adapting)
     run = boost("erlpboost", binned(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
     poor = [(before, after) for gain, before, after in seen if gain < looks.POOR_GAIN]
     fine = [(before, after) for gain, before, after in seen if gain > looks.GOOD_GAIN]
@@ -268,7 +268,7 @@ def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
         assert other.class_certificate.upper == high and list(other.hypotheses) == list(run.hypotheses)
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert verify(tmp_path / "proof.json", oracle).accepted
-    assert "LookedRun" not in repr(run) and "certified" in repr(run)
+    assert "HistogramRun(" not in repr(run) and "certified" in repr(run)
     assert str(run.class_certificate) in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
@@ -291,7 +291,7 @@ def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> No
             signal.raise_signal(signal.SIGINT)
         return look
 
-    monkeypatch.setattr(HistogramNewton, "_looked", interrupting)
+    monkeypatch.setattr(HistogramNewton, "_evaluate", interrupting)
     stopped = looked(oracle, epsilon=1e-4)
     assert stopped.reason == StopReason.INTERRUPTED and stopped.rounds == 2
 
@@ -323,7 +323,7 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
             moves.append(rise)
         return seen, value
 
-    monkeypatch.setattr(HistogramNewton, "_moved", checked)
+    monkeypatch.setattr(HistogramNewton, "_step", checked)
     looked(binned(seed), epsilon=0.01)
     assert len(moves) > 3 and max(moves) > 1e-3
 
@@ -349,14 +349,14 @@ def test_what_looks_do_not_know_is_done_in_floating_point(
 
 
 def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "STALLED", 0)
+    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     oracle = binned(6302, 26, 0.0)
     how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
     run = boost("lpboost", oracle, **how)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.reason.startswith("direct")
     ended = boost("lpboost", oracle, time_limit=1e-9, **how)
     assert isinstance(ended, HistogramRun)
-    monkeypatch.setattr(looked_module, "LARGEST", 0)
+    monkeypatch.setattr(looked_module, "MAX_MARGIN_ENTRIES", 0)
     coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
     (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
     assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
@@ -644,8 +644,8 @@ def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
 
 
 def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "SMALL", 0)
-    monkeypatch.setattr(looks, "STALLED", 0)
+    monkeypatch.setattr(serving, "FEW_EXAMPLES", 0)
+    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     run = boost("lpboost", binned(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 
@@ -667,7 +667,7 @@ def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch
             raise OSError("gone")
         return edges(self, *how)
 
-    monkeypatch.setattr(LocalRows, "edges", failing)
+    monkeypatch.setattr(LocalRows, "class_edges", failing)
     if time <= 2:  # the first one is of no weights yet
         with pytest.raises(OSError, match=r"^gone$"):
             looked(oracle)

@@ -86,7 +86,7 @@ class Held(BoundedEdgeNewton):
 
     held = 0.0
 
-    def _bounded(self) -> bool:
+    def _bisect_edge_bound(self) -> bool:
         self._edge_bound = self.held
         return False
 
@@ -108,7 +108,7 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
         np.hstack([U, -U]).astype(float), c=oracle.c, gamma=gamma, epsilon=1e-5, **settings_of(page, nu)
     )
     optimum = solve(twin, "interior", 1e-8).certificate
-    assert max(glance.value for glance in looking.glances[1:]) == pytest.approx(optimum.lower, abs=1e-4)
+    assert max(glance.value for glance in looking.log[1:]) == pytest.approx(optimum.lower, abs=1e-4)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -157,14 +157,14 @@ def test_every_move_raises_d_below_the_bound_as_much_as_theory_promises(
         bounds.append(self._edge_bound)  # pyright: ignore[reportPrivateUsage]
         return seen, value
 
-    monkeypatch.setattr(BoundedEdgeNewton, "_moved", checked)
+    monkeypatch.setattr(BoundedEdgeNewton, "_step", checked)
     looked(binned(1), page, 60.0, 0.005)
     assert len(moves) > 3 and max(moves) > 1e-2
     assert any(b > a for a, b in pairwise(bounds))
 
 
 def test_a_stage_may_begin_from_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoundedEdgeNewton, "_least", np.inf)
+    monkeypatch.setattr(BoundedEdgeNewton, "_dual_objective_at_zero", np.inf)
     oracle = binned(1)
     run = looked(oracle, "softboost", 60.0)
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
@@ -213,15 +213,15 @@ def test_without_rows_newton_steps_below_a_bound_are_refused() -> None:
 def test_where_whole_numbers_tell_no_more_the_pages_own_steps_go_on(
     update: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "STALLED", 0)
+    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     run = boost("softboost", binned(1), nu=60.0, epsilon=0.02, update=update)
     assert type(run) is Run and run.class_certificate.gap <= 0.02 and run.problem.update == "total"
 
 
 @pytest.mark.thorough
 def test_samples_say_where_looks_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "SAMPLES", (50, 200))
-    monkeypatch.setattr(looks, "TIMES", 2)
+    monkeypatch.setattr(looks, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     for page in PAGES:
         oracle = binned(1, 600)
         run = looked(oracle, page, 200.0, 0.01)

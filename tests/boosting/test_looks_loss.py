@@ -97,8 +97,8 @@ def test_k_copies_are_a_multiplicity_of_k() -> None:
 
 
 def test_samples_decide_where_looks_begin_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "SAMPLES", (50, 200))
-    monkeypatch.setattr(looks, "TIMES", 2)
+    monkeypatch.setattr(looks, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     oracle = binned(0, 1000)
     run = looked(oracle, 10.0)
     assert {glance.rows for glance in run.looks} == {50, 200, 1000}
@@ -160,7 +160,7 @@ def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) ->
 @pytest.mark.parametrize("eta", [0.5, 4.0])
 def test_a_loss_takes_no_more_updates_than_theory_says(eta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """With corrective steps alone, at every accuracy on the way."""
-    monkeypatch.setattr(looks, "SHORTER", 0)
+    monkeypatch.setattr(looks, "MAX_BACKTRACKS", 0)
     oracle = binned(0, 200, noise=3.0)
     C = oracle.total
     run = looked(oracle, eta, 0.02, max_rounds=1000)

@@ -108,7 +108,7 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
         levels.append(float(after.memory[LEVEL]))
         return after
 
-    monkeypatch.setattr(Newton, "mixed", checked)
+    monkeypatch.setattr(Newton, "combined", checked)
     oracle = stumps(seed, noise=2.0)
     boost("erlpboost", oracle, nu=0.2 * oracle.c.sum(), epsilon=0.01, **NEWTON)
     assert len(levels) > 3 and levels[0] >= 5.0 and (np.diff(levels) <= 0).all()
@@ -142,7 +142,7 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
         at_random = np.random.default_rng(len(w)).dirichlet(np.ones(len(w)))
         return at_random, U.margins(at_random)
 
-    monkeypatch.setattr(newton, "newton_weights", useless)
+    monkeypatch.setattr(newton, "newton_step", useless)
     oracle = stumps(2)
     run = boost("erlpboost", oracle, nu=60, epsilon=0.3, **NEWTON)
     assert run.class_certificate is not None and run.class_certificate.gap <= 0.3

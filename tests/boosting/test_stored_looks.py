@@ -92,8 +92,8 @@ def killed_after(number: int) -> Callable[[Row], None]:
 def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "SAMPLES", (100,))
-    monkeypatch.setattr(looks, "TIMES", 2)
+    monkeypatch.setattr(looks, "SAMPLE_SIZES", (100,))
+    monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     X, y = examples(seed)
     whole, parts = boosted(X, y, page), tmp_path / "parts.npz"
     for most in (1, 2, 4, None):
@@ -246,7 +246,7 @@ def killed_in_steps(number: int) -> Callable[[Row], None]:
 def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
     page: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "STALLED", 1)
+    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     X, y = examples(3)
     path = tmp_path / "run.npz"
     how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint_rounds": 1, "update": update}

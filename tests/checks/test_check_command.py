@@ -34,7 +34,7 @@ class Forgetful(LPBoost):
 @pytest.fixture(autouse=True)
 def few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line is tested here, not the pages."""
-    monkeypatch.setattr("boostopt.checks.formulation_checks.INSTANCES", 1)
+    monkeypatch.setattr("boostopt.checks.formulation_checks.N_INSTANCES", 1)
 
 
 def run(*arguments: object) -> Any:
@@ -58,7 +58,7 @@ def test_every_check_is_printed_where_it_is_asked_for() -> None:
 
 @pytest.mark.thorough
 def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boostopt.cli.commands.check.output", lambda: Console(width=80))
+    monkeypatch.setattr("boostopt.cli.commands.check.console", lambda: Console(width=80))
     lines = run("lpboost", "--verbose").stdout.splitlines()
     assert max(map(len, lines)) <= 80
 

@@ -36,7 +36,7 @@ PARAMETERS = {
 
 @pytest.fixture
 def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "INSTANCES", 1)
+    monkeypatch.setattr(pages, "N_INSTANCES", 1)
 
 
 def renyi(d: Any, a: Float[Array, " N"], q: float, eta: float, **options: Any) -> Any:

@@ -371,7 +371,7 @@ def checked(page: type[Formulation[Any]]) -> CheckReport:
     """Check a page on two instances, enough for gross mistakes; F and G only where the mistake is theirs."""
     names, parameters = next((names, parameters) for kind, names, parameters in CATALOGUE if kind is page)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("boostopt.checks.formulation_checks.INSTANCES", 2)
+        patch.setattr("boostopt.checks.formulation_checks.N_INSTANCES", 2)
         for side, registry in (("F", "REGULARIZER_CHECKS"), ("G", "EDGE_CHECKS")):
             if not any(name.startswith(f"{side}: ") for name in names):
                 patch.setattr(f"boostopt.checks.formulation_checks.{registry}", {})

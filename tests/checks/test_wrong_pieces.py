@@ -144,7 +144,7 @@ class NormWithPForQ(NormBall):
     """The conjugate of the p-norm with the p-norm again."""
 
     @property
-    def q(self) -> float:
+    def dual_exponent(self) -> float:
         return self.p
 
 
@@ -335,7 +335,7 @@ class SlopesWithTheWrongSign(RelativeEntropy):
 
     def stationarity(self, d: Any, floor: float) -> Any:
         right = super().stationarity(d, floor)
-        return replace(right, slopes=-right.gradient)
+        return replace(right, gradient=-right.gradient)
 
 
 @caught_by("minimizer")

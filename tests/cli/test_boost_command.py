@@ -202,7 +202,7 @@ def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
 
         return show
 
-    monkeypatch.setattr(progress_line, "Lines", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
     out, checkpoint = tmp_path / "run.npz", tmp_path / "going.npz"
     arguments = ("boost", "erlpboost", "--data", data, *COARSE)
     found = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)

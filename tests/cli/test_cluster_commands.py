@@ -211,7 +211,7 @@ def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> t
     ],
 )
 def test_where_no_scheduler_is(at: str, reason: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "PATIENCE", 1)
+    monkeypatch.setattr(clusters, "CONNECT_TIMEOUT", 1)
     refused(rf"\bDask scheduler\b.*\blocal\b.*'{re.escape(at)}': .*{reason}", *boosted(folder, at))
 
 

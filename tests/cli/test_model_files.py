@@ -272,7 +272,7 @@ def test_classes_are_counted_before_an_array_is_made_of_them(
     def made(*arguments: Any) -> Any:
         raise AssertionError("an array was made")
 
-    monkeypatch.setattr(boostopt.estimators.model_files, "_classes", made)
+    monkeypatch.setattr(boostopt.estimators.model_files, "_labels_from_json", made)
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
     with pytest.raises(DataError, match=r"\bpart\b.*\bclass\b"):
@@ -306,7 +306,7 @@ def test_a_description_that_is_too_long_is_refused(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(saved)
-    monkeypatch.setattr(boostopt.estimators.model_files, "LARGEST_TEXT", 100)
+    monkeypatch.setattr(boostopt.estimators.model_files, "MAX_DESCRIPTION_BYTES", 100)
     with pytest.raises(DataError, match=r"\bdescription\b.*\bbytes\b.*\b100\b"):
         load(saved)
     with pytest.raises(OptionError, match=r"\bdescription\b.* 100 bytes\b.* \d"):
@@ -317,7 +317,7 @@ def test_a_file_that_takes_more_memory_than_there_is_is_refused(saved: Path, mon
     def full(*arguments: Any) -> Any:
         raise MemoryError
 
-    for name in ("_restored", "read_npz"):
+    for name in ("_model_from_json", "read_npz"):
         monkeypatch.setattr(boostopt.estimators.model_files, name, full)
         with pytest.raises(DataError, match="MemoryError"):
             load(saved)
@@ -343,7 +343,7 @@ def test_an_archive_that_would_fill_the_memory_is_refused(
     with zipfile.ZipFile(tmp_path / "m.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("meta.npy", bytes(1 << 24))
     assert (tmp_path / "m.npz").stat().st_size < 1 << 16
-    monkeypatch.setattr(boostopt._utils.files, "LIMIT", 1 << 20)
+    monkeypatch.setattr(boostopt._utils.files, "MAX_UNPACKED_BYTES", 1 << 20)
     load(saved)
     with pytest.raises(DataError, match=r" 1,048,576 bytes\b.* 16,777,216\b"):
         load(tmp_path / "m.npz")

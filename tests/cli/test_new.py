@@ -42,7 +42,7 @@ slow = pytest.mark.thorough
 @pytest.fixture(autouse=True)
 def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gross mistakes show on one instance."""
-    monkeypatch.setattr("boostopt.checks.formulation_checks.INSTANCES", 1)
+    monkeypatch.setattr("boostopt.checks.formulation_checks.N_INSTANCES", 1)
 
 
 def written(folder: Path, kind: str, name: str = "mine") -> Path:
@@ -133,7 +133,9 @@ def test_a_broken_page_is_named_by_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, line: str, change: str, check: str, function: str
 ) -> None:
     # Where types are checked a wrapper runs before every function, and it is none of the author's.
-    monkeypatch.setattr(suspects, "own_file", lambda name: is_user_file(name) and Path(name).name != "typechecker.py")
+    monkeypatch.setattr(
+        suspects, "is_user_file", lambda name: is_user_file(name) and Path(name).name != "typechecker.py"
+    )
     path = broken(written(tmp_path, kind), line, change)
     report = check_formulation(path)
     assert check in [failed.name for failed in report.failures]
@@ -191,7 +193,7 @@ def test_a_broken_backend_is_named_by_its_line(
 @pytest.mark.thorough
 def test_a_slow_backend_is_named_by_its_attempts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("boostopt.checks.backend_checks.list_formulations", lambda: ["lpboost", "erlpboost"])
-    monkeypatch.setattr("boostopt.checks.backend_checks.SECONDS", 0.01)
+    monkeypatch.setattr("boostopt.checks.backend_checks.TIME_LIMIT", 0.01)
     path = written(tmp_path, "backend")
     broken(path, "        solved = answer.status == 0\n", "        solved, answer.x[:t] = False, 1.0 / t\n")
     broken(path, "w=answer.x[:t] if solved else None", "w=answer.x[:t]")

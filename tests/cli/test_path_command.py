@@ -62,7 +62,7 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
 def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
     data: Path, monkeypatch: pytest.MonkeyPatch, width: int, last: str
 ) -> None:
-    monkeypatch.setattr(boostopt.cli.commands.path, "output", lambda: Console(width=width, color_system=None))
+    monkeypatch.setattr(boostopt.cli.commands.path, "console", lambda: Console(width=width, color_system=None))
     arguments = ("path", "erlpboost", "--data", data, "--nu", "0.3,0.6", "--epsilon", "0.2")
     lines = run(*arguments).stdout.splitlines()
     header = [cell.strip() for line in lines if line.startswith("┃") for cell in line.strip("┃").split("┃")]
@@ -115,7 +115,7 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
 
         return show
 
-    monkeypatch.setattr(progress_line, "Lines", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.01", "--csv")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -157,7 +157,7 @@ def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, mo
             if value == 24:
                 press()
 
-        monkeypatch.setattr(boostopt.cli.commands.path, "_said", told)
+        monkeypatch.setattr(boostopt.cli.commands.path, "_print_progress", told)
         result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
         assert result.exit_code == 130
         assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -168,7 +168,7 @@ def test_ctrl_c_in_the_last_round_of_a_value_is_not_lost(data: Path, monkeypatch
     def pressed(*shown: object) -> Any:
         return lambda row: signal.raise_signal(signal.SIGINT) if row.gap <= 0.3 else None
 
-    monkeypatch.setattr(progress_line, "Lines", pressed)
+    monkeypatch.setattr(progress_line, "PlainProgress", pressed)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 1 of 3 values\n")

@@ -38,7 +38,7 @@ def test_what_was_saved_is_accepted(folder: Path, case: str, exact: list[str]) -
 
 def test_the_text_of_a_file_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, parse = list[bytes](), reading.parse_json
-    monkeypatch.setattr(reading, "parse", lambda raw: (texts.append(raw), parse(raw))[1])
+    monkeypatch.setattr(reading, "parse_json", lambda raw: (texts.append(raw), parse(raw))[1])
     for case, data, status in (("cap", "cap", 0), ("cap", "reference", 1)):
         assert run("verify", folder / f"{case}.json", "--data", folder / f"{data}.npz").exit_code == status
         assert len(texts) == 1

@@ -360,7 +360,7 @@ def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: P
     benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(asked) == 3
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("boostopt.comparison.benchmark"), "boostopt_version", lambda: "0.2.0+00000000")
+        patch.setattr(import_module("boostopt.comparison.benchmark"), "source_version", lambda: "0.2.0+00000000")
         benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
     assert len(asked) == 6
 

@@ -100,7 +100,7 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])
     monkeypatch.setattr(boostopt.solving.solve, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None

@@ -126,7 +126,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pyte
     ):
         with pytest.raises(DataError, match=rf"^{re.escape(str(path))} .*\bread\b.*\b{why}\b"):
             load_results(path)
-    monkeypatch.setattr(documents, "LARGEST", 10)
+    monkeypatch.setattr(documents, "MAX_FILE_BYTES", 10)
     with pytest.raises(DataError, match=r"\blarger\b.*\b10 bytes\b"):
         load_results(written(tmp_path, compared().to_json()))
 

@@ -178,7 +178,7 @@ def test_a_file_whose_name_is_a_pattern_is_that_file(folder: Path) -> None:
 
 
 def test_numbers_that_would_fill_the_memory_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.data.parquet, "LIMIT", 8 * N * 5 - 1)
+    monkeypatch.setattr(boostopt.data.parquet, "MAX_UNPACKED_BYTES", 8 * N * 5 - 1)
     with pytest.raises(DataError, match=rf"\b479 bytes\b.*; {N} rows of 5 columns"):
         load_table(str(folder / "rows.parquet"), drop="id")
 

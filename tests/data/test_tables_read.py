@@ -55,7 +55,7 @@ def test_a_wide_table_is_read_in_time_that_grows_with_its_width_alone(tmp_path: 
 
 def test_a_table_that_is_too_large_as_an_array_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path, "data.csv", "a,b,label\n" + "1,2,0\n" * 60)
-    monkeypatch.setattr(tables, "LIMIT", 900)
+    monkeypatch.setattr(tables, "MAX_UNPACKED_BYTES", 900)
     with pytest.raises(DataError, match=r"\b900 bytes\b.*; 57 rows of 2 columns"):
         load_dataset(source)
 
@@ -63,7 +63,7 @@ def test_a_table_that_is_too_large_as_an_array_is_refused(tmp_path: Path, monkey
 @pytest.mark.parametrize("name", ["data.csv.gz", "data.svm.gz", "answer.sol.gz"])
 def test_what_is_unpacked_without_end_is_refused(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write(tmp_path, name, gzip.compress(b"0" * 100_000))
-    monkeypatch.setattr(files, "LIMIT", 10_000)
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 10_000)
     with pytest.raises(DataError, match=r"\b10,000 bytes; unpacked"):
         (load_answer if name.startswith("answer") else load_table)(source)
 
@@ -83,7 +83,7 @@ def test_packed_zeros_are_refused_by_their_size_before_they_are_unpacked(
 ) -> None:
     source = zeros(tmp_path / "zeros.npz", (1000, 100), 800_000)
     assert source.stat().st_size < 8_000
-    monkeypatch.setattr(files, "LIMIT", 700_000)
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 700_000)
     with pytest.raises(DataError, match=r"\b700,000 bytes\b.*\b800,\d{3}\b"):
         load_table(str(source))
     # A file that is as large as its arrays is what it says.
@@ -99,7 +99,7 @@ def test_an_array_that_claims_more_than_there_is_is_refused(tmp_path: Path, shap
 
 
 def test_what_is_written_to_npz_is_read_whatever_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LIMIT", 100_000)
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 100_000)
     for size in (10, 10_000, 20_000):
         path = tmp_path / f"{size}.npz"
         with path.open("wb") as file:

@@ -253,7 +253,7 @@ def test_strange_answers_are_refused_with_the_member(kind: str, answer: Any, fac
     members = members_of([Answering(answer)], kind)
     with pytest.raises(ProblemError, match=rf"\bmember 0\b.*\bAnswering\b.*\.{kind}\b.*{facts}") as refused:
         values(members, Z)
-    assert "Recoded" not in str(refused.value)
+    assert "BinaryVoter" not in str(refused.value)
     assert "np." not in str(refused.value)
 
 

@@ -204,7 +204,7 @@ def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -
         told.append(self.time_limit)
         return run(self, *arguments)
 
-    monkeypatch.setattr(FitSettings, "run", noted)
+    monkeypatch.setattr(FitSettings, "fit_binary", noted)
     fitted(WINE, CULTIVAR, epsilon=0.4, time_limit=3000)
     fitted(X, y, epsilon=0.4, time_limit=3000)
     assert told == [1000, 1000, 1000, 3000]

@@ -75,7 +75,7 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
         begun.append(before is not None)
         return run(self, examples, k, before, *more)
 
-    monkeypatch.setattr(FitSettings, "run", noted)
+    monkeypatch.setattr(FitSettings, "fit_binary", noted)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
     MarginBoostClassifier(nu="auto", base=tree, max_iter=5, epsilon=0.3).fit(X[:30], y[:30])
     assert begun == [*([False] + [True] * (len(NU_FRACTIONS) - 1)) * 5, False]

@@ -69,7 +69,7 @@ def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert again.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
-    assert again.run_.record.problem.page.name == model.run_.record.problem.formulation.name
+    assert again.run_.record.problem.formulation.name == model.run_.record.problem.formulation.name
     assert again.set_params(max_iter=2).fit(X, y).n_iter_ >= 1
 
 

@@ -223,8 +223,8 @@ def test_examples_that_are_held_out_take_their_costs_along() -> None:
 
 @pytest.mark.parametrize("page", ["as it is", "symmetric"])
 def test_folds_that_choose_nu_take_their_costs_along(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing_nu, "FRACTIONS", (0.5, 1.0))
-    monkeypatch.setattr(choosing_nu, "FOLDS", 2)
+    monkeypatch.setattr(choosing_nu, "NU_FRACTIONS", (0.5, 1.0))
+    monkeypatch.setattr(choosing_nu, "MAX_FOLDS", 2)
     recorded, twice = Recorded(), np.tile(np.arange(N), 2)
     recorded.page.is_symmetric = page == "symmetric"  # pyright: ignore[reportAttributeAccessIssue]
     recorded.classifier(nu="auto", parameters={"z": z[twice]}).fit(TOLD[twice], y[twice])
@@ -236,15 +236,15 @@ def test_folds_that_choose_nu_take_their_costs_along(page: str, monkeypatch: pyt
 
 
 def test_a_path_of_nu_goes_on_where_weights_begin_to_be_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choosing_nu, "FRACTIONS", (0.05, 1.0))
-    monkeypatch.setattr(choosing_nu, "FOLDS", 2)
+    monkeypatch.setattr(choosing_nu, "NU_FRACTIONS", (0.05, 1.0))
+    monkeypatch.setattr(choosing_nu, "MAX_FOLDS", 2)
     model = Recorded().classifier(nu="auto").fit(TOLD, y, np.full(N, 0.5), z=z)
     assert len(model.nus_) == 2 and model.nus_[0] * 6 < 1 < model.nus_[1] * 6
 
 
 @pytest.mark.parametrize("passed", ["parameters", "fit"])
 def test_folds_of_probabilities_take_their_costs_along(passed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probabilities, "FOLDS", 2)
+    monkeypatch.setattr(probabilities, "CALIBRATION_FOLDS", 2)
     recorded = Recorded()
     model = recorded.classifier(nu=0.3, probability=True, parameters={"z": z} if passed == "parameters" else None)
     model.fit(TOLD, y, COUNTS, **({"z": z} if passed == "fit" else {}))

@@ -230,7 +230,7 @@ def test_a_reference_distribution_of_many_examples_comes_back_to_the_last_bit(tm
 
 
 def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.exporting.npz, "DENSE_LIMIT", 8 * 30 * 7 - 1)
+    monkeypatch.setattr(boostopt.exporting.npz, "MAX_DENSE_BYTES", 8 * 30 * 7 - 1)
     U = scipy.sparse.random_array((30, 7), density=0.2, rng=np.random.default_rng(0))
     program = get_formulation("lpboost").bind(U, nu=3)
     with pytest.raises(DataError, match=r"\b1679 bytes\b.*\(30, 7\), 1680 bytes\b.*\.mps, \.cbf\b"):

@@ -92,13 +92,13 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
 
 
 def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "SAMPLE", 50)
-    monkeypatch.setattr(binning, "ROWS", 37)
+    monkeypatch.setattr(binning, "SAMPLE_SIZE", 50)
+    monkeypatch.setattr(binning, "BLOCK_ROWS", 37)
     X, y, d = noisy()
     X[:, 4] = np.arange(300) % 6 == 1  # no row of the sample, every 6th from 0
     X[:, 5] = np.where(np.arange(300) % 6 == 0, 1.0, X[:, 5])  # one value in the sample
     oracle = BinnedStumps(X, y, bins=8)
-    thresholds = {j: oracle.coded.cuts[j] for j in range(6)}
+    thresholds = {j: oracle.coded.thresholds_by_feature[j] for j in range(6)}
     assert thresholds[1].tolist() == [-1.5, -0.5, 0.5, 1.5]
     assert thresholds[4].tolist() == [0.5]
     assert len(thresholds[3]) == len(thresholds[5]) == 0
@@ -268,7 +268,7 @@ def test_weights_must_be_one_finite_number_for_each(weights: np.ndarray) -> None
 
 
 def test_rows_that_are_not_finite_are_named_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "ROWS", 64)
+    monkeypatch.setattr(binning, "BLOCK_ROWS", 64)
     for row in (3, 100, 299):
         X, y, _ = noisy()
         X[row, 4] = np.inf

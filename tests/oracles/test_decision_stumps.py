@@ -149,7 +149,7 @@ def test_integers_booleans_and_single_precision_are_features_too(dtype: type[np.
 def test_sorting_by_chunks_changes_nothing(chunk: int, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = FORMS[form](noisy()[0])
     whole = presorted.presort(check_examples(X, noisy()[1]).X)
-    monkeypatch.setattr(presorted, "CHUNK", chunk)
+    monkeypatch.setattr(presorted, "SORT_CHUNK", chunk)
     parts = presorted.presort(check_examples(X, noisy()[1]).X)
     for name in ("rows", "first", "last", "below", "thresholds", "features", "starts"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

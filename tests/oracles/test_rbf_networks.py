@@ -13,7 +13,7 @@ import typechecker
 from boostopt import DataError, OptionError, ProblemError, Run, boost
 from boostopt.instances import banana
 from boostopt.oracles import Query, RBFSettings
-from boostopt.oracles.hypothesis_state import _shipped_from_state, to_state
+from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
 from boostopt.oracles.rbf.fitting import fit_rbf
 from boostopt.oracles.rbf.network import RBFNetwork
 from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis, RBFNetworks
@@ -103,7 +103,7 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
     made = RBFHypothesis(3, "tanh", ONE)
     state = to_state(made)
     assert state["kind"] == "rbf"
-    again = _shipped_from_state(state)
+    again = shipped_from_state(state)
     assert again == made and hash(again) == hash(made) and again != RBFHypothesis(3, "clip", ONE)
     np.testing.assert_array_equal(again(X), made(X))
     for broken, reason in (
@@ -113,7 +113,7 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
         ({"centres": None}, "TypeError"),
     ):
         with pytest.raises(DataError, match=rf"\brbf\b.*`state`.*\b{reason}: "):
-            _shipped_from_state({**state, **broken})
+            shipped_from_state({**state, **broken})
 
 
 @pytest.mark.thorough

@@ -15,7 +15,7 @@ import pytest
 
 from boostopt import DataError, boost, oracles
 from boostopt.oracles import Feature, Given, Hypothesis, KernelColumns, Query, Stump
-from boostopt.oracles.hypothesis_state import _shipped_from_state, to_state
+from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from boostopt.oracles.hypothesis_state import _shipped_from_state, to_state
     ids=str,
 )
 def test_a_hypothesis_comes_back_from_its_state_as_text(hypothesis: Hypothesis) -> None:
-    again = _shipped_from_state(json.loads(json.dumps(to_state(hypothesis))))
+    again = shipped_from_state(json.loads(json.dumps(to_state(hypothesis))))
     assert type(again) is type(hypothesis)
     assert again == hypothesis
     assert hash(again) == hash(hypothesis)
@@ -39,7 +39,7 @@ def test_a_hypothesis_comes_back_from_its_state_as_text(hypothesis: Hypothesis) 
 def test_a_kernel_column_comes_back_from_its_state() -> None:
     X = np.array([[0.1, 2.0], [1.0, 0.0], [0.0, -3.0]])
     (column,) = KernelColumns(X, [-1, 1, 1]).best(Query(np.full(3, 1 / 3))).columns
-    again = _shipped_from_state(to_state(column.hypothesis))
+    again = shipped_from_state(to_state(column.hypothesis))
     assert again == column.hypothesis
     np.testing.assert_array_equal(again(X), column.hypothesis(X))
 
@@ -64,7 +64,7 @@ def test_states_name_the_kind_beside_plain_numbers() -> None:
 @pytest.mark.parametrize("kind", ["tree", None, 3, ["stump"]])
 def test_another_kind_is_an_error(kind: object) -> None:
     with pytest.raises(DataError, match=rf"\bfeature, .*\bstump;.* {re.escape(repr(kind))}\..*--oracle\b"):
-        _shipped_from_state({"kind": kind, "feature": 0})
+        shipped_from_state({"kind": kind, "feature": 0})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_another_kind_is_an_error(kind: object) -> None:
 )
 def test_what_is_no_state_of_its_kind_is_an_error(rest: dict[str, Any], reason: str) -> None:
     with pytest.raises(DataError, match=rf"\bstump\b.*`state`.*{reason}"):
-        _shipped_from_state({"kind": "stump", **rest})
+        shipped_from_state({"kind": "stump", **rest})
 
 
 KERNEL = {
@@ -139,9 +139,9 @@ FITTED = {"number": 0, "sign": 1, "description": "Tree", "values": "predict", "f
     ids=str,
 )  # fmt: skip
 def test_a_damaged_state_is_refused_and_a_sound_one_is_not(whole: dict[str, Any], damage: dict[str, Any]) -> None:
-    assert to_state(_shipped_from_state(whole))["kind"] == whole["kind"]
+    assert to_state(shipped_from_state(whole))["kind"] == whole["kind"]
     with pytest.raises(DataError, match=rf"\b{whole['kind']}\b.*`state`.*Error: ") as error:
-        _shipped_from_state({**whole, **damage})
+        shipped_from_state({**whole, **damage})
     assert "TypeCheckError" not in str(error.value)  # by the hypothesis itself, not by the type checker of the tests
 
 

@@ -34,7 +34,7 @@ def features(N: int = 700, seed: int = 0) -> np.ndarray:
 def test_sums_are_those_of_whole_numbers_that_never_overflow(
     share: float, bins: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coding, "ROWS", rows)
+    monkeypatch.setattr(coding, "BLOCK_ROWS", rows)
     table, rng = coded(features(), bins), np.random.default_rng(1)
     s = rng.integers(-(2**62), 2**62, 700) * (rng.random(700) < share)
     for sums, code in zip(table.sums_by_code(s), table.codes[table.varying_features], strict=True):

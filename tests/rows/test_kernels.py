@@ -35,7 +35,7 @@ def copies(rows: RowBlock) -> np.ndarray:
     return np.ones(rows.n, np.int64) if rows.c is None else rows.c
 
 
-def margins(n: int, seed: int = 0) -> np.ndarray:
+def random_margins(n: int, seed: int = 0) -> np.ndarray:
     """Margins of every size, both ends included."""
     rng = np.random.default_rng(seed)
     M = rng.integers(-MARGIN_SCALE, MARGIN_SCALE + 1, n)
@@ -77,8 +77,8 @@ def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
 def test_counts_are_those_of_whole_numbers(
     window: MarginGrid, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.rows.block_kernels.SPAN", span)
-    rows, M = part(700, copies=copied), margins(700)
+    monkeypatch.setattr("boostopt.rows.block_kernels.HISTOGRAM_BATCH", span)
+    rows, M = part(700, copies=copied), random_margins(700)
     found, total = histogram(rows, M, window)
     at = places(M, window)
     for b in set(at):
@@ -105,7 +105,7 @@ def test_no_sum_of_the_largest_margins_is_rounded(n: int) -> None:
 @pytest.mark.parametrize("wide", [False, True])
 def test_sums_over_codes_are_those_of_whole_numbers(copied: bool, share: float, wide: bool) -> None:
     rng = np.random.default_rng(3)
-    rows, M, window = part(20_000, copies=copied, wide=wide), margins(20_000), WINDOWS[1]
+    rows, M, window = part(20_000, copies=copied, wide=wide), random_margins(20_000), WINDOWS[1]
     table = rng.integers(0, WEIGHT_SCALE + 1, N_BINS + 2) * (rng.random(N_BINS + 2) < share)
     s = (rows.y * copies(rows) * table[places(M, window)]).astype(object)
     found = signed_sums_by_code(rows, M, window, table, {2: 6, 0: 6})
@@ -123,9 +123,9 @@ ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)
 def test_gram_is_that_of_whole_numbers(
     copied: bool, splits: Sequence[Split], many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.rows.gram.MANY", many)
+    monkeypatch.setattr("boostopt.rows.gram.CELLS_FROM_SPLITS_PER_FEATURE", many)
     rng = np.random.default_rng(4)
-    rows, M, window = part(20_000, copies=copied), margins(20_000), MarginGrid.full()
+    rows, M, window = part(20_000, copies=copied), random_margins(20_000), MarginGrid.full()
     table = rng.integers(0, 257, N_BINS + 2) * (rng.random(N_BINS + 2) < 0.5)
     table[1] = 256
     r = copies(rows) * table[places(M, window)]

@@ -176,11 +176,11 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
         shards = oracle.binned_rows
         assert isinstance(shards, DaskRows) and len(shards.shards) == workers
-        assert (oracle.N, shards.n_rows, shards.sum_by_group) == (here.N, here.N, C.sum())
+        assert (oracle.N, shards.n_rows, shards.n_examples) == (here.N, here.N, C.sum())
         assert str(oracle) == str(here) and oracle.complete == here.complete
         assert told(shards, C, epsilon) == told(here.rows, C, epsilon)
-        monkeypatch.setattr(looks, "SAMPLES", (100, 400))
-        monkeypatch.setattr(looks, "TIMES", 2)
+        monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
+        monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
         sampled = told(here.rows, C, epsilon)
         assert told(shards, C, epsilon) == sampled
 
@@ -217,7 +217,7 @@ def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
 def test_codes_are_those_of_the_rows_in_memory(
     bins: int, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binning, "SAMPLE", 333)
+    monkeypatch.setattr(binning, "SAMPLE_SIZE", 333)
     for arguments in collections(tmp_path):
         c = C if len(arguments) == 3 else None
         here = BinnedStumps(X, Y, c=c, bins=bins)
@@ -328,7 +328,7 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
             os.kill(killed[0], signal.SIGKILL)
         return futures
 
-    monkeypatch.setattr(DaskRows, "_asked", killing)
+    monkeypatch.setattr(DaskRows, "_submit", killing)
     found = told(oracle.binned_rows, C)
     assert killed and found == told(BinnedStumps(X, Y, c=C).rows, C)
     assert killed[0] not in processes.run(os.getpid).values()
@@ -349,7 +349,7 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
                 client.wait_for_workers(2, timeout=30)
             return asked(self, name, *how)
 
-        monkeypatch.setattr(DaskRows, "_asked", changing)
+        monkeypatch.setattr(DaskRows, "_submit", changing)
         assert told(oracle.binned_rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
 
 
@@ -402,7 +402,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
             seen.extend(key for keys in found.values() for key in keys)
             return asked(self, name, *how)
 
-        monkeypatch.setattr(DaskRows, "_asked", noting)
+        monkeypatch.setattr(DaskRows, "_submit", noting)
         found = told(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
     assert found == told(BinnedStumps(more, y).rows, np.ones(2 * N))
     shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
@@ -447,7 +447,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
         return asked(self, name, *how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DaskRows, "_asked", killing)
+        patch.setattr(DaskRows, "_submit", killing)
         yield
         assert count[kernel] >= time
 
@@ -455,7 +455,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
 def holds(run: Any) -> None:
     """A run that has failed is that in memory so far, but for what of the soft margin buckets do not tell."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looks, "STALLED", 10**6)
+        patch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
         twin = boost("erlpboost", BinnedStumps(X, Y), nu=0.4 * N, epsilon=0.02, max_rounds=run.rounds)
     own, other = run.class_certificate, twin.class_certificate
     t = len(twin.w)
@@ -509,7 +509,7 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
         return margin(*asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ExactSoftMargin, "sharp", losing)
+        patch.setattr(ExactSoftMargin, "best_lower_bound", losing)
         with pytest.warns(RuntimeWarning, match="failed after"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith("certified: ") and "; failed after" in run.reason
@@ -537,7 +537,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
                 cluster.close()
             return asked(self, name, *how)
 
-        monkeypatch.setattr(DaskRows, "_asked", closing)
+        monkeypatch.setattr(DaskRows, "_submit", closing)
         with pytest.warns(RuntimeWarning, match=r"\blooks\b.*DataError: "):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
@@ -605,7 +605,7 @@ def test_what_is_wrong_is_said(case: str, client: Any) -> None:
 
 
 def test_sums_that_could_be_rounded_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "MOST_EXAMPLES", N - 1)
+    monkeypatch.setattr(binning, "MAX_EXAMPLES", N - 1)
     said = rf"^expected at most {N - 1} examples, with multiplicity; got {N}\. Take a part of them\.$"
     with pytest.raises(ProblemError, match=said):
         BinnedStumps(array(), Y)
@@ -678,7 +678,7 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
 
 
 def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "STALLED", 1)
+    monkeypatch.setattr(looks, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5
 

@@ -315,7 +315,7 @@ def test_gradients_of_cvxpy_are_not_believed(monkeypatch: pytest.MonkeyPatch) ->
     tail = described(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
     assert tail.certify(d=[0, 0.5, 0.5], w=[1.0]).lower <= tail.solve("cvxpy:clarabel").certificate.upper
     slopes = trees.subgradients
-    monkeypatch.setattr(trees, "slopes", lambda *of: [-3.0 * rows for rows in slopes(*of) or []])
+    monkeypatch.setattr(trees, "subgradients", lambda *of: [-3.0 * rows for rows in slopes(*of) or []])
     squares = described(lambda d: cp.sum_squares(d) + 0.1 * cp.norm1(d), [0.5, 0.3, 0.2]).bind(three)
     certificate = squares.certify(d=[0.3, 0.5, 0.2], w=[1.0])
     # sum d^2 + 1/10 + <u, d> is smallest where 2 d + u is constant.

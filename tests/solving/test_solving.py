@@ -103,7 +103,7 @@ def test_both_ends_are_kept_from_different_attempts() -> None:
 
 def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     liar, honest = rough("liar"), CvxpyBackend("HIGHS")
-    monkeypatch.setattr(boostopt.solving.solve, "_in_order", lambda program, start: [liar, honest])
+    monkeypatch.setattr(boostopt.solving.solve, "_automatic_backends", lambda program, start: [liar, honest])
     solution = solve(reference_lpboost())
     assert solution.path == ("liar", "cvxpy:highs")
     assert solution.backend == "cvxpy:highs"
@@ -275,7 +275,7 @@ def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> Non
     """Let these be installed, and nothing else."""
     known = {backend.name: backend for backend in backends}
     monkeypatch.setattr(boostopt.solving.solve, "AUTO_ORDER", ())
-    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])
     monkeypatch.setattr(boostopt.solving.solve, "list_backends", lambda: list(known))
     monkeypatch.setattr(boostopt.solving.solve, "get_backend", lambda name: known[name])
 
@@ -334,9 +334,9 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     odd = ["GLPK_MI", "CBC", "SCIP", "ECOS_BB", "MOSEK", "GUROBI", "CPLEX", "XPRESS", "DAQP", "DIFFCP"]
     assert not any(CvxpyBackend(solver).automatic for solver in odd)
     assert all(CvxpyBackend(solver).automatic for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
-    monkeypatch.setattr(cvxpy_backend, "_found", lambda: [*odd, "SCIPY"])
-    monkeypatch.setattr(cvxpy_backend, "_cones", lambda solver: frozenset({"linear"}))
-    monkeypatch.setattr(boostopt.solving.solve, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(cvxpy_backend, "_installed_solvers", lambda: [*odd, "SCIPY"])
+    monkeypatch.setattr(cvxpy_backend, "_supported_cones", lambda solver: frozenset({"linear"}))
+    monkeypatch.setattr(boostopt.solving.solve, "_preferred_names", lambda program, start: [])
     ordered = boostopt.solving.solve._automatic_backends(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
     names = [backend.name for backend in ordered]
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]

@@ -183,7 +183,7 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
     certificate = bound.solve().certificate
     save((bound, certificate), path)
     path.unlink()
-    monkeypatch.setattr(writing, "_proved", lambda *said: replace(proved(*said), lost=(0.0, lost)))  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(writing, "_prove_bounds", lambda *said: replace(proved(*said), rounding_errors=(0.0, lost)))  # pyright: ignore[reportUnknownLambdaType]
     with pytest.raises(ProblemError, match=rf"{re.escape(repr(certificate))}.*\bweights\b"):
         save((bound, certificate), path)
     assert not path.exists()

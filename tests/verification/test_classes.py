@@ -114,7 +114,7 @@ def test_constant_hypotheses_are_in_the_file(tmp_path: Path) -> None:
 
 def test_an_upper_end_that_nothing_proves_again_is_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "class.json"
-    monkeypatch.setattr(classes, "_upper", lambda *_: math.nan)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(classes, "_recomputed_upper_bound", lambda *_: math.nan)  # pyright: ignore[reportUnknownLambdaType]
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
     verification = verify(path, DecisionStumps(*data()))
     assert verification and verification.claimed[1] == math.inf

@@ -69,30 +69,45 @@ def of_property(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 PATCHED: tuple[tuple[str, str, str, Any], ...] = (
-    ("erlpboost", "lower", "objectives.margin_histogram.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))),
-    ("erlpboost", "lower", "objectives.exact.SoftMarginAim.sharp", by(lambda x: x + Fraction(5, 1000))),
     (
         "erlpboost",
         "lower",
-        "objectives.exact.in_buckets",
-        by(lambda x: type(x)(x.window, x.found, x.sums + 10**7 * x.found)),
+        "objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
+        by(lambda x: x + Fraction(5, 1000)),
     ),
-    ("erlpboost", "lower", "rows.margin_grid.Window.lowest", by(lambda x: x + 10**7)),
-    ("erlpboost", "lower", "rows.binned_rows.Rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
-    ("erlpboost", "lower", "rows.binned_rows.Rows.scores", by(lambda parts: [M + np.int32(10**7) for M in parts])),
-    ("erlpboost", "lower", "rows.binned_rows.counts", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
-    ("erlpboost", "lower", "rows.binned_rows.scores", by(lambda M: M + np.int32(10**7))),
-    ("erlpboost", "upper", "objectives.exact.SoftMarginAim.cost", by(lambda x: x - Fraction(5, 1000))),
-    ("erlpboost", "upper", "objectives.exact.SoftMarginAim.sum", by(lambda x: 2 * x)),
-    ("erlpboost", "upper", "objectives.upper_bound.reach", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "objectives.upper_bound.Proof.upper", of_property(lambda x: x - Fraction(5, 1000))),
-    ("erlpboost", "upper", "rows.binned_rows.Rows.edges", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "rows.binned_rows.sums", by(lambda x: tuple(of_feature // 2 for of_feature in x))),
-    ("log_loss", "lower", "objectives.exact.LossAim.lower", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "objectives.exact.LossAim.sharp", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "objectives.exact.rounding", by(lambda x: x - 0.005)),
-    ("log_loss", "upper", "objectives.exact.LossAim.cost", by(lambda x: x - Fraction(5, 1000))),
-    ("log_loss", "upper", "objectives.exact.LossAim.sum", by(lambda x: 2 * x)),
+    ("erlpboost", "lower", "objectives.exact.ExactSoftMargin.best_lower_bound", by(lambda x: x + Fraction(5, 1000))),
+    (
+        "erlpboost",
+        "lower",
+        "objectives.exact.margin_histogram",
+        by(lambda x: type(x)(x.grid, x.counts, x.sums + 10**7 * x.counts)),
+    ),
+    ("erlpboost", "lower", "rows.margin_grid.MarginGrid.bin_min", by(lambda x: x + 10**7)),
+    ("erlpboost", "lower", "rows.binned_rows.BinnedRows.histogram", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    (
+        "erlpboost",
+        "lower",
+        "rows.binned_rows.BinnedRows.margins",
+        by(lambda parts: [M + np.int32(10**7) for M in parts]),
+    ),
+    ("erlpboost", "lower", "rows.binned_rows.histogram", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
+    ("erlpboost", "lower", "rows.binned_rows.margins", by(lambda M: M + np.int32(10**7))),
+    ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.normalizer", by(lambda x: 2 * x)),
+    ("erlpboost", "upper", "objectives.upper_bound.best_direction", by(lambda edges: edges // 2)),
+    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", of_property(lambda x: x - Fraction(5, 1000))),
+    ("erlpboost", "upper", "rows.binned_rows.BinnedRows.class_edges", by(lambda edges: edges // 2)),
+    (
+        "erlpboost",
+        "upper",
+        "rows.binned_rows.signed_sums_by_code",
+        by(lambda x: tuple(of_feature // 2 for of_feature in x)),
+    ),
+    ("log_loss", "lower", "objectives.exact.ExactLoss.lower_bound", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "objectives.exact.ExactLoss.best_lower_bound", by(lambda x: x + Fraction(5, 1000))),
+    ("log_loss", "lower", "objectives.exact.rounding_bound", by(lambda x: x - 0.005)),
+    ("log_loss", "upper", "objectives.exact.ExactLoss.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
+    ("log_loss", "upper", "objectives.exact.ExactLoss.normalizer", by(lambda x: 2 * x)),
     ("log_loss", "upper", "functions.regularizers.binary_entropy.LogarithmicLoss.values", by(lambda x: x - 0.005)),
 )
 """Functions that the modules of the runs compute with, each made to return too much or too little."""
@@ -124,7 +139,7 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
     ("functions.regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
     ("objectives.soft_margin.Goal.soft_margin", by(lambda x: x + 0.01)),
     ("objectives.soft_margin.Goal.upper", by(lambda x: x - 0.01)),
-    ("boosting.problem.Problem.class_upper", by(lambda x: (x[0] - 0.01, x[1]))),
+    ("boosting.problem.Problem.class_upper_bound", by(lambda x: (x[0] - 0.01, x[1]))),
     ("boosting.run.run.verified", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
 )
 """Functions that solvers, certificates and steps compute with."""
@@ -160,7 +175,10 @@ def of_steps() -> Any:
 
 
 def test_what_a_run_has_computed_wrongly_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, patch = "objectives.margin_histogram.Buckets.soft_margin", by(lambda x: x + Fraction(5, 1000))
+    name, patch = (
+        "objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
+        by(lambda x: x + Fraction(5, 1000)),
+    )
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))
     run = boost("erlpboost", oracle(), nu=60.0, epsilon=0.02)
     with pytest.raises(ProblemError, match=r"\bclaims\b") as refused:

@@ -161,7 +161,7 @@ def test_the_three_number_types_agree(p: float) -> None:
     with fine.precision_context():
         for made in (
             lambda A: x_log_x_over_y(A, A.vector(x), A.vector(y)),
-            lambda A: power(A, A.vector(x), A.number(p)),
+            lambda A: power(A, A.to_vector(x), A.to_number(p)),
         ):
             a, b = made(rough), made(fine)
             assert (rough.lower(a) <= fine.lower(b)).all() and (fine.upper(b) <= rough.upper(a)).all()

@@ -446,7 +446,7 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
     path, (X, y) = tmp_path / "c.json", examples()
     said = of_class(True, path)
     assert verify(path, DecisionStumps(X, y))
-    monkeypatch.setattr(classes, "LARGEST_ARRAYS", 8 * 40 * said["data"]["t"] - 1)
+    monkeypatch.setattr(classes, "MAX_ARRAY_BYTES", 8 * 40 * said["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
     reason = verify(path, DecisionStumps(X, y)).reason
     assert re.search(rf" {said['data']['t']} .* 40 .* {classes.MAX_ARRAY_BYTES:,} ", reason)

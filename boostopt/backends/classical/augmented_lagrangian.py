@@ -126,11 +126,11 @@ def open_augmented_lagrangian(name: str) -> Backend:
         A variant is asked for.
     """
     if name != NAME:
-        raise unknown_name("backend", name, installed())
+        raise unknown_name("backend", name, installed_names())
     return AugmentedLagrangian()
 
 
-def installed() -> list[str]:
+def installed_names() -> list[str]:
     """Return the name of the backend: scipy is always installed."""
     return [NAME]
 

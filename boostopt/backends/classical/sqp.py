@@ -187,7 +187,7 @@ class SequentialQuadratic(Backend):
                 if task.deadline.at is not None
                 else replace(task, deadline=Deadline.after(MAX_SECONDS_WITHOUT_LIMIT))
             )
-            yield from isolate_backend(replace(self, here=True)).attempts(limited)
+            yield from isolate_backend(replace(self, in_this_process=True)).attempts(limited)
             return
         run = _SqpRun(task, SOLVERS[self.solver].solve)
         while True:
@@ -303,7 +303,7 @@ class _SqpRun:
         return value + self._penalty * float(np.maximum(np.maximum(image - allowed.high, allowed.low - image), 0).sum())
 
 
-def installed() -> list[str]:
+def installed_names() -> list[str]:
     """Return the names of the backends whose solver of quadratic programs is installed, without loading any."""
     return [SequentialQuadratic(name).name for name, solver in SOLVERS.items() if find_spec(solver.module)]
 
@@ -324,6 +324,6 @@ def open_sqp(name: str) -> Backend:
     if find_spec(SOLVERS[solver].module) is None:
         raise SolverNotFound(
             f"expected an installed solver of quadratic programs; {solver} is not. "
-            f"Install {SOLVERS[solver].package}, or use one of {', '.join(installed()) or 'none'}."
+            f"Install {SOLVERS[solver].package}, or use one of {', '.join(installed_names()) or 'none'}."
         )
     return SequentialQuadratic(solver)

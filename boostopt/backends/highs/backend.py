@@ -142,7 +142,7 @@ class StoredState:
             return None
         return basis.build_model(lp)
 
-    def stored(self) -> StoredState:
+    def to_stored(self) -> StoredState:
         """Return it unchanged."""
         return self
 
@@ -164,7 +164,7 @@ def _no_handle() -> None:
     """Return the value of a handle in another process."""
 
 
-def installed() -> list[str]:
+def installed_names() -> list[str]:
     """Return the name of the backend that chooses its algorithm itself, if highspy is installed."""
     return ["highs"] if find_spec("highspy") else []
 
@@ -181,7 +181,7 @@ def open_highs(name: str) -> Backend:
     """
     if name not in ALGORITHMS:
         raise unknown_name("backend", name, ALGORITHMS)
-    if not installed():
+    if not installed_names():
         raise SolverNotFound("expected an installed solver; highspy is not found. Install it: pip install highspy.")
     return HighsBackend(name)
 

@@ -182,7 +182,7 @@ class IsolatedBackend(BackendWrapper):
         try:
             why = "" if process.has_program(program) else process.send_program(program, dump(program), seconds)
             if not why:
-                kind, *rest = process.request(("open", backend), _remaining(end, START_SECONDS))
+                kind, *rest = process.request(("load_backend", backend), _remaining(end, START_SECONDS))
                 why = str(rest[0]) if kind == "cannot" else "" if rest[0] else str(rest[1])
         except NotPicklable as reason:
             why = str(reason)
@@ -204,7 +204,7 @@ class IsolatedBackend(BackendWrapper):
         process.take_output()
         asked = task.profile, dict(task.options)
         given = max_threads(), task.tol, task.deadline.left
-        request: tuple[Any, ...] = ("run", *given, *asked, *self._start(task.start, process))
+        request: tuple[Any, ...] = ("first_attempt", *given, *asked, *self._start(task.start, process))
         began = time.perf_counter()
         came = 0
         try:
@@ -213,7 +213,7 @@ class IsolatedBackend(BackendWrapper):
                 if kind != "attempt":
                     return None
                 yield self._check_received(rest[0], process, task.program)
-                began, request, came = time.perf_counter(), ("next",), came + 1
+                began, request, came = time.perf_counter(), ("next_attempt",), came + 1
                 if task.deadline.passed:
                     return None
         except WorkerDied as death:

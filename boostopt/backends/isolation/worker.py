@@ -4,11 +4,11 @@ Requests and replies are pickled tuples on copies of the standard input and outp
 `_Worker`. Whatever Python or C prints to the descriptors 1 and 2 goes to the standard error. A mark follows it before
 the reply is sent.
 
-    ("hold", bytes)                        hold this program             -> ("ready",) or ("cannot", words)
-    ("open", bytes)                        open this backend, import it  -> ("able", able, reason) or ("cannot", words)
-    ("run", threads, tol, seconds, profile, options, d, w, of, key)
+    ("load_program", bytes)                hold this program             -> ("ready",) or ("cannot", words)
+    ("load_backend", bytes)                open this backend, import it  -> ("able", able, reason) or ("cannot", words)
+    ("first_attempt", threads, tol, seconds, profile, options, d, w, of, key)
                                            the first attempt             -> ("attempt", attempt) or ("end",)
-    ("next",)                              another one                   -> ("attempt", attempt) or ("end",)
+    ("next_attempt",)                      another one                   -> ("attempt", attempt) or ("end",)
     ("stop",)                              no more of them               -> nothing
 """
 
@@ -95,7 +95,7 @@ class _Worker:
     def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Carry out a request, with the number of threads of the run."""
         kind, *arguments = request
-        if kind == "run":
+        if kind == "first_attempt":
             self._threads = arguments.pop(0)
         # At the end of it, all printed text is sent before the reply.
         with thread_limit(self._threads), limit_blas_threads(), stdout_to_stderr():

@@ -37,8 +37,8 @@ POLL_SECONDS = 0.5
 WORKER_CODE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from boostopt.backends.isolation.worker import serve
-serve(int(sys.argv[2]), sys.argv[3].encode())
+from boostopt.backends.isolation.worker import run_worker
+run_worker(int(sys.argv[2]), sys.argv[3].encode())
 """
 
 
@@ -115,7 +115,7 @@ class WorkerProcess:
 
     def send_program(self, program: Program, data: bytes, seconds: float) -> str:
         """Send a program; return the reason if it cannot be sent or received, otherwise ""."""
-        reply = self.request(("hold", data), seconds)
+        reply = self.request(("load_program", data), seconds)
         self._holds = weakref.ref(program) if reply[0] == "ready" else None
         return "" if reply[0] == "ready" else str(reply[1])
 

@@ -195,7 +195,7 @@ def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:
 class AdaBoostREGUpdate(Reweighting):
     """The step that minimizes the functional, and the weights that are its derivatives."""
 
-    def stepped(self, move: UpdateContext) -> State:
+    def step(self, move: UpdateContext) -> State:
         p, state = self.problem.template.parameters, move.state
         N = len(self.c)
         w = state.d / self.c

@@ -111,7 +111,7 @@ class BrownBoost(Booster):
 class BrownBoostUpdate(Reweighting):
     """A step and a time that keep the mean potential at kappa."""
 
-    endless_without_errors = False
+    unbounded_on_perfect_hypothesis = False
 
     @cached_property
     def time(self) -> float:
@@ -127,7 +127,7 @@ class BrownBoostUpdate(Reweighting):
         """Return the mean potential at r + s = z over kappa, less 1."""
         return self.mean(erfc(z / math.sqrt(self.time))) / self.kappa - 1.0
 
-    def stepped(self, move: UpdateContext) -> State:
+    def step(self, move: UpdateContext) -> State:
         s = cast(float, move.state.memory.get(LEFT, self.time))
         solution = StepEquations(self, move.state.m + s, move.newest_margins, s).solve()
         if solution is None:

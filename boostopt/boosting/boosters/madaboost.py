@@ -59,11 +59,11 @@ class MadaBoost(Booster):
     name = "MadaBoost"
     title = "MadaBoost"
     sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
-    ends: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
+    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_PERFECT_HYPOTHESIS, REASON_TRAINING_ERROR)
     Parameters = Parameters
     is_symmetric = True
 
-    def respected(self, p: Any, examples: Examples) -> float:
+    def default_nu(self, p: Any, examples: Examples) -> float:
         return valid_nu(p.kappa * examples.total, examples)
 
     def reweighting(self, problem: Problem) -> Reweighting:
@@ -78,7 +78,7 @@ def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
 class MadaBoostUpdate(Reweighting):
     """AdaBoost's step, and its weights cut off at 1."""
 
-    def stepped(self, move: UpdateContext) -> State:
+    def step(self, move: UpdateContext) -> State:
         kappa = self.problem.template.parameters.kappa
         state = self.went(move, math.atanh(move.state.bounds.edge), log_weights)
         if self.mean(np.exp(log_weights(state.m))) >= kappa:

@@ -66,7 +66,7 @@ class SmoothBoost(Booster):
     name = "SmoothBoost"
     title = "SmoothBoost"
     sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
-    ends: ClassVar[tuple[str, ...]] = (REASON_MARGIN_REACHED,)
+    extra_success_reasons: ClassVar[tuple[str, ...]] = (REASON_MARGIN_REACHED,)
     Parameters = Parameters
     is_symmetric = True
 
@@ -76,7 +76,7 @@ class SmoothBoost(Booster):
         p = super().canonical(p, examples)
         return replace(p, theta=default_theta(p.gamma)) if math.isnan(p.theta) else p
 
-    def respected(self, p: Any, examples: Examples) -> float:
+    def default_nu(self, p: Any, examples: Examples) -> float:
         return valid_nu(p.kappa * examples.total, examples)
 
     def guaranteed_edge(self, p: Any) -> float:
@@ -95,9 +95,9 @@ class SmoothBoost(Booster):
 class SmoothBoostUpdate(Reweighting):
     """A step of 1 for every hypothesis."""
 
-    endless_without_errors = False
+    unbounded_on_perfect_hypothesis = False
 
-    def stepped(self, move: UpdateContext) -> State:
+    def step(self, move: UpdateContext) -> State:
         p, rounds = self.problem.template.parameters, move.state.round + 1
 
         def log_M(m: Float[Array, " N"]) -> Float[Array, " N"]:

@@ -33,17 +33,17 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """A run of looks for a page that bounds the edges; parameters and attributes are those of `HistogramNewton`."""
 
-    def _at(self, looks: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
+    def _iterate_at(self, looks: DualEvaluator, w: Float[Array, " t"]) -> Iterate:
         none = np.zeros(0, np.int64)
         return looks.iterate(self.splits, integer_weights(w), float(w.sum())) if w.any() else looks.iterate((), none)
 
-    def _value(self, seen: Iterate, law: WeightFunction) -> float:
+    def _dual_objective(self, seen: Iterate, law: WeightFunction) -> float:
         return law.dual_objective - (self._edge_bound * seen.weight_sum if seen.integer_weights.any() else 0.0)
 
-    def _slopes(self, look: Evaluation) -> Float[Array, " t"]:
+    def _gradient(self, look: Evaluation) -> Float[Array, " t"]:
         return self.edges(look) - self._edge_bound
 
-    def _moved(self, looks: DualEvaluator, look: Evaluation) -> tuple[Iterate | None, float]:
+    def _step(self, looks: DualEvaluator, look: Evaluation) -> tuple[Iterate | None, float]:
         """Return the margins after a Newton step at least as good as raising one weight, and D; None where it falls."""
         rises, none = self._bisect_edge_bound(), np.zeros(0, np.int64)
         before = self._dual_objective(look.iterate, look.weight_function)

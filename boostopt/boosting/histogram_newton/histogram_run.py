@@ -188,7 +188,7 @@ class HistogramRun(Run):
                 f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
                 f"{reason_of(failure)}. Make the oracle from the same data, with the same labels and weights."
             ) from failure
-        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
+        again = replace(stored, reached=replace(stored.reached, bounds=replace(ends, lower=lower)))
         return HistogramRun(again, oracle, rows).class_certificate
 
     @property
@@ -342,7 +342,7 @@ class HistogramRun(Run):
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
             history=History(self._keeps, self._history if self._keeps else []),
-            collected=collected,
+            pool=collected,
             state=replace(state, solved_edge=bounds.smallest_edge),
             trace=self._trace,
             reason=self.reason,
@@ -379,7 +379,7 @@ def _load_checkpoint(
         ) from failure
     reached = stored.reached
     level = min(reached.state.level, problem.max_level)
-    return replace(reached, ends=ends, stand=replace(reached.state, level=level))
+    return replace(reached, bounds=ends, state=replace(reached.state, level=level))
 
 
 def trace_from_log(glances: Sequence[EvaluationRecord], N: int) -> Trace:

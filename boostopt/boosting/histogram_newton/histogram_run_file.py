@@ -211,7 +211,7 @@ class StoredHistogramRun:
                 f"the ends {float(ends.lower):.10g} and {float(proof.value):.10g}, but these examples have the ends "
                 f"{float(lower):.10g} and {float(again.value):.10g}"
             )
-        return replace(ends, lower=min(ends.lower, lower), proof=again), lower
+        return replace(ends, lower=min(ends.lower, lower), upper_witness=again), lower
 
 
 class CheckpointWriter:

@@ -80,12 +80,14 @@ class ExactBounds(ImmutableArrays):
         """Return the ends with the soft margin of weights, if it is a better one."""
         if seen.lower_bound <= self.lower or seen.integer_weights.sum() != MARGIN_SCALE:
             return self
-        return replace(self, lower=seen.lower_bound, W=seen.integer_weights, total=seen.weight_sum)
+        return replace(self, lower=seen.lower_bound, integer_weights=seen.integer_weights, weight_sum=seen.weight_sum)
 
     def with_upper(self, proof: UpperBound) -> ExactBounds:
         """Return the ends with another proof, if it is a better one."""
         return (
-            replace(self, proof=proof) if self.upper_witness is None or proof.value < self.upper_witness.value else self
+            replace(self, upper_witness=proof)
+            if self.upper_witness is None or proof.value < self.upper_witness.value
+            else self
         )
 
 

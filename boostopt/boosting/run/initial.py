@@ -114,7 +114,7 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
     m = collected.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
     at = problem.conjugate_at_margins(m)
     state = replace(record.state, w=w, m=m, d=at.d, value=problem.dual_objective(at, w), start=start)
-    return replace(record, collected=collected, state=state, oracle_state=oracle.state())
+    return replace(record, pool=collected, state=state, oracle_state=oracle.state())
 
 
 def _bounds_from_guarantee(guarantee: float | None, problem: Problem) -> OracleBounds:

@@ -76,7 +76,7 @@ BOUNDS = Keys(
 )
 """Keys of the bounds from the answers of the oracle."""
 
-T = TypeVar("Read")
+T = TypeVar("T")
 
 META = "meta"
 """Name of the array that holds the description."""

@@ -88,7 +88,7 @@ class WeightTransfer(CorrectiveUpdate):
 class Pairwise(WeightTransfer):
     """Weight moves to the newest hypothesis from the one that has the smallest edge under d(w)."""
 
-    def mixed(self, move: UpdateContext) -> State:
+    def combined(self, move: UpdateContext) -> State:
         e = np.zeros(move.pool.t)
         e[move.newest] = 1.0
         newest = Vertex(e, move.newest_margins, float(move.newest_margins @ move.state.d), 0.0)
@@ -102,7 +102,7 @@ class BlendedPairwise(WeightTransfer):
     is mixed in by the best weight.
     """
 
-    def mixed(self, move: UpdateContext) -> State:
+    def combined(self, move: UpdateContext) -> State:
         worst, best = extreme_vertices(move, self.problem.two_sided)
         if best.edge - worst.edge >= float((move.newest_margins - move.state.m) @ move.state.d):
             return self.transfer(move, worst, best)

@@ -51,7 +51,7 @@ class TotallyCorrective(Update):
         # Margins of the hypotheses in the program, which grow by a column at a time.
         self._subset: tuple[Int[Array, " k"], Margins] | None = None
 
-    def begun(self, state: State, collected: ColumnPool, tol: float, deadline: Deadline) -> State:
+    def warm_start(self, state: State, collected: ColumnPool, tol: float, deadline: Deadline) -> State:
         u = collected.margins.column(collected.t - 1)
         move = UpdateContext(replace(state, w=np.zeros(0)), collected, collected.t - 1, u, tol, deadline)
         goal = self.problem.objective

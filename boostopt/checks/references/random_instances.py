@@ -106,7 +106,7 @@ def draw_instances(
             told = f"no random instance can be bound; the last of {MAX_DRAWS} was refused: {refused[-1]}"
             raise ComponentError(told) from refused[-1]
         infeasible += hopeless
-        instances.append(replace(instance, refusals=tuple(map(str, refused))))
+        instances.append(replace(instance, rejected_draws=tuple(map(str, refused))))
     return instances
 
 

@@ -34,7 +34,7 @@ from boostopt.cli.program_sets import (
     named_formulations,
     programs_of_data,
     programs_of_folder,
-    split_names,
+    split_unless_file,
 )
 from boostopt.cli.run_output import HTML_FORMAT, validate_output_paths, validate_suffix
 from boostopt.comparison.benchmark import benchmark
@@ -109,7 +109,7 @@ def compare_command(
             if data is None
             else "--data and --all exclude each other; choose one."
         )
-    names_of_data = [] if data is None else split_names(data)
+    names_of_data = [] if data is None else split_unless_file(data)
     validate_output_paths(None, report, resume, read=names_of_data)
     validate_suffix("--report", report, HTML_FORMAT)
     if report is not None:
@@ -166,8 +166,8 @@ def _programs_of_data(
     formulations: str, data: str, each: list[str], how: BindingOptions
 ) -> tuple[Program | dict[str, Program], Origin]:
     """Return the program of one data set, or those of several formulations and data sets."""
-    if len(each) == len(split_names(formulations)) == 1 and formulations.strip() != ALL_FORMULATIONS:
-        page, dataset = get_formulation_option(split_names(formulations)[0]), how.files.load_dataset(each[0])
+    if len(each) == len(split_unless_file(formulations)) == 1 and formulations.strip() != ALL_FORMULATIONS:
+        page, dataset = get_formulation_option(split_unless_file(formulations)[0]), how.files.load_dataset(each[0])
         return how.parameters.program(page, dataset, how.draw), _provenance(data, [])
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of_data(each, pages, how)

@@ -362,7 +362,7 @@ def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
     """Return the fit as plain values."""
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
-    if model.runs_[0].problem.bounds_class:
+    if model.runs_[0].problem.has_class_bound:
         certificates = [run.class_certificate for run in model.runs_]
     labelled = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {

@@ -66,7 +66,7 @@ def comparison_progress(callback: Callable[..., Any], total: int) -> Generator[C
         yield callback
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
-    with status_line(format_count(total, "solver"), still=True) as show:
+    with status_line(format_count(total, "solver"), no_refresh_thread=True) as show:
         yield print_backend_progress if show is None else ComparisonProgress(total, show)
 
 
@@ -140,7 +140,7 @@ def benchmark_progress(
         yield BenchmarkProgress(labels, total, budget, _do_nothing if progress is False else progress)
         return
     # Without a thread of its own: nothing may run beside a solve whose time is taken.
-    with status_line(f"{total} solves", still=True) as show:
+    with status_line(f"{total} solves", no_refresh_thread=True) as show:
         yield BenchmarkProgress(labels, total, budget, show=show)
 
 

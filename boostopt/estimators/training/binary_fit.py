@@ -97,14 +97,14 @@ class FitSettings:
         expected = (
             (
                 "nu",
-                self.chooses_nu or (is_real_number(nu) and (nu >= 1 if is_integer(nu) else 0 < nu <= 1)),
+                self.chooses_nu or (is_bounded_number(nu) and (nu >= 1 if is_integer(nu) else 0 < nu <= 1)),
                 "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
                 f'"{AUTO}"',
             ),
-            ("epsilon", is_real_number(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
+            ("epsilon", is_bounded_number(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
             (
                 "eta",
-                self.eta is None or is_real_number(self.eta),
+                self.eta is None or is_bounded_number(self.eta),
                 "a positive number, or None for the theoretical value",
             ),
             ("parameters", _is_name_mapping(self.parameters), "a mapping from names to values, or None"),
@@ -120,7 +120,7 @@ class FitSettings:
             ),
             (
                 "time_limit",
-                seconds is None or (is_real_number(seconds) and seconds > 0),
+                seconds is None or (is_bounded_number(seconds) and seconds > 0),
                 "a positive number of seconds, or None",
             ),
             ("n_jobs", jobs is None or (is_integer(jobs) and jobs != 0), "a whole number other than 0, or None"),
@@ -129,7 +129,7 @@ class FitSettings:
             (
                 "validation_fraction",
                 fraction is None
-                or (is_real_number(fraction) and (fraction >= 1 if is_integer(fraction) else 0 < fraction < 1)),
+                or (is_bounded_number(fraction) and (fraction >= 1 if is_integer(fraction) else 0 < fraction < 1)),
                 "a float in (0, 1), a share of the examples, or a whole number of them, or None",
             ),
             ("n_iter_no_change", is_integer(patience) and patience >= 1, "a whole number of at least 1"),
@@ -459,14 +459,14 @@ def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
     return warm_start_run
 
 
-def is_real_number(value: Any) -> bool:
+def is_bounded_number(value: Any) -> bool:
     """Whether it is a number and no flag."""
     return is_real_number(value) and bool(abs(value) <= MAX_INT)
 
 
 def is_integer(value: Any) -> bool:
     """Whether it is a whole number and no flag."""
-    return is_real_number(value) and isinstance(value, Integral)
+    return is_bounded_number(value) and isinstance(value, Integral)
 
 
 def _is_name_mapping(value: Any) -> bool:

@@ -100,11 +100,11 @@ class OracleWithConstants(BinnedOracle):
         return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
 
     @property
-    def rows(self) -> BinnedRows | None:
+    def binned_rows(self) -> BinnedRows | None:
         rows = self._oracle.binned_rows if isinstance(self._oracle, BinnedOracle) else None
         return rows and rows.with_constant_feature(self._features)
 
-    def hypothesis(self, split: Split) -> Hypothesis:
+    def hypothesis_of(self, split: Split) -> Hypothesis:
         if split.feature == self._features:
             return Stump(0, -np.inf, split.sign, self._features)
         if not isinstance(self._oracle, BinnedOracle):

@@ -94,7 +94,7 @@ def prove_convex(f: Expression, box: BoxFamily) -> ConvexFormula:
         It is not: it has a pole or no slope somewhere, its f'' is negative at a point, or it cannot be told.
     """
     check_finite(f, box)
-    box = replace(box, known=_nonnegative_sums(f, box))
+    box = replace(box, nonnegative_keys=_nonnegative_sums(f, box))
     slope = differentiate(f, box.variable)
     check_slope(slope)
     check_length(slope)

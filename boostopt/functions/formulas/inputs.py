@@ -91,7 +91,7 @@ def empty_parameters() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
-def check_parameters(parameters: object) -> None:
+def check_parameter_names(parameters: object) -> None:
     """Raise ProblemError unless they are values by names that are free for parameters."""
     expected, advice = "values of parameters by their names", 'Pass a mapping such as {"eta": 2.0}.'
     for name in check_instance("parameters", parameters, Mapping, expected, advice, ProblemError):
@@ -106,13 +106,13 @@ def check_name(name: object) -> None:
 
 def check_number_parameters(parameters: Mapping[str, object]) -> dict[str, float]:
     """Return parameters that are numbers."""
-    check_parameters(parameters)
+    check_parameter_names(parameters)
     return {name: check_number(name, value, error=ProblemError) for name, value in parameters.items()}
 
 
 def check_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
     """Return the parameters: finite floats, or finite arrays of one number for each example."""
-    check_parameters(parameters)
+    check_parameter_names(parameters)
     read = dict[str, float | Array]()
     for name, value in parameters.items():
         if is_real_number(value):

@@ -25,7 +25,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.minorants.multiplier_sets import CumulativeSumMultipliers, MultiplierSet
 
-ChooseMultipliers = Callable[[MultiplierSet, Any, "Choice"], Any]
+ChooseMultipliers = Callable[[MultiplierSet, Any, "NonsmoothNode"], Any]
 """Chooses delta, of shape (k, m), for an atom with a kink and the multipliers of its results."""
 
 MAX_KINKS = 200

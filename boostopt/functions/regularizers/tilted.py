@@ -99,7 +99,7 @@ class Tilted(DelegatingRegularizer):
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         of_base = self.base.stationarity(d, floor)
-        return replace(of_base, slopes=of_base.gradient + self.tilt)
+        return replace(of_base, gradient=of_base.gradient + self.tilt)
 
     def pointwise(self) -> Pointwise | None:
         of_base = self.base.pointwise()

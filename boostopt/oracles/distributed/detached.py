@@ -37,13 +37,13 @@ class DetachedOracle(DistributedOracle):
         return self._majority
 
     @property
-    def rows(self) -> NoReturn:
+    def binned_rows(self) -> NoReturn:
         raise rows_missing_error()
 
-    def hypothesis(self, split: Split) -> NoReturn:
+    def hypothesis_of(self, split: Split) -> NoReturn:
         raise rows_missing_error()
 
-    def _refused(self, what: str) -> ProblemError:
+    def _unsupported(self, what: str) -> ProblemError:
         return rows_missing_error()
 
 

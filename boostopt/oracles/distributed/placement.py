@@ -32,7 +32,7 @@ class Placeable(Oracle):
 class DistributedOracle(BinnedOracle):
     """An oracle of rows on a cluster, which supports looks only."""
 
-    only_looks = True
+    aggregates_only = True
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -60,7 +60,7 @@ class DistributedOracle(BinnedOracle):
         return float(self._balance)
 
     @property
-    def rows(self) -> BinnedRows:
+    def binned_rows(self) -> BinnedRows:
         """The encoded rows, on the cluster."""
         return self._rows
 
@@ -142,7 +142,7 @@ class DistributedEncoder:
             raise OptionError(
                 f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
             ) from missing
-        self.blocks, self.block_counts = DaskBlocks(X, y, c, **how), list[LabelCounts]()
+        self.blocks, self.block_counts = DaskBlocks(X, y, c, **block_options), list[LabelCounts]()
 
     def count(self, task: Callable[..., LabelCounts] = count_labels, classes: bool = True) -> list[LabelCounts]:
         """Count labels and multiplicities by a task, and leave out the blocks without rows that count.
@@ -153,9 +153,9 @@ class DistributedEncoder:
             Labels or multiplicities are invalid; there is one class only, but two are needed; there are too many
             examples, or none.
         """
-        self.block_counts = self.blocks.labels(task)
+        self.block_counts = self.blocks.map_labels(task)
         check_label_counts(self.block_counts, classes)
-        self.blocks.chosen([k for k, each in enumerate(self.block_counts) if each.n_counted])
+        self.blocks.keep([k for k, each in enumerate(self.block_counts) if each.n_counted])
         return self.block_counts
 
     @property
@@ -177,5 +177,8 @@ class DistributedEncoder:
         """
         from boostopt.rows.dask_rows import DaskRows
 
-        parts, sizes = self.blocks.parts(task, large), [each.n_counted for each in self.block_counts if each.n_counted]
+        parts, sizes = (
+            self.blocks.map_blocks(task, large),
+            [each.n_counted for each in self.block_counts if each.n_counted],
+        )
         return DaskRows(self.blocks.client, parts, sizes, sum(each.total for each in self.block_counts), coded)

@@ -175,7 +175,7 @@ class KernelColumn(FeatureHypothesis):
                 f"{self.indices.tolist()[:5]} and values {self.values.tolist()[:5]}. Correct them."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         return self.values_from(self.kernel.column(features.checked(self.features), self.center))
 
     @property

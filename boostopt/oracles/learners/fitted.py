@@ -78,7 +78,7 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
                 f"{np.abs(self.training_values).max():.6g}. Correct it."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return h(x) in [-1, 1] for each example.
 
         Raises

@@ -71,7 +71,7 @@ class RBFHypothesis(FeatureHypothesis):
                 f"{self.number} and output weights of shape {self.network.output_weights.shape}. Correct that one."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         return OUTPUT_FUNCTIONS[self.values](
             self.network.value(as_dense(features.checked(self.network.centres.shape[1])))
         )

@@ -22,7 +22,7 @@ from boostopt.oracles.labelled_examples import check_classes, select_counting
 from boostopt.oracles.stumps.binning import (
     ExampleBlocks,
     ThresholdSketch,
-    encode_block,
+    encode_examples,
     encode_in_file,
     encode_in_memory,
     find_thresholds,
@@ -169,7 +169,7 @@ class BinnedStumps(BinnedOracle, Placeable):
         return best_stumps(self.coded, query, self.y, self._features, self.reflexive)
 
     @property
-    def rows(self) -> BinnedRows | None:
+    def binned_rows(self) -> BinnedRows | None:
         """The coded rows.
 
         None if no feature varies, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A
@@ -179,7 +179,7 @@ class BinnedStumps(BinnedOracle, Placeable):
             return None
         return BinnedRows.from_binned(self.coded, self.y, self.c)
 
-    def hypothesis(self, split: Split) -> Stump:
+    def hypothesis_of(self, split: Split) -> Stump:
         return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
@@ -254,12 +254,12 @@ class DistributedStumps(DistributedOracle, BinnedStumps):
             for b, k, each in zip(before, counted, found, strict=False)
             if each.n_counted
         ]
-        told: ThresholdSketch = blocks.folded(sketch_block, small, partial(merge_sketches, self._bins))
+        told: ThresholdSketch = blocks.tree_reduce(sketch_block, small, partial(merge_sketches, self._bins))
         self._cuts, self.complete = told.thresholds(self._bins)
         coded = BinnedFeatures.from_codes(np.empty((self._features, 0), self._dtype), self._cuts)
         if len(coded.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
-        self._set_rows(placing.rows(partial(encode_block, self._dtype), self._cuts, coded), placing.balance)
+        self._set_rows(placing.rows(partial(encode_examples, self._dtype), self._cuts, coded), placing.balance)
 
     @property
     def coded(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]

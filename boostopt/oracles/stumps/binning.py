@@ -241,7 +241,7 @@ def merge_sketches(bins: int, sketches: Sequence[ThresholdSketch]) -> ThresholdS
     return ThresholdSketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
 
 
-def encode_block(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
+def encode_examples(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows as codes."""
     rows = ExampleBlocks(X, y, c)
     return row_block(encode_in_memory(rows, cuts, dtype), rows)

@@ -84,7 +84,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
         return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
 
     @property
-    def rows(self) -> BinnedRows | None:
+    def binned_rows(self) -> BinnedRows | None:
         """The encoded examples.
 
         None if no feature varies, if a feature has more than 65,536 values, if a sparse matrix would take more memory
@@ -95,7 +95,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
             return None
         return BinnedRows.from_binned(self._binned, self.y, self.c)
 
-    def hypothesis(self, split: Split) -> Stump:
+    def hypothesis_of(self, split: Split) -> Stump:
         cuts = require_not_none(self._binned, "codes").thresholds_by_feature
         return Stump(split.feature, float(cuts[split.feature][split.code]), split.sign, self._features)
 
@@ -103,14 +103,14 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
     def _binned(self) -> BinnedFeatures | None:
         """The codes, None if there are none."""
         X, table = self._examples.X, self._sorted
-        ends = np.append(table.starts[1:], len(table.thresholds))
-        most = int((ends - table.starts).max(initial=0))
+        ends = np.append(table.first_threshold[1:], len(table.thresholds))
+        most = int((ends - table.first_threshold).max(initial=0))
         dtype = np.dtype(np.uint8 if most < 256 else np.uint16)
         stored = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
         if not 0 < most <= MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > stored:
             return None
         cuts = [np.empty(0)] * self._features
-        for j, start, end in zip(table.features, table.starts, ends, strict=True):
+        for j, start, end in zip(table.varying_features, table.first_threshold, ends, strict=True):
             cuts[j] = table.thresholds[start:end]
         codes = np.empty((self._features, self.N), dtype)
         for i in range(0, self.N, BLOCK_ROWS):

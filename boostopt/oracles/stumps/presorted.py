@@ -39,9 +39,9 @@ class PresortedFeatures:
         Whether these examples lie below the threshold.
     thresholds
         Halfway between the two neighbouring values.
-    features
+    varying_features
         Features that are not constant, ascending.
-    starts
+    first_threshold
         The position of the first threshold of each of these features.
     """
 
@@ -51,10 +51,10 @@ class PresortedFeatures:
     last: Int[Array, " thresholds"]
     below: Bool[Array, " thresholds"]
     thresholds: Float[Array, " thresholds"]
-    features: Int[Array, " varying"]
-    starts: Int[Array, " varying"]
+    varying_features: Int[Array, " varying"]
+    first_threshold: Int[Array, " varying"]
 
-    def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
+    def threshold_edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
         """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64.
 
         The cumulative sum may overflow, but its differences are still exact: int64 arithmetic is modulo 2^64, so that
@@ -106,8 +106,10 @@ def presort(X: Any) -> PresortedFeatures:
         last=joined([part.last + before for part, before in zip(parts, entries, strict=False)], index),
         below=joined([part.below for part in parts], np.bool_),
         thresholds=joined([part.thresholds for part in parts], np.float64),
-        features=joined([part.features for part in parts], np.int64),
-        starts=joined([part.starts + before for part, before in zip(parts, thresholds, strict=False)], np.int64),
+        varying_features=joined([part.varying_features for part in parts], np.int64),
+        first_threshold=joined(
+            [part.first_threshold + before for part, before in zip(parts, thresholds, strict=False)], np.int64
+        ),
     )
 
 
@@ -175,8 +177,8 @@ def _thresholds_of(entries: _SortedEntries, N: int) -> PresortedFeatures:
         last=np.where(below, last, end_of_feature[here]),
         below=below,
         thresholds=midpoints(np.minimum(value, neighbour), np.maximum(value, neighbour)),
-        features=feature[kept][starts],
-        starts=starts,
+        varying_features=feature[kept][starts],
+        first_threshold=starts,
     )
 
 

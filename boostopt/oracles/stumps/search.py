@@ -27,9 +27,9 @@ class ThresholdTable(Protocol):
         Number of examples.
     thresholds
         The thresholds, empty if no feature varies.
-    features
+    varying_features
         The features that vary, ascending.
-    starts
+    first_threshold
         The position of the first threshold of each of these features.
     """
 
@@ -40,12 +40,12 @@ class ThresholdTable(Protocol):
     def thresholds(self) -> Float[Array, " thresholds"]: ...
 
     @property
-    def features(self) -> Int[Array, " varying"]: ...
+    def varying_features(self) -> Int[Array, " varying"]: ...
 
     @property
-    def starts(self) -> Int[Array, " varying"]: ...
+    def first_threshold(self) -> Int[Array, " varying"]: ...
 
-    def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
+    def threshold_edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
         """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64."""
         ...
 
@@ -88,12 +88,12 @@ def _best_distinct(
     splits: ThresholdTable, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
 ) -> list[tuple[Stump, Int8[Array, " N"], int]]:
     """Return the best stumps with their margins and their edges under s; no two have the same margins."""
-    thresholds, starts, count = splits.thresholds, splits.starts, query.count
+    thresholds, starts, count = splits.thresholds, splits.first_threshold, query.count
     if len(thresholds) == 0:
         edge = int(s.sum())
         sign = -1 if reflexive and edge < 0 else 1
         return [(Stump(0, -math.inf, sign, features), (sign * y).astype(np.int8), sign * edge)]
-    edges = splits.edges(s)
+    edges = splits.threshold_edges(s)
     signs_free = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
     if query.varied and count <= len(starts):
@@ -103,7 +103,7 @@ def _best_distinct(
     for i in places:
         if len(stumps) == count:
             break
-        feature = int(splits.features[np.searchsorted(starts, i, side="right") - 1])
+        feature = int(splits.varying_features[np.searchsorted(starts, i, side="right") - 1])
         sign = -1 if reflexive and edges[i] < 0 else 1
         margins, edge = np.where(splits.above(i), sign * y, -sign * y).astype(np.int8), int(signs_free[i])
         if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):

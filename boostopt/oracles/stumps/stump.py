@@ -51,7 +51,7 @@ class Stump(FeatureHypothesis):
                 f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
             )
 
-    def on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         above = features.column(self.feature, self.features) > self.threshold
         return np.where(above, float(self.sign), -float(self.sign))
 

@@ -83,8 +83,8 @@ def sum_labels(part: Any, M: Any, bins: Bins, table: Any, sizes: Mapping[int, in
 
 def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
     """Return the margins of weighted hypotheses, beside the rows."""
-    if rows.total > MOST_EXAMPLES:
-        reject(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.total}")
+    if rows.n_examples > MOST_EXAMPLES:
+        reject(f"sums of whole numbers are exact up to {MOST_EXAMPLES} examples; the data are {rows.n_examples}")
     tables = dict[int, Any]()
     for weight, feature, code, sign in terms:
         if weight == 0:
@@ -96,8 +96,8 @@ def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
 
 def soft_margin(rows: Any, terms: Sequence[Term], nu: Fraction) -> Fraction:
     """Return the mean of the nu smallest margins of weighted hypotheses, exactly."""
-    if not 0 < nu <= rows.total:
-        reject(f"nu must be at most the number of examples, {rows.total}; it is {float(nu):g}")
+    if not 0 < nu <= rows.n_examples:
+        reject(f"nu must be at most the number of examples, {rows.n_examples}; it is {float(nu):g}")
     M, first, counted, total = margins_of(rows, terms), -ONE, 0, 0
     # The bins of all margins; then the margins of the bin in which the count is reached.
     for shift, size in ((FINE, 2 * ONE >> FINE), (0, 1 << FINE)):

@@ -77,22 +77,22 @@ class ExactNumberType(NumberType):
     exact = True
 
     @abstractmethod
-    def number(self, x: float) -> Any:
+    def to_number(self, x: float) -> Any:
         """Return one float as a number, exactly."""
 
     @abstractmethod
     def round_down(self, x: Any) -> float:
         """Return a float that is not above a number."""
 
-    def vector(self, x: np.ndarray) -> Any:
+    def to_vector(self, x: np.ndarray) -> Any:
         return self.stack([self.to_number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
 
-    def stacked(self, numbers: Sequence[Any]) -> Any:
+    def stack(self, numbers: Sequence[Any]) -> Any:
         made = np.empty(len(numbers), dtype=object)
         made[:] = numbers
         return made
 
-    def choose(self, where: np.ndarray, these: Any, those: Any) -> Any:
+    def where(self, where: np.ndarray, these: Any, those: Any) -> Any:
         return np.where(where, these, those)
 
     def total(self, x: Any) -> Any:
@@ -105,24 +105,24 @@ class ExactNumberType(NumberType):
     def margins(self, U: Any, w: Any) -> Any:
         return self.stack([self.total(self.to_vector(row) * w) for row in dense_rows(U, slice(0, U.shape[0]))])
 
-    def residue(self, c: np.ndarray, nu: float, d0: np.ndarray) -> Any:
+    def capped_difference(self, c: np.ndarray, nu: float, d0: np.ndarray) -> Any:
         return self.to_vector(c) - self.to_vector(d0) * self.to_number(nu)
 
-    def low(self, x: Any) -> Any:
+    def lower(self, x: Any) -> Any:
         return (
             np.array([self.round_down(value) for value in x.tolist()])
             if isinstance(x, np.ndarray)
             else self.round_down(x)
         )
 
-    def high(self, x: Any) -> Any:
+    def upper(self, x: Any) -> Any:
         return -self.lower(-x)
 
 
 class Rationals(ExactNumberType):
     """Exact rational numbers."""
 
-    def number(self, x: float) -> Any:
+    def to_number(self, x: float) -> Any:
         return Fraction(x)
 
     def round_down(self, x: Any) -> float:
@@ -138,7 +138,7 @@ class Rationals(ExactNumberType):
     def exp(self, x: Any) -> Any:
         raise Irrational("an exponential has no rational value")
 
-    def within(self, radius: np.ndarray) -> Any:
+    def interval_around_zero(self, radius: np.ndarray) -> Any:
         if radius.any():
             raise Irrational("a number is known to lie in a range only")
         return self.to_vector(radius)
@@ -149,7 +149,7 @@ class Rationals(ExactNumberType):
     def largest(self, x: Any) -> Any:
         return max(x.tolist())
 
-    def certain(self, x: Any) -> bool:
+    def is_certainly_nonnegative(self, x: Any) -> bool:
         return x >= 0
 
 
@@ -172,10 +172,10 @@ class ArbBalls(ExactNumberType):
 
         self.flint: Any = flint
 
-    def working(self) -> AbstractContextManager[Any]:
+    def precision_context(self) -> AbstractContextManager[Any]:
         return self.flint.ctx.workprec(PRECISION_BITS)
 
-    def number(self, x: float) -> Any:
+    def to_number(self, x: float) -> Any:
         return self.flint.arb(x)
 
     def round_down(self, x: Any) -> float:
@@ -189,7 +189,7 @@ class ArbBalls(ExactNumberType):
     def exp(self, x: Any) -> Any:
         return self.stack([value.exp() for value in x.tolist()]) if isinstance(x, np.ndarray) else x.exp()
 
-    def within(self, radius: np.ndarray) -> Any:
+    def interval_around_zero(self, radius: np.ndarray) -> Any:
         return self.stack([self.flint.arb(0.0, value) for value in radius.tolist()])
 
     def positive(self, x: Any) -> Any:
@@ -202,5 +202,5 @@ class ArbBalls(ExactNumberType):
             first = first.max(value)
         return first
 
-    def certain(self, x: Any) -> bool:
+    def is_certainly_nonnegative(self, x: Any) -> bool:
         return bool(x >= 0)

@@ -33,7 +33,7 @@ DEEPEST = 100
 class DecimalFloat(float):
     """A float with its letters, which may say a number between two of them."""
 
-    __slots__ = ("letters",)
+    __slots__ = ("text",)
     text: str
 
 

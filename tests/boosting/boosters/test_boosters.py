@@ -186,7 +186,7 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
 
 def test_a_booster_of_the_users_own_is_one_page() -> None:
     class Halving(Reweighting):
-        def stepped(self, move: UpdateContext) -> State:
+        def step(self, move: UpdateContext) -> State:
             return self.went(move, 0.5, lambda m: -m)
 
     @dataclass(frozen=True, kw_only=True)

@@ -178,7 +178,7 @@ def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatc
     y = A.to_vector(rng.normal(size=12))
     best = recomputed("d*log(d/d0)/2", {}).conjugates(y)
     for _ in range(20):
-        monkeypatch.setattr(MonotoneDerivative, "touching", lambda self, y: rng.uniform(-0.5, 1.0, 12))
+        monkeypatch.setattr(MonotoneDerivative, "tangent_points", lambda self, y: rng.uniform(-0.5, 1.0, 12))
         other = recomputed("d*log(d/d0)/2", {}).conjugates(y)
         assert (A.upper(other) >= A.lower(best)).all()
 

@@ -229,7 +229,7 @@ def test_intervals_contain_all_values_and_are_narrow(text: str) -> None:
 
 def _known(read: Any) -> frozenset[str]:
     """Return the sums that are not negative on [0, 1]: 1 - d and 2 - d."""
-    sums = {base.inner[0] for term in read.terms for base, _ in term.factors if base.kind == "sum"}
+    sums = {base.arguments[0] for term in read.terms for base, _ in term.factors if base.kind == "sum"}
     return frozenset(each.key for each in sums if parse_formula("1 - d", {}, ("d", "a")).key == each.key)
 
 

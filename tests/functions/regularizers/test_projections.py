@@ -18,7 +18,7 @@ from boostopt.oracles import RawFeatures
 from boostopt.programs import step_sizes as projections
 from boostopt.programs.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
 
-_root: Any = vars(projections)["_root"]
+_root: Any = vars(projections)["_safeguarded_newton_root"]
 
 
 def edge_after(u: np.ndarray, log_d: np.ndarray, alpha: float) -> float:
@@ -242,7 +242,7 @@ def test_coordinate_ascent_ends_on_features_that_are_too_many_times_each_other(m
         ]
     )
     oracle = RawFeatures(X, np.array([1, -1, 1, -1, 1]))
-    monkeypatch.setattr(projections, "_root", lambda function, x: _root(counted(function), x))
+    monkeypatch.setattr(projections, "_safeguarded_newton_root", lambda function, x: _root(counted(function), x))
     run = boost("coordinate_ascent", oracle, max_rounds=30)
     assert not run.reason.startswith("failed")
     assert np.isfinite(run.w).all() and np.isfinite(run.record.state.m).all()

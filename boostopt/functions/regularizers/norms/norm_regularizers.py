@@ -149,10 +149,10 @@ class NormBall(NormRegularizer):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self._rounding_excess(z) * self.min_norm_point if self.is_singleton else super().gaps(d, z, at)
 
-    def dual_value(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
         return self.r * self.dual_norm(s) + self._cancellation_error(s)
 
-    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
         size = self.dual_norm(s)
         if size == 0.0:
             return np.zeros(self.N)
@@ -177,7 +177,7 @@ class NormBall(NormRegularizer):
             self.dual_exponent
         ) * self.r * self.dual_norm(s)
 
-    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         inside = self.base.conjugate_at(z).d
         if self.norm(inside) <= self.r:
             return inside, np.zeros(self.N)
@@ -186,7 +186,7 @@ class NormBall(NormRegularizer):
             return self._find_on_path(curve, lambda d, s: np.log(self.r) - np.log(self.norm(d)))
         return self._solve_on_support(z)
 
-    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return (d, s) with s = [z + rho]_+, d = r c (s / ||s||_q)^(q-1) and sum d = 1."""
         relative = z - float(z.max())
 
@@ -246,18 +246,18 @@ class NormPenalty(NormRegularizer):
     def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
         at = self.base.stationarity(d, floor)
         if np.isfinite(self.p):
-            return replace(at, slopes=at.gradient + self.r * self.norm_gradient(d))
+            return replace(at, gradient=at.gradient + self.r * self.norm_gradient(d))
         # r max (d / c) is a cap at its own height whose multipliers, times d, sum to r times that height.
         height = self.norm(d)
-        return replace(at, upper=np.minimum(at.upper, height * self.c), total=self.r * height)
+        return replace(at, upper=np.minimum(at.upper, height * self.c), required_inner_product=self.r * height)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.conjugate_at(np.zeros(self.N)).d if d is None else self.base.project(d)
 
-    def dual_value(self, s: Float[Array, " N"]) -> float:
+    def dual_norm_term(self, s: Float[Array, " N"]) -> float:
         return 0.0
 
-    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+    def norm_gap_terms(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
         norm, size = self.norm(d), self.dual_norm(s)
         short = max(1.0 - (size / self.r) ** self.dual_exponent, 0.0)
         share = self.c / self.c.sum() * short
@@ -265,7 +265,7 @@ class NormPenalty(NormRegularizer):
             return self.c * s * np.maximum(norm - d / self.c, 0.0) + self.r * norm * share
         return self.r * norm * (self._young_gap_terms(d / (norm * self.c), s / self.r) + share / self.dual_exponent)
 
-    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _maximizer_and_dual(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         d, s = self._maximizer_and_dual_unscaled(z)
         # Whatever the accuracy of the root, s must lie in the dual ball.
         inner = self.r * (1.0 - self.N * 1e-16 - self.exponent_rounding_error(self.dual_exponent))
@@ -279,7 +279,7 @@ class NormPenalty(NormRegularizer):
             return self._find_on_path(curve, lambda d, s: np.log(max(self.dual_norm(s), TINY)) - np.log(self.r))
         return curve.maximizer_at(curve.level_for_total(self.r))
 
-    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    def _solve_on_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """||[z + rho]_+||_q = r, d proportional to c [z + rho]_+^(q-1), to c on the positive ones for p = inf."""
         relative = z - float(z.max())
         high = self.r / float(self.c[np.argmax(relative)]) ** (1.0 / self.dual_exponent)

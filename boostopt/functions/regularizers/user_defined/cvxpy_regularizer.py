@@ -158,8 +158,8 @@ class DescribedRegularizer(Regularizer):
         object.__setattr__(self, "_f", f)
         object.__setattr__(self, "_stated", [*map(with_exact_exponents, constraints)])
         object.__setattr__(self, "_tree", build_tree(f, d))
-        object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
-        object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
+        object.__setattr__(self, "_inequalities", Inequalities([*stated, *natural], d, self.inside))
+        object.__setattr__(self, "_domain_inequalities", Inequalities(natural, d, self.inside))
         box = Interval(np.zeros(self.N), self._caps.upper)
         try:
             graph = Graph([f, *self._inequalities.expressions], d, box, on_simplex=True)

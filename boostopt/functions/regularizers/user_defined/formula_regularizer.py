@@ -105,7 +105,7 @@ class FormulaRegularizer(Separable):
         object.__setattr__(self, "_counts", self.domain.c)
         object.__setattr__(self, "parameters", check_parameters(self.parameters, self.N))
         read = parse_regularizer_formula(self.text, self.parameters)
-        object.__setattr__(self, "_read", read)
+        object.__setattr__(self, "_parsed", read)
         d0 = check_reference(self.d0, self.domain.c)
         object.__setattr__(self, "d0", d0)
         if read.depends_on("d0") and (d0 == 0).any():
