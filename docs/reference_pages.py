@@ -57,7 +57,7 @@ PAGES = (
         "",
         "The names that you get with `import boostopt`. Each is loaded on first use.",
         also=(
-            "data.answer_files.Answer",
+            "data.answer_files.ExternalAnswer",
             "comparison.failures.Failure",
             "comparison.benchmark_options.BenchmarkOptions",
             "comparison.solve_record.Row",

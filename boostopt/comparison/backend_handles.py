@@ -137,7 +137,7 @@ class BackendHandle:
 class PinnableBackend(Protocol):
     """A backend that can be pinned to one form of a program."""
 
-    def pinned(self, form: str) -> Backend: ...
+    def with_form(self, form: str) -> Backend: ...
 
 
 def open_backends(
@@ -207,7 +207,7 @@ def _expand_forms(row: BackendHandle, forms: Sequence[str] | None) -> list[Backe
     """Return a backend once for each form, if it has forms and its name does not pin it to one."""
     if forms is None or not isinstance(row.backend, PinnableBackend) or row.name.count(":") > 1:
         return [row]
-    pinned = [row.backend if form == DEFAULT_FORM else row.backend.pinned(form) for form in forms]
+    pinned = [row.backend if form == DEFAULT_FORM else row.backend.with_form(form) for form in forms]
     return [BackendHandle(backend.name, backend) for backend in pinned]
 
 

@@ -93,7 +93,7 @@ class Formulation(ABC, Generic[P]):
     smoothed_as: ClassVar[str] = ""
     """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
     itself; its parameters have the same names."""
-    ends: ClassVar[tuple[str, ...]] = ()
+    extra_success_reasons: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 
     pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None

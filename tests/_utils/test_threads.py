@@ -283,7 +283,7 @@ def test_a_run_has_one_thread_from_the_oracle_to_the_trace(seen: list[int], how:
 
 def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     steps: tuple[tuple[Any, str], ...] = (
-        (margin_boost, "counted"),
+        (margin_boost, "merge_examples"),
         (margin_boost, "fit_classes"),
         (MarginBoostClassifier, "_values"),
     )

@@ -376,8 +376,8 @@ from boostopt.authoring import (
     COUNT, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, parameter, prototype
 )
 from boostopt.backends.base import Attempt, Backend, Capability
-from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.worker_process import waiting
+from boostopt.backends.isolation.isolated import isolate_backend
+from boostopt.backends.isolation.worker_process import idle_process_id
 
 print("running")
 HALVES = np.array([0.5, 0.5])
@@ -413,8 +413,8 @@ short = prototype("short", lambda p, examples: Square(p, examples), nu=parameter
 for page in (Page(), short, prototype("nameless", lambda p, examples: Square(p, examples), nu=parameter("nu", COUNT))):
     program = page.bind([[1.0, 0.5], [-1.0, 0.5]], nu=1)
     for backend in (Mine(), get_backend("cvxpy:clarabel")):
-        solution = program.solve(isolated(backend), tol=1e-6)
-        print(page.name, solution.verdict.name, solution.solver_status == f"in {waiting()}")
+        solution = program.solve(isolate_backend(backend), tol=1e-6)
+        print(page.name, solution.verdict.name, solution.solver_status == f"in {idle_process_id()}")
 """
 
 
@@ -438,12 +438,12 @@ INTERRUPTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
-from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.worker_process import waiting
+from boostopt.backends.isolation.isolated import isolate_backend
+from boostopt.backends.isolation.worker_process import idle_process_id
 
-backend = isolated(Fake("hanging", then="hang"))
+backend = isolate_backend(Fake("hanging", then="hang"))
 assert backend.prepare(reference_lpboost())
-print(waiting(), flush=True)
+print(idle_process_id(), flush=True)
 reference_lpboost().solve(backend)
 """
 
@@ -473,11 +473,11 @@ sys.path.insert(0, {tests!r})
 from problems import reference_lpboost
 from boostopt import get_backend
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.isolated import isolate_backend
 from boostopt.backends.isolation.worker_process import acquire
 
 program = reference_lpboost()
-attempts = isolated(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))
+attempts = isolate_backend(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))
 assert next(attempts).answered
 other = acquire()
 import tempfile

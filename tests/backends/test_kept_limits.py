@@ -232,12 +232,12 @@ STARTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
-from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.isolation.worker_process import waiting
+from boostopt.backends.isolation.isolated import isolate_backend
+from boostopt.backends.isolation.worker_process import idle_process_id
 
-backend = isolated(Fake("holding", then="hold"))
+backend = isolate_backend(Fake("holding", then="hold"))
 assert backend.prepare(reference_lpboost())
-print(waiting(), flush=True)
+print(idle_process_id(), flush=True)
 reference_lpboost().solve(backend)
 """
 
@@ -262,7 +262,7 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
-    code = "from boostopt.backends.isolation.worker import serve; serve(1 << 22, b'mark')"  # no process has this number
+    code = "from boostopt.backends.isolation.worker import run_worker; run_worker(1 << 22, b'mark')"  # no process has this number
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
@@ -273,7 +273,7 @@ def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> N
 @pytest.mark.thorough
 @pytest.mark.parametrize("cut", [0, -100])
 def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
-    code = f"from boostopt.backends.isolation.worker import serve; serve({os.getpid()}, b'mark')"
+    code = f"from boostopt.backends.isolation.worker import run_worker; run_worker({os.getpid()}, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         out, error = started.communicate(pickle.dumps(("load_program", b"0" * 1000))[:cut], timeout=100)

@@ -33,12 +33,12 @@ class Far(DistributedOracle):
     def __init__(self) -> None:
         self.reflexive: bool = True
         self.near = BinnedStumps(X, Y)
-        rows = self.near.rows
+        rows = self.near.binned_rows
         assert rows is not None
         self._set_rows(rows, int(Y.sum()))
 
     def hypothesis_of(self, split: Any) -> Any:
-        return self.near.hypothesis(split)
+        return self.near.hypothesis_of(split)
 
     def __str__(self) -> str:
         return str(self.near)

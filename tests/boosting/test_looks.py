@@ -147,21 +147,23 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     X, y, c = noisy(3, 1000)
     oracle = BinnedStumps(X, y, c=c)
     problem = Problem.create(resolve_formulation("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
-    one = told(problem, require_not_none(oracle.rows, "rows"))
+    one = told(problem, require_not_none(oracle.binned_rows, "rows"))
     for parts in (2, 8, 200):
         assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == one
     mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
-    assert isinstance(mapped.coded.codes, np.memmap) and told(problem, require_not_none(mapped.rows, "rows")) == one
+    assert (
+        isinstance(mapped.coded.codes, np.memmap) and told(problem, require_not_none(mapped.binned_rows, "rows")) == one
+    )
     order = np.random.default_rng(0).permutation(1000)
     permuted = BinnedStumps(X[order], y[order], c=c[order])
-    assert told(problem, require_not_none(permuted.rows, "rows")) == one
+    assert told(problem, require_not_none(permuted.binned_rows, "rows")) == one
     copied = np.repeat(np.arange(1000), c.astype(int))
     copies = BinnedStumps(X[copied], y[copied])
-    assert told(replace_examples(problem, copies), require_not_none(copies.rows, "rows")) == one
+    assert told(replace_examples(problem, copies), require_not_none(copies.binned_rows, "rows")) == one
     # With samples before, any cut is the same still.
     monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
     monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
-    sampled = told(problem, require_not_none(oracle.rows, "rows"))
+    sampled = told(problem, require_not_none(oracle.binned_rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
         assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == sampled
@@ -312,12 +314,12 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
 
     def checked(self: HistogramNewton, asked: Any, look: Any) -> Any:
         seen, value = moved(self, asked, look)
-        if seen is not None and len(look.seen.W):
+        if seen is not None and len(look.iterate.integer_weights):
             eta = self.problem.template.parameters.eta * 0.5**look.level
             edges = self.edges(look)  # pyright: ignore[reportPrivateUsage]
             w = np.concatenate([look.w, np.zeros(len(edges) - len(look.w))])
             slope = float(edges.max() - edges @ w)
-            rise = asked.law(seen, look.level).value - look.law.value
+            rise = asked.weight_function(seen, look.level).dual_objective - look.weight_function.dual_objective
             # s^2 / 8 eta, but for the width of buckets.
             assert rise >= min(slope**2 / (8.0 * eta), 0.5 * slope) - 1e-5
             moves.append(rise)
@@ -374,8 +376,8 @@ def test_other_oracles_and_multiplicities_are_asked() -> None:
         """Another class of hypotheses, for all that is known."""
 
     X, y, c = noisy(0)
-    assert Silent(X, y).rows is None and BinnedStumps(X, y, c=0.5 * c).rows is None
-    assert BinnedStumps(X[:, -1:], y).rows is None
+    assert Silent(X, y).binned_rows is None and BinnedStumps(X, y, c=0.5 * c).binned_rows is None
+    assert BinnedStumps(X[:, -1:], y).binned_rows is None
     for oracle in (Silent(X, y), Asked(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y)):
         assert type(boost("erlpboost", oracle, nu=60.0, update="newton", epsilon=0.3)) is Run
 

@@ -89,7 +89,10 @@ def test_no_module_compares_reasons_as_text() -> None:
     assert found == {
         # The text of the end for people, the words that a formulation states itself, and a reason without any details.
         ("boosting/run/run.py", 'return self.reason.partition(";")[0]'),
-        ("cli/run_output.py", "if run.reason.startswith(problem.page.ends):  # the formulation's own words"),
+        (
+            "cli/run_output.py",
+            "if run.reason.startswith(problem.formulation.extra_success_reasons):  # the formulation's own words",
+        ),
         (
             "boosting/histogram_newton/histogram_run.py",
             "without_details = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED",

@@ -278,6 +278,6 @@ def test_predictions_hold_no_formula(tmp_path: Path) -> None:
 def test_a_report_on_a_pipe_does_not_wait(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    code = "import sys; from boostopt.comparison.documents import load; load(sys.argv[1])"
+    code = "import sys; from boostopt.comparison.documents import load_results; load_results(sys.argv[1])"
     done = subprocess.run([sys.executable, "-c", code, str(pipe)], capture_output=True, text=True, timeout=100)
     assert re.search("DataError: .*pipe.* no regular file", done.stderr)

@@ -332,7 +332,7 @@ def test_any_formulation_classifies(formulation: str, parameters: Any) -> None:
     model = fitted(X, y, formulation=formulation, parameters=parameters, max_iter=40, epsilon=0.1, nu=0.2, **own)
     assert model.score(X, y) >= 0.75
     assert np.abs(model.decision_function(X)).max() <= 1.0
-    assert model.run_.record.problem.page.name == formulation
+    assert model.run_.record.problem.formulation.name == formulation
     assert hasattr(model, "certificate_") == (formulation != "svm")
 
 

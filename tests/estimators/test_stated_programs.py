@@ -218,7 +218,7 @@ def test_examples_that_are_held_out_take_their_costs_along() -> None:
     model.fit(TOLD, y, COUNTS)
     recorded.check(15)
     rows, _ = split_validation_set(TOLD, y, COUNTS, 0.25, None)
-    np.testing.assert_array_equal(model.run_.problem.first.parameters.z, z[rows])
+    np.testing.assert_array_equal(model.run_.problem.template.parameters.z, z[rows])
 
 
 @pytest.mark.parametrize("page", ["as it is", "symmetric"])

@@ -64,7 +64,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     program = binary_softboost(one.U, nu=one.nu, gamma=1.0, c=one.c, d0=d0)
     free = float((program.examples.d0 @ one.U).max())
     counts = program.examples.c / one.nu
-    fixed = ~program.regularizer.free  # pyright: ignore[reportAttributeAccessIssue]
+    fixed = ~program.regularizer.movable  # pyright: ignore[reportAttributeAccessIssue]
     lowest = best_edge(one.U, counts) if not fixed.any() else free
     gamma = min(1.0, 0.5 * (lowest + free) + 1e-3)
     assert_problems_agree(binary_softboost(one.U, nu=one.nu, gamma=gamma, c=one.c, d0=d0))

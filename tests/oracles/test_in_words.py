@@ -59,7 +59,7 @@ def test_the_page_of_one_update_says_how_the_algorithm_is_run() -> None:
     with pytest.raises(OptionError, match=how):
         reweight(MarginBoostClassifier(epsilon=0.3).fit(X, y), X, y, page)
     by_name: Any = MarginBoostClassifier("adaboost_reg", parameters={"C": 5.0}, max_iter=5).fit(X, y)
-    assert by_name.run_.problem.page.name == "AdaBoost_REG"
+    assert by_name.run_.problem.formulation.name == "AdaBoost_REG"
 
 
 def test_a_classifier_says_all_and_its_new_weights_keep_the_names() -> None:

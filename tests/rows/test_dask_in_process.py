@@ -41,7 +41,7 @@ def parts(values: np.ndarray) -> Any:
 @pytest.mark.usefixtures("client")
 def test_a_run_is_that_over_the_rows_in_memory() -> None:
     there, here = BinnedStumps(parts(X), parts(Y)), BinnedStumps(X, Y)
-    assert isinstance(there.rows, DaskRows)
+    assert isinstance(there.binned_rows, DaskRows)
     runs = [boost("erlpboost", oracle, nu=20.0, epsilon=0.3, max_rounds=1) for oracle in (there, here)]
     ends = [(run.class_certificate.lower, run.class_certificate.upper, run.w.tolist()) for run in runs]
     assert ends[0] == ends[1]

@@ -178,10 +178,10 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         assert isinstance(shards, DaskRows) and len(shards.shards) == workers
         assert (oracle.N, shards.n_rows, shards.n_examples) == (here.N, here.N, C.sum())
         assert str(oracle) == str(here) and oracle.complete == here.complete
-        assert told(shards, C, epsilon) == told(here.rows, C, epsilon)
+        assert told(shards, C, epsilon) == told(here.binned_rows, C, epsilon)
         monkeypatch.setattr(looks, "SAMPLE_SIZES", (100, 400))
         monkeypatch.setattr(looks, "MIN_ROWS_PER_SAMPLED_ROW", 2)
-        sampled = told(here.rows, C, epsilon)
+        sampled = told(here.binned_rows, C, epsilon)
         assert told(shards, C, epsilon) == sampled
 
 
@@ -189,7 +189,7 @@ def test_below_a_bound_of_the_edges_nothing_depends_on_workers_either() -> None:
     here = BinnedStumps(X, Y, c=C)
     with cluster_of(3):
         oracle = on_dask(array((200, 5)), Y, c=C)
-        assert told(oracle.binned_rows, C, 0.1, "softboost") == told(here.rows, C, 0.1, "softboost")
+        assert told(oracle.binned_rows, C, 0.1, "softboost") == told(here.binned_rows, C, 0.1, "softboost")
         run, other = (boost("softboost", its, nu=300.0, epsilon=0.1) for its in (oracle, here))
         assert run.reason == other.reason and np.array_equal(run.w, other.w)
         assert run.class_certificate.upper == other.class_certificate.upper
@@ -225,7 +225,7 @@ def test_codes_are_those_of_the_rows_in_memory(
         part = np.concatenate([part.codes for part in every(oracle.binned_rows, 1)], axis=1)
         assert np.array_equal(part, here.coded.codes) and part.dtype == here.coded.codes.dtype
         for i in range(len(here.coded.thresholds)):
-            split = require_not_none(here.rows, "rows").split(i, -1)
+            split = require_not_none(here.binned_rows, "rows").split(i, -1)
             assert require_not_none(oracle.binned_rows, "rows").split(i, -1) == split
             stump = oracle.hypothesis_of(split)
             assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis(split)
@@ -238,7 +238,9 @@ def every(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
 
 
 def test_a_run_over_any_collection_is_that_over_arrays(client: Any, tmp_path: Path) -> None:
-    digests = {c: told(BinnedStumps(X, Y, c=C if c else None).rows, C if c else None, 0.5) for c in (False, True)}
+    digests = {
+        c: told(BinnedStumps(X, Y, c=C if c else None).binned_rows, C if c else None, 0.5) for c in (False, True)
+    }
     for arguments in collections(tmp_path):
         c = len(arguments) == 3
         assert told(on_dask(*arguments).binned_rows, C if c else None, 0.5) == digests[c]
@@ -249,7 +251,7 @@ def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) ->
     c = np.where(np.arange(N) < 60, 0, 1)
     here = BinnedStumps(X[order], Y[order], c=c)
     X_sorted = da.concatenate([from_array(X[order], chunks=(50, 5)), da.empty((0, 5))])
-    assert told(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == told(here.rows, c)
+    assert told(on_dask(X_sorted, Y[order], c=c).binned_rows, c) == told(here.binned_rows, c)
     table = frame().iloc[order].reset_index(drop=True)
     parts = dd.from_pandas(table, npartitions=9)
     few = parts[parts["copies"] > 2]
@@ -303,7 +305,10 @@ def test_a_shard_says_how_large_it_is(client: Any) -> None:
 
 
 def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
-    here, there = require_not_none(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).binned_rows
+    here, there = (
+        require_not_none(BinnedStumps(X, Y, c=C).binned_rows, "rows"),
+        on_dask(array((70, 5)), Y, c=C).binned_rows,
+    )
     table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
     how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
     its = there.weights(there.margins(*how), MarginGrid.full(), table)
@@ -330,7 +335,7 @@ def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, mon
 
     monkeypatch.setattr(DaskRows, "_submit", killing)
     found = told(oracle.binned_rows, C)
-    assert killed and found == told(BinnedStumps(X, Y, c=C).rows, C)
+    assert killed and found == told(BinnedStumps(X, Y, c=C).binned_rows, C)
     assert killed[0] not in processes.run(os.getpid).values()
 
 
@@ -350,7 +355,10 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
             return asked(self, name, *how)
 
         monkeypatch.setattr(DaskRows, "_submit", changing)
-        assert told(oracle.binned_rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
+        assert (
+            told(oracle.binned_rows) == told(BinnedStumps(X, Y).binned_rows)
+            and min(count["histogram"], count["gram"]) > 1
+        )
 
 
 @pytest.mark.parametrize(("partitions", "parts"), [(200, 200), (40, 40), (1, 1)])
@@ -358,7 +366,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
     partitions: int, parts: int, client: Any
 ) -> None:
     here = BinnedStumps(X, Y, c=C)
-    found = told(here.rows, C)
+    found = told(here.binned_rows, C)
     assert told(BinnedRows.from_binned(here.coded, here.y, here.c, parts), C) == found
     order = np.random.default_rng(partitions).permutation(N)
     for rows in (np.arange(N), order):
@@ -369,7 +377,7 @@ def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
 ALONE = (
     "import sys; sys.path[:0] = sys.argv[1:]\n"
     "from test_on_dask import *\n"
-    "print(os.environ['MALLOC_TRIM_THRESHOLD_'], told(BinnedStumps(X, Y, c=C).rows, C))"
+    "print(os.environ['MALLOC_TRIM_THRESHOLD_'], told(BinnedStumps(X, Y, c=C).binned_rows, C))"
 )
 
 
@@ -379,7 +387,7 @@ def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(process
     environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
     command = [sys.executable, "-c", ALONE, *map(str, Path(__file__).parents[:2])]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["65536", told(BinnedStumps(X, Y, c=C).rows, C)]
+    assert done.stdout.split() == ["65536", told(BinnedStumps(X, Y, c=C).binned_rows, C)]
 
 
 def spilled(dask_worker: Any) -> list[str]:
@@ -404,7 +412,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
 
         monkeypatch.setattr(DaskRows, "_submit", noting)
         found = told(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
-    assert found == told(BinnedStumps(more, y).rows, np.ones(2 * N))
+    assert found == told(BinnedStumps(more, y).binned_rows, np.ones(2 * N))
     shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
     assert len(shards) == 2 and len(scores) > 2
 

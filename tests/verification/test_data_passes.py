@@ -137,10 +137,10 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
     ("rows.margin_matrix.Margins.edges", by(lambda e: e - 0.01)),
     ("functions.regularizers.base.Regularizer.value", by(lambda x: x - 0.01)),
     ("functions.regularizers.base.Regularizer.conjugate_at", by(lambda at: replace(at, value=at.value - 0.01))),
-    ("objectives.soft_margin.Goal.soft_margin", by(lambda x: x + 0.01)),
-    ("objectives.soft_margin.Goal.upper", by(lambda x: x - 0.01)),
+    ("objectives.soft_margin.SoftMarginObjective.soft_margin", by(lambda x: x + 0.01)),
+    ("objectives.soft_margin.SoftMarginObjective.upper_bound", by(lambda x: x - 0.01)),
     ("boosting.problem.Problem.class_upper_bound", by(lambda x: (x[0] - 0.01, x[1]))),
-    ("boosting.run.run.verified", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
+    ("boosting.run.run.recomputed_bounds", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
 )
 """Functions that solvers, certificates and steps compute with."""
 

@@ -160,7 +160,7 @@ def test_the_three_number_types_agree(p: float) -> None:
     rough, fine = FloatBalls(), ArbBalls()
     with fine.precision_context():
         for made in (
-            lambda A: x_log_x_over_y(A, A.vector(x), A.vector(y)),
+            lambda A: x_log_x_over_y(A, A.to_vector(x), A.to_vector(y)),
             lambda A: power(A, A.to_vector(x), A.to_number(p)),
         ):
             a, b = made(rough), made(fine)

@@ -366,9 +366,9 @@ def _fit_to_json(model: Any, fitted: _FitSummary) -> dict[str, Any]:
         certificates = [run.class_certificate for run in model.runs_]
     labelled = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {
-        "formulation": model.runs_[0].problem.page.name,
+        "formulation": model.runs_[0].problem.formulation.name,
         "oracle": model.oracle_,
-        "nu": model.nu_ if "nu" in model.runs_[0].problem.page.parameters else None,
+        "nu": model.nu_ if "nu" in model.runs_[0].problem.formulation.parameters else None,
         "nu_by_cross_validation": hasattr(model, "nus_"),
         "epsilon": model.epsilon,
         "reached": all(map(is_successful, model.runs_)),

@@ -228,7 +228,7 @@ class KernelColumns(ExamplesOracle):
             return False
         # Equal examples give one hypothesis, that of the first of them.
         own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
-        point = np.array_equal(own.point, hypothesis.center)
+        point = np.array_equal(own.center, hypothesis.center)
         return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
 
     def _dense_points(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:

@@ -89,7 +89,7 @@ def margins_of(rows: Any, terms: Sequence[Term]) -> Any:
     for weight, feature, code, sign in terms:
         if weight == 0:
             continue
-        table = tables.setdefault(feature, np.zeros(rows.sizes[feature], np.int32))
+        table = tables.setdefault(feature, np.zeros(rows.n_codes[feature], np.int32))
         table += np.where(np.arange(len(table)) > code, sign * weight, -sign * weight).astype(np.int32)
     return rows.map_parts(margins, tables)
 
@@ -151,7 +151,7 @@ def _class_edge(rows: Any, terms: Sequence[Term], bins: Bins, table: Any, even: 
             f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {LARGEST}; they "
             f"lie between {table.min()} and {table.max()}"
         )
-    counts, *sums = rows.sum_parts(sum_labels, margins_of(rows, terms), bins, table, rows.sizes)
+    counts, *sums = rows.sum_parts(sum_labels, margins_of(rows, terms), bins, table, rows.n_codes)
     edges = np.concatenate([of_feature.sum() - 2 * np.cumsum(of_feature)[:-1] for of_feature in sums])
     return counts, int((np.abs(edges) if even else edges).max())
 

@@ -189,11 +189,11 @@ def test_the_checker_needs_no_sympy(folder: Path) -> None:
     code = (
         "import sys; sys.modules['sympy'] = None\n"
         "import numpy as np\n"
-        "from boostopt.verification.trusted_kernel.number_types import Floats\n"
-        "from boostopt.verification.trusted_kernel.formula_terms import StatedFormula\n"
-        "A = Floats(); u = A.vector(np.full(3, 0.5))\n"
-        "box = StatedFormula.of('d*log(d/d0)/eta', {'eta': 2.0}).box(A, u, np.ones(3), np.full(3, 1/3))\n"
-        "print(float(A.high(A.total(box.conjugates(A.vector(np.zeros(3)))))))\n"
+        "from boostopt.verification.trusted_kernel.number_types import FloatBalls\n"
+        "from boostopt.verification.trusted_kernel.formula_terms import ParsedFormula\n"
+        "A = FloatBalls(); u = A.to_vector(np.full(3, 0.5))\n"
+        "box = ParsedFormula.parse('d*log(d/d0)/eta', {'eta': 2.0}).separable_term(A, u, np.ones(3), np.full(3, 1/3))\n"
+        "print(float(A.upper(A.total(box.conjugates(A.to_vector(np.zeros(3)))))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert float(done.stdout) == pytest.approx(0.5 * np.exp(-1.0), abs=1e-12)
