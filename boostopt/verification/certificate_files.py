@@ -259,7 +259,7 @@ def _lower_bound_proof(program: Program, z: Array) -> tuple[dict[str, float], di
     F = program.regularizer
     about = regularizer_to_json(F, program.examples).numbers
     plain = about.get("base", about)["kind"] == "relative entropy"
-    if getattr(F, "single", False) and about["kind"] == "norm ball":
+    if getattr(F, "is_singleton", False) and about["kind"] == "norm ball":
         s = _tangent_multiplier(F, z)
         at = F.base.conjugate_at(z - s)  # pyright: ignore[reportAttributeAccessIssue]
     else:

@@ -285,7 +285,7 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], mon
     steps: tuple[tuple[Any, str], ...] = (
         (margin_boost, "merge_examples"),
         (margin_boost, "fit_classes"),
-        (MarginBoostClassifier, "_values"),
+        (MarginBoostClassifier, "_decision_values"),
     )
     for place, name in steps:
         whole: Any = getattr(place, name)

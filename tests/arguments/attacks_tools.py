@@ -392,9 +392,9 @@ FILES = (
     Attack(
         "verification.save",
         verification.save,
-        lambda: {"what": solution(), "path": "s.json"},
-        {"what": NOTHING, "path": PATH},
-        {"what": {"a program": program}},
+        lambda: {"certified": solution(), "path": "s.json"},
+        {"certified": NOTHING, "path": PATH},
+        {"certified": {"a program": program}},
     ),
     Attack(
         "save_class",
@@ -440,7 +440,7 @@ FILES = (
         "check_place",
         reporting.check_place,
         lambda: {"path": "r.html"},
-        {"path": PATH, "read": NAMES | PATH | {"[None]"}},
+        {"path": PATH, "input_paths": NAMES | PATH | {"[None]"}},
     ),
 )
 

@@ -170,7 +170,7 @@ def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
     fewer, negated = BinnedStumps(X[1:], y[1:]), BinnedStumps(X, -y)
     narrow, coarse, one = BinnedStumps(X[:, :3], y), BinnedStumps(X, y, bins=9), BinnedStumps(X, y, reflexive=False)
     assert re.search(rf"\bexamples: .* 300 .*; .* 299 .*{re.escape(str(fewer))}$", verify(path, fewer).reason)
-    digests = json.loads(path.read_text())["data"]["digest"], negated.rows.digest()
+    digests = json.loads(path.read_text())["data"]["digest"], negated.binned_rows.digest()
     assert re.search(rf"\bexamples: .*{digests[0]};.*{digests[1]}\.", verify(path, negated).reason)
     for other in (narrow, coarse, one):
         assert verify(path, other).reason.endswith(f"; the data give 300 of 300 and {other}")
@@ -193,7 +193,7 @@ def test_the_digest_tells_rows_with_the_same_sums_apart_in_any_order(tmp_path: P
     other[[one, two]] = np.column_stack((X[[one, two], 0], X[[two, one], 1], X[[one, two], 2:]))
     verification = verify(path, BinnedStumps(other, y))
     assert not verification
-    for part in (said["data"]["digest"], BinnedStumps(other, y).rows.digest(), "features"):
+    for part in (said["data"]["digest"], BinnedStumps(other, y).binned_rows.digest(), "features"):
         assert part in verification.reason
 
 
