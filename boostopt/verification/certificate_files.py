@@ -273,9 +273,9 @@ def _lower_bound_proof(program: Program, z: Array) -> tuple[dict[str, float], di
 
 def _tangent_multiplier(F: Any, z: Array) -> Array:
     """Return an s so large that the ball is nearly its tangent at the one point that it has in common."""
-    tangent = F.base.derivatives(F.center)
+    tangent = F.base.derivatives(F.min_norm_point)
     s = z - tangent
-    return np.where(F.center > 0, s - float(s.min()) + TANGENT_SCALE * max(1.0, float(np.abs(s).max())), 0.0)
+    return np.where(F.min_norm_point > 0, s - float(s.min()) + TANGENT_SCALE * max(1.0, float(np.abs(s).max())), 0.0)
 
 
 def _simplex_multiplier(F: Any, z: Array) -> float:
