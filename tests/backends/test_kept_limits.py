@@ -262,7 +262,8 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
-    code = "from boostopt.backends.isolation.worker import run_worker; run_worker(1 << 22, b'mark')"  # no process has this number
+    # No process has this number.
+    code = "from boostopt.backends.isolation.worker import run_worker; run_worker(1 << 22, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live

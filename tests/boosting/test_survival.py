@@ -29,7 +29,7 @@ from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict
 
 KILLS = 20
-LONGEST = 100_000  # calls and returns after which a process is killed at most: a round makes some thousands
+LONGEST = 115_000  # calls and returns after which a process is killed at most: a round makes some thousands
 EVERY = 3  # rounds from one checkpoint to the next
 COMPARED = ("round", "hypotheses", "edge", "smallest_edge", "upper", "soft_margin", "value", "active", "backend")
 
@@ -50,7 +50,7 @@ def names(folder: Path) -> list[str]:
 
 
 SERVER = """
-import os, signal, sys
+import os, signal, sys, tempfile
 sys.path.insert(0, sys.argv[1])
 from test_survival import EVERY, boost, stumps
 
@@ -62,7 +62,9 @@ def die_after(calls):
             os.kill(os.getpid(), signal.SIGKILL)
     sys.setprofile(count if calls else None)
 
-boost("lpboost", stumps(), nu=10, max_rounds=2)  # what is imported on first use
+with tempfile.TemporaryDirectory() as folder:  # a run and its resumption import modules on first use
+    for _ in range(2):
+        boost("lpboost", stumps(), nu=10, max_rounds=2, checkpoint=folder + "/run.npz")
 for line in sys.stdin:
     calls, path = line.rstrip("\\n").split(" ", 1)
     child = os.fork()
@@ -120,7 +122,7 @@ def test_a_run_killed_at_20_random_moments_is_the_run_that_was_not(
 
 
 KILLED_WHILE_WRITING = """
-import os, signal, sys
+import os, signal, sys, tempfile
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from test_survival import boost, stumps

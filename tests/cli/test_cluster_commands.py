@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 import pandas as pd
 from distributed import Client, LocalCluster, get_client
 
-import boostopt.rows
+import boostopt.cli
 from boostopt import Run
 from boostopt.cli import cluster_tables as clusters
 from boostopt.errors import ProblemError
@@ -327,7 +327,7 @@ def test_a_scheduler_that_ends_is_an_error_in_words() -> None:
 
 
 def test_dask_must_be_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(boostopt.rows, "clusters")
+    monkeypatch.delattr(boostopt.cli, "cluster_tables")
     monkeypatch.delitem(sys.modules, "boostopt.cli.cluster_tables")
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused(r"--cluster\b.*\bdistributed\b.* pip install 'boostopt\[dask\]'", *boosted(folder, "127.0.0.1:9"))

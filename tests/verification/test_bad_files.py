@@ -115,7 +115,10 @@ def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkey
     def full(*arguments: Any) -> Any:
         raise MemoryError
 
-    for module, name in ((import_module("boostopt.verification.verify"), "recompute_bounds"), (reading, "parse_document")):
+    for module, name in (
+        (import_module("boostopt.verification.verify"), "recompute_bounds"),
+        (reading, "parse_document"),
+    ):
         monkeypatch.setattr(module, name, full)
         assert "memory" in judged(document("cap"), "cap", tmp_path).reason
 
