@@ -170,8 +170,6 @@ def reweight_distributed(
     rows = sign_rows(placing, members.t, _member_votes, members)
     oracle = DistributedMemberOracle(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
-    if page.needs_all_examples:
-        raise _unsupported_error(page, epsilon, ": its F may depend on more than the multiplicities of the examples")
     try:
         found = histogram_inputs(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import boostopt
-from boostopt import ProblemError, get_formulation, list_formulations
+from boostopt import OptionError, get_formulation, list_formulations
 from boostopt.authoring import COUNT, RelativeEntropy, parameter
 from boostopt.boosting.histogram_newton.selection import representative_multiplicities
 from boostopt.errors import require_not_none as present
@@ -101,7 +101,7 @@ def test_a_formulation_of_ones_own_is_boosted_on_rows_elsewhere(page: ERLPBoost)
 
 
 def test_a_formulation_that_needs_all_examples_is_refused_by_name() -> None:
-    with pytest.raises(ProblemError, match=r"\bpriced\b.*needs_all_examples"):
+    with pytest.raises(OptionError, match=r"\bpriced\b.*needs_all_examples"):
         boostopt.boost(Priced(), Far(), nu=12.0, epsilon=0.2)
 
 

@@ -17,7 +17,7 @@ from boostopt.boosting.histogram_newton.solver import MIN_COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem, exact_objective_of_problem
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
-from boostopt.errors import BoostoptError, ProblemError
+from boostopt.errors import BoostoptError, OptionError
 from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.binned_oracle import BinnedOracle
@@ -157,13 +157,13 @@ def representative_multiplicities(page: Formulation[Any], oracle: BinnedOracle, 
 
     Raises
     ------
-    ProblemError
-        The page needs all examples, and they are on a cluster.
+    OptionError
+        The formulation needs all examples, and they are on a cluster.
     """
     total = oracle.total
     if page.needs_all_examples:
         if oracle.aggregates_only:
-            raise ProblemError(
+            raise OptionError(
                 f"rows on a cluster need a formulation whose F depends on the multiplicities of the examples alone; "
                 f"{page.name} may depend on more. If it does not, write needs_all_examples = False in its class; "
                 "otherwise load the rows into memory."

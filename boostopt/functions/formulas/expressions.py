@@ -102,10 +102,6 @@ class Monomial:
         """Whether a name occurs in it."""
         return any(base.depends_on(name) for base, _ in self.factors)
 
-    def power_of(self, name: str) -> Fraction:
-        """Return the exponent of a name by itself."""
-        return next((power for base, power in self.factors if base.name == name), ZERO)
-
     def split_by_dependence(self, name: str) -> tuple[Monomial, Factors]:
         """Return the part without a name, and the factors with it."""
         own = tuple(pair for pair in self.factors if not pair[0].depends_on(name))
