@@ -228,7 +228,7 @@ def test_codes_are_those_of_the_rows_in_memory(
             split = require_not_none(here.binned_rows, "rows").split(i, -1)
             assert require_not_none(oracle.binned_rows, "rows").split(i, -1) == split
             stump = oracle.hypothesis_of(split)
-            assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis(split)
+            assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis_of(split)
 
 
 def every(rows: BinnedRows, step: int) -> Sequence[RowBlock]:
@@ -283,8 +283,8 @@ def test_a_question_is_one_task_for_each_worker() -> None:
         kept = rows.margins(splits, W)
         client.gather(kept)
         questions: dict[str, Callable[[], object]] = {
-            "counts": lambda: rows.histogram(kept, MarginGrid.full()),
-            "sums": lambda: rows.class_edges(kept, MarginGrid.full(), table),
+            "histogram": lambda: rows.histogram(kept, MarginGrid.full()),
+            "signed_sums_by_code": lambda: rows.class_edges(kept, MarginGrid.full(), table),
             "gram": lambda: rows.gram(kept, MarginGrid.full(), table, splits),
             "weights": lambda: rows.weights(kept, MarginGrid.full(), table),
             "every": lambda: rows.stride(10),
@@ -293,7 +293,7 @@ def test_a_question_is_one_task_for_each_worker() -> None:
             question()
         client.run_on_scheduler(lambda: None)  # all transitions have been seen
         workers = set(client.nthreads())
-        for name in ("scores", *questions):
+        for name in ("margins", *questions):
             found = [worker for key, worker in tasks.done if key.startswith(f"boostopt-{name}-")]
             assert len(found) == 3 and set(found) == workers, name
         assert len(tasks.done) == 3 * 6, Counter(key for key, _ in tasks.done)
@@ -312,13 +312,13 @@ def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
     table = np.random.default_rng(0).integers(0, 1 << 20, N_BINS + 2)
     how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([MARGIN_SCALE - 5, 5]))
     its = there.weights(there.margins(*how), MarginGrid.full(), table)
-    assert np.array_equal(its, here.weights(here.scores(*how), MarginGrid.full(), table))
+    assert np.array_equal(its, here.weights(here.margins(*how), MarginGrid.full(), table))
     for step in (1, 3, 400):
         parts = every(there, step)
         assert np.array_equal(np.concatenate([part.y for part in parts]), Y[C > 0][::step])
 
 
-@pytest.mark.parametrize("kernel", ["scores", "counts", "sums", "gram"])
+@pytest.mark.parametrize("kernel", ["margins", "histogram", "signed_sums_by_code", "gram"])
 def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(array((100, 5)), Y, c=C)
@@ -346,7 +346,7 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def changing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
-            if (name, count[name]) == ("counts", 2):
+            if (name, count[name]) == ("histogram", 2):
                 client.retire_workers(list(client.nthreads())[:2])
                 assert len(client.nthreads()) == 1
             if (name, count[name]) == ("gram", 1):
@@ -385,7 +385,7 @@ def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(process
     there = set(processes.run(os.getenv, "MALLOC_TRIM_THRESHOLD_").values())
     assert there == {"65536"}  # what workers run with
     environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
-    command = [sys.executable, "-c", ALONE, *map(str, Path(__file__).parents[:2])]
+    command = [sys.executable, "-c", ALONE, *sys.path]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["65536", told(BinnedStumps(X, Y, c=C).binned_rows, C)]
 
@@ -393,7 +393,7 @@ def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(process
 def spilled(dask_worker: Any) -> list[str]:
     """The shards and margins of a worker that are on its disk and not in its memory."""
     kept = [str(key) for key in dask_worker.data.slow if key not in dask_worker.data.fast]
-    return [key for key in kept if key.startswith(("boostopt-shard", "boostopt-scores"))]
+    return [key for key in kept if key.startswith(("boostopt-shard", "boostopt-margins"))]
 
 
 def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,7 +413,7 @@ def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: 
         monkeypatch.setattr(DaskRows, "_submit", noting)
         found = told(on_dask(from_array(more, chunks=(250, 5)), y).binned_rows, np.ones(2 * N))
     assert found == told(BinnedStumps(more, y).binned_rows, np.ones(2 * N))
-    shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
+    shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "margins"))
     assert len(shards) == 2 and len(scores) > 2
 
 
@@ -476,7 +476,14 @@ def holds(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "kernel"), [("npy", "scores"), ("npy", "counts"), ("npy", "sums"), ("npy", "gram"), ("parquet", "sums")]
+    ("kind", "kernel"),
+    [
+        ("npy", "margins"),
+        ("npy", "histogram"),
+        ("npy", "signed_sums_by_code"),
+        ("npy", "gram"),
+        ("parquet", "signed_sums_by_code"),
+    ],
 )
 def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
     kind: str, kernel: str, processes: Any, tmp_path: Path
@@ -501,7 +508,7 @@ def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: A
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(*from_files("npy", tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
-    with failing(processes, "counts", 1, vanish), pytest.raises(DataError, match=rf"'{tmp_path}/\d\.npy'"):
+    with failing(processes, "histogram", 1, vanish), pytest.raises(DataError, match=rf"'{tmp_path}/\d\.npy'"):
         boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
 
 
@@ -528,7 +535,10 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
 def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) -> None:
     with config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(2, processes=True) as (client, _):
         oracle = on_dask(*from_files("npy", tmp_path))
-        with failing(client, "sums", 4, (tmp_path / "fatal").touch), pytest.warns(RuntimeWarning, match="more memory"):
+        with (
+            failing(client, "signed_sums_by_code", 4, (tmp_path / "fatal").touch),
+            pytest.warns(RuntimeWarning, match="more memory"),
+        ):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert re.search(r"DataError: .*\bKilledWorker: ", run.reason)
     holds(run)
@@ -541,7 +551,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
 
         def closing(self: DaskRows, name: str, *how: Any) -> list[Any]:
             count[name] += 1
-            if (name, count[name]) == ("sums", 4):
+            if (name, count[name]) == ("signed_sums_by_code", 4):
                 cluster.close()
             return asked(self, name, *how)
 
@@ -650,7 +660,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
     ):
         with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
             question()
-    assert oracle.aggregates_only and not BinnedStumps(X, Y).only_looks
+    assert oracle.aggregates_only and not BinnedStumps(X, Y).aggregates_only
     oracle.check_features(X)
 
 

@@ -52,6 +52,10 @@ class DistributedOracle(BinnedOracle):
         return self._rows.n_rows
 
     @property
+    def n_rows(self) -> int:
+        return self._rows.n_rows
+
+    @property
     def total(self) -> float:
         return float(self._rows.n_examples)
 
