@@ -25,7 +25,7 @@ LEVELS = (
     {"errors"},
     {"_utils", "typesetting"},
     {"rows", "functions"},
-    {"certificates", "oracles"},
+    {"certificates", "oracles", "problem_certificates"},
     {"data"},
     {"programs"},
     {"backends", "objectives", "instances"},

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from boostopt.cli.application import app, report_write_error
-from boostopt.cli.commands import boost, certify, check, compare, export, fit, new, path, predict, report, verify
+from boostopt.cli.commands import (
+    boost,
+    certify,
+    certify_problem,
+    check,
+    compare,
+    export,
+    fit,
+    new,
+    path,
+    predict,
+    report,
+    verify,
+)
 from boostopt.cli.commands import list as listing
 from boostopt.cli.standard_streams import discard_unwritable_stdout, harden_std_streams
 
@@ -11,6 +24,7 @@ __all__ = [
     "app",
     "boost",
     "certify",
+    "certify_problem",
     "check",
     "compare",
     "export",

@@ -1,0 +1,1 @@
+"""Certified intervals of the optimal values of convex CVXPY problems."""

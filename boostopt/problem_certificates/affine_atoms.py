@@ -1,0 +1,224 @@
+"""Affine CVXPY atoms: the form of an atom from the forms of its arguments, in balls.
+
+Atoms that only move entries, such as indexing and `hstack`, are read by CVXPY's own rule for numbers, applied to labels
+of the entries. All others have a rule of this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Int
+from boostopt.errors import ProblemError
+from boostopt.problem_certificates.balls import ONE, Ball
+from boostopt.problem_certificates.forms import AffineForm, combination, concatenated, sum_of_forms
+
+STRUCTURAL_ATOMS = frozenset(
+    "reshape index special_index transpose Promote broadcast_to Hstack Vstack Concatenate diag_vec diag_mat upper_tri "
+    "squeeze stack Stack permute_dims swapaxes moveaxis".split()
+)
+"""Classes of CVXPY whose entries are entries of their arguments, or 0."""
+
+IDENTITY_ATOMS = frozenset("psd_wrap symmetric_wrap nonneg_wrap nonpos_wrap conj real".split())
+"""Classes of CVXPY with the value of their argument, if it is real. What wraps claim of the argument is not used."""
+
+
+def axis_groups(expression: Any) -> Int[Array, "m k"]:
+    """Return the positions, in C order, of the entries of the first argument that each entry of an axis atom reads."""
+    argument, axis = expression.args[0], expression.axis
+    positions = np.arange(argument.size).reshape(argument.shape)
+    if axis is None:
+        return positions.reshape(1, -1)
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    return np.moveaxis(positions, axes, range(-len(axes), 0)).reshape(
+        -1, int(np.prod([argument.shape[k] for k in axes], dtype=int))
+    )
+
+
+def structural_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the form of an atom that moves entries.
+
+    Raises
+    ------
+    ProblemError
+        CVXPY's rule does not return labels of entries.
+    """
+    labels, count = list[Any](), 1
+    for argument in arguments:
+        size = len(argument.rows)
+        labels.append(np.arange(count, count + size, dtype=float).reshape(argument.shape))
+        count += size
+    result = expression.numeric(labels)
+    result = result.toarray() if scipy.sparse.issparse(result) else np.asarray(result)
+    positions = result.astype(int)
+    if not (positions == result).all() or positions.min(initial=0) < 0 or positions.max(initial=0) >= count:
+        raise ProblemError(
+            f"expected that {type(expression).__name__} only moves entries; got others. Write it with slices, reshape "
+            "and hstack."
+        )
+    return concatenated(arguments).selected((positions.ravel() - 1).tolist(), tuple(expression.shape))
+
+
+def sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the sum of entries along axes."""
+    return _grouped_sums(arguments[0], axis_groups(expression), tuple(expression.shape))
+
+
+def trace_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the sum of the diagonal."""
+    n = arguments[0].shape[0]
+    return _grouped_sums(arguments[0], np.arange(n)[None, :] * (n + 1), ())
+
+
+def cumulative_sum_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the partial sums along an axis."""
+    argument, axis = arguments[0], expression.axis
+    if axis is None:
+        argument, axis = argument.reshaped((len(argument.rows),)), 0
+    positions = np.moveaxis(np.arange(len(argument.rows)).reshape(argument.shape), axis, -1)
+    entries: dict[int, Any] = {}
+    for line in positions.reshape(-1, positions.shape[-1]).tolist():
+        row, offset = dict[int, Ball](), None
+        for k in line:
+            terms = [(ONE, argument.rows[k], argument.offsets[k])]
+            row, offset = combination(terms if offset is None else [(ONE, row, offset), *terms])
+            entries[k] = (row, offset)
+    ordered = [entries[k] for k in range(len(argument.rows))]
+    return AffineForm(tuple(expression.shape), [row for row, _ in ordered], [offset for _, offset in ordered])
+
+
+def add_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the sum of the arguments."""
+    return sum_of_forms(arguments, tuple(expression.shape))
+
+
+def negated_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return minus the argument."""
+    return arguments[0].scaled([-ONE] * len(arguments[0].rows))
+
+
+def entrywise_product(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the product of entries, where one argument is constant."""
+    factor, form = _constant_first(expression, arguments)
+    shape = tuple(expression.shape)
+    return form.broadcast(shape).scaled(factor.broadcast(shape).offsets)
+
+
+def quotient_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return an argument divided by a constant.
+
+    Raises
+    ------
+    ProblemError
+        The denominator depends on variables, or may be 0.
+    """
+    numerator, denominator = arguments
+    if not denominator.is_constant:
+        raise _not_affine(expression)
+    if any(value.contains(0) for value in denominator.offsets):
+        raise ProblemError("a denominator must not be 0; got a constant that is 0. Remove the quotient.")
+    shape = tuple(expression.shape)
+    return numerator.broadcast(shape).scaled([1 / value for value in denominator.broadcast(shape).offsets])
+
+
+def product_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the matrix product, where one argument is constant.
+
+    Raises
+    ------
+    ProblemError
+        An argument has more than two dimensions, or both depend on variables.
+    """
+    first_factor, second_factor = arguments
+    if not first_factor.shape or not second_factor.shape:
+        return entrywise_product(expression, arguments)
+    if len(first_factor.shape) > 2 or len(second_factor.shape) > 2:
+        raise ProblemError("a matrix product must have at most two dimensions; got more. Write one product a matrix.")
+    if not first_factor.is_constant and not second_factor.is_constant:
+        raise _not_affine(expression)
+    m = first_factor.shape[0] if len(first_factor.shape) == 2 else 1
+    k = len(first_factor.rows) // max(m, 1)
+    n = second_factor.shape[1] if len(second_factor.shape) == 2 else 1
+    factor, form = (first_factor, second_factor) if first_factor.is_constant else (second_factor, first_factor)
+    entries = list[Any]()
+    for i in range(m):
+        for j in range(n):
+            pairs = ((i * k + q, q * n + j) for q in range(k))
+            if first_factor.is_constant:
+                entries.append(combination((factor.offsets[a], form.rows[b], form.offsets[b]) for a, b in pairs))
+            else:
+                entries.append(combination((factor.offsets[b], form.rows[a], form.offsets[a]) for a, b in pairs))
+    return AffineForm(tuple(expression.shape), [row for row, _ in entries], [offset for _, offset in entries])
+
+
+def kronecker_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the Kronecker product of two matrices, one of them constant."""
+    factor, form = _constant_first(expression, arguments)
+    first, second = (np.arange(len(argument.rows)).reshape(argument.shape) for argument in arguments)
+    first_factor = np.kron(first, np.ones_like(second)).ravel().tolist()
+    second_factor = np.kron(np.ones_like(first), second).ravel().tolist()
+    factor_places, form_places = (
+        (first_factor, second_factor) if factor is arguments[0] else (second_factor, first_factor)
+    )
+    selected = form.selected(form_places, tuple(expression.shape))
+    return selected.scaled([factor.offsets[k] for k in factor_places])
+
+
+def convolution_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:
+    """Return the convolution of two vectors, one of them constant."""
+    factor, form = _constant_first(expression, arguments)
+    n, m = len(factor.rows), len(form.rows)
+    entries = [
+        combination(
+            (factor.offsets[i], form.rows[total - i], form.offsets[total - i])
+            for i in range(max(0, total - m + 1), min(n, total + 1))
+        )
+        for total in range(n + m - 1)
+    ]
+    return AffineForm(tuple(expression.shape), [row for row, _ in entries], [offset for _, offset in entries])
+
+
+def _constant_first(expression: Any, arguments: Sequence[AffineForm]) -> tuple[AffineForm, AffineForm]:
+    """Return the constant argument of a product, then the other."""
+    first, second = arguments
+    if first.is_constant:
+        return first, second
+    if second.is_constant:
+        return second, first
+    raise _not_affine(expression)
+
+
+def _not_affine(expression: Any) -> ProblemError:
+    """Return the error for a product or a quotient of two expressions with variables."""
+    return ProblemError(
+        f"expected a product or a quotient with one constant factor; got {type(expression).__name__} of two "
+        "expressions with variables. Write it with an atom of CVXPY, such as quad_form or quad_over_lin."
+    )
+
+
+def _grouped_sums(form: AffineForm, groups: Int[Array, "m k"], shape: tuple[int, ...]) -> AffineForm:
+    """Return the sum of the entries of each group."""
+    entries = [combination((ONE, form.rows[k], form.offsets[k]) for k in group) for group in groups.tolist()]
+    return AffineForm(shape, [row for row, _ in entries], [offset for _, offset in entries])
+
+
+AFFINE_RULES: dict[str, Callable[[Any, Sequence[AffineForm]], AffineForm]] = {
+    **dict.fromkeys(STRUCTURAL_ATOMS, structural_form),
+    **dict.fromkeys(IDENTITY_ATOMS, lambda expression, arguments: arguments[0].reshaped(tuple(expression.shape))),
+    "AddExpression": add_form,
+    "NegExpression": negated_form,
+    "multiply": entrywise_product,
+    "DivExpression": quotient_form,
+    "MulExpression": product_form,
+    "Sum": sum_form,
+    "Trace": trace_form,
+    "cumsum": cumulative_sum_form,
+    "kron": kronecker_form,
+    "conv": convolution_form,
+    "convolve": convolution_form,
+}
+"""The rule of each affine atom by the name of its class in CVXPY."""

@@ -1,0 +1,1 @@
+"""The atoms: values, minorants and bounds of the functions that CVXPY's atoms mean."""

@@ -1,0 +1,142 @@
+"""The interface of an atom: a function R^k -> R, convex or concave, applied to m groups of k entries.
+
+All floats of this interface only propose: the tangents. `value`, `minorant`, `output_bounds` and `argument_bounds`
+compute in balls, and each of their results is proved for every tangent, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.balls import Ball, ball, round_down, round_up
+
+Bounds = tuple[float, float]
+"""Lower and upper bound; infinite if there is none."""
+
+UNBOUNDED: Bounds = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """The choice of a minorant in each of m groups.
+
+    Attributes
+    ----------
+    parameters
+        The numbers that the minorants depend on, shape (m, s). Their meaning is that of the atom.
+    widths
+        By how much each entry of an argument may be away from a kink, or another size of the argument, shape (m, q).
+        Steps are scaled by it.
+    orientations
+        The sign that the slope of each entry must have, 0 for any, shape (m, k): 1 if the entry is convex and not
+        affine, -1 if it is concave and not affine.
+    """
+
+    parameters: Float[Array, "m s"]
+    widths: Float[Array, "m q"]
+    orientations: Float[Array, "m k"]
+
+    def with_parameters(self, parameters: Float[Array, "m s"]) -> Tangents:
+        """Return the same tangents with other parameters, or the same if these are not all finite."""
+        return replace(self, parameters=parameters) if np.isfinite(parameters).all() else self
+
+    def oriented(self, slopes: Float[Array, "m k"]) -> Float[Array, "m k"]:
+        """Return slopes, with 0 in place of those of a wrong sign."""
+        return np.where(self.orientations * slopes < 0, 0.0, slopes)
+
+
+class Function(ABC):
+    """A convex function (`sign` is 1) or a concave function (`sign` is -1) of k numbers, and its minorants.
+
+    A minorant of a convex function is an affine function that is nowhere above it. That of a concave function is
+    nowhere below it.
+    """
+
+    sign: int
+
+    @abstractmethod
+    def value(self, u: Sequence[Ball]) -> Ball:
+        """Return a ball that contains the values at all points of k balls; nan if some may lie outside the domain."""
+
+    @abstractmethod
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        """Choose the tangents at m points.
+
+        Parameters
+        ----------
+        u
+            The points.
+        orientations
+            The signs that slopes must have, as in `Tangents`.
+        width
+            The relative distance from a kink at which an entry counts as being on it.
+        """
+
+    @abstractmethod
+    def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
+        """Return the slopes of the minorants in floating point."""
+
+    @abstractmethod
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        """Return the changes of the slopes by a unit step of each of r unknowns a group.
+
+        A step y lowers the bound by about |y|^2 / 2, if the atom has the multiplier `weights` > 0: so a shortest step
+        costs least.
+        """
+
+    @abstractmethod
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        """Return the tangents after a step in the unknowns of `directions`; valid for every step."""
+
+    @abstractmethod
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        """Return the slopes and the offset of the minorant of group i, for arguments within bounds."""
+
+    def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
+        """Return bounds of the value for arguments within bounds."""
+        return UNBOUNDED
+
+    def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
+        """Return bounds of the arguments, given bounds of the value and of the arguments; the value must be finite."""
+        return list(bounds)
+
+
+def intersection(first: Bounds, second: Bounds) -> Bounds:
+    """Return the bounds that follow from two pairs of bounds."""
+    return max(first[0], second[0]), min(first[1], second[1])
+
+
+def nonnegative(bounds: Bounds) -> Bounds:
+    """Return bounds of a number that is also not negative."""
+    return max(bounds[0], 0.0), bounds[1]
+
+
+def magnitude_bounds(bound: Ball) -> Bounds:
+    """Return the bounds of a number whose absolute value is at most a ball."""
+    upper = round_up(bound)
+    return -upper, upper
+
+
+def image(function: Callable[[Ball], Ball], bounds: Bounds, low: float = -math.inf, high: float = math.inf) -> Bounds:
+    """Return bounds of an increasing function of balls, by its values at both ends; `low`, `high` are its limits."""
+    lower = round_down(function(ball(bounds[0]))) if math.isfinite(bounds[0]) else low
+    upper = round_up(function(ball(bounds[1]))) if math.isfinite(bounds[1]) else high
+    return max(lower, low), min(upper, high)
+
+
+def normalized(weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
+    """Return non-negative weights divided by their sum in each row."""
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+
+
+def simplex_directions(scales: Float[Array, "m k"]) -> Float[Array, "m k k"]:
+    """Return the columns of S (I - q qᵀ), S = diag(scales), q = scales / |scales|: changes whose sum is 0."""
+    units = scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300)
+    identity = np.eye(scales.shape[1])
+    return scales[:, :, None] * (identity - units[:, :, None] * units[:, None, :])

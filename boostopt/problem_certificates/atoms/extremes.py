@@ -1,0 +1,144 @@
+"""Largest and smallest entries, and sums of the largest: support functions of {0 <= delta <= 1, sum delta = k}.
+
+The parameters of a group are delta, which `minorant` puts into this set in balls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.atoms.base import (
+    Bounds,
+    Function,
+    Tangents,
+    intersection,
+    normalized,
+    simplex_directions,
+)
+from boostopt.problem_certificates.atoms.norms import MIN_SIZE
+from boostopt.problem_certificates.balls import ONE, ZERO, Ball, ball, balls, largest
+
+
+class Extreme(Function):
+    """The largest entry, or the smallest; CVXPY's `max`, `maximum`, `min` and `minimum`.
+
+    Parameters
+    ----------
+    sign
+        1 for the largest, -1 for the smallest.
+    """
+
+    def __init__(self, sign: int) -> None:
+        self.sign = sign
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        return self.sign * largest([self.sign * entry for entry in u])
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        signed = self.sign * u
+        distance = width * np.maximum(MIN_SIZE, np.abs(u).max(axis=1, keepdims=True))
+        gaps = signed.max(axis=1, keepdims=True) - signed
+        return Tangents(normalized(np.exp(-np.minimum(gaps / distance, 600))), gaps + distance, orientations)
+
+    def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
+        return tangents.parameters
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        return simplex_directions(np.sqrt(tangents.parameters / (weights[:, None] * tangents.widths)))
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        changes = np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        return tangents.with_parameters(normalized(np.maximum(tangents.parameters + changes, 0.0)))
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        return probabilities(tangents.parameters[i]), ZERO
+
+    def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
+        choose = max if self.sign > 0 else min
+        return choose(low for low, _ in bounds), choose(high for _, high in bounds)
+
+    def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
+        one_side = (-math.inf, output[1]) if self.sign > 0 else (output[0], math.inf)
+        return [intersection(pair, one_side) for pair in bounds]
+
+
+class SumOfLargest(Function):
+    """The sum of the k largest entries, for k above 0, whole or not; CVXPY's `sum_largest` and `cvar`.
+
+    Parameters
+    ----------
+    count
+        k, an exact number.
+    """
+
+    sign = 1
+
+    def __init__(self, count: float) -> None:
+        self.k = float(count)
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        if self.k >= len(u):
+            return sum(u, ZERO)
+        # k t + sum max(u - t, 0) is an upper bound for every t, and the sum if t is the last of the k largest.
+        middles = sorted((float(entry.mid()) for entry in u), reverse=True)
+        threshold = ball(middles[min(math.ceil(self.k), len(u)) - 1])
+        upper = ball(self.k) * threshold
+        for entry in u:
+            upper = upper + (entry - threshold).max(ZERO)
+        order = sorted(range(len(u)), key=lambda i: -float(u[i].mid()))
+        whole = math.floor(self.k)
+        lower: Ball = sum((u[i] for i in order[:whole]), ZERO)
+        if self.k > whole:
+            lower = lower + (ball(self.k) - whole) * u[order[whole]]
+        return lower.union(upper)
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        distance = width * np.maximum(MIN_SIZE, np.abs(u).max(axis=1, keepdims=True))
+        last = -np.sort(-u, axis=1)[:, [min(math.ceil(self.k), u.shape[1]) - 1]]
+        scaled = np.clip((u - last) / distance, -50, 50)
+        delta = self._projection(1 / (1 + np.exp(-scaled)), np.exp(-np.abs(scaled)))
+        return Tangents(delta, np.abs(u - last) + distance, orientations)
+
+    def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
+        return tangents.parameters
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        delta = tangents.parameters
+        free = np.maximum(delta * (1 - delta), 1e-14)
+        return simplex_directions(np.sqrt(free / (weights[:, None] * tangents.widths)))
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        changed = tangents.parameters + np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        changed = np.clip(changed, 0, 1)
+        return tangents.with_parameters(self._projection(changed, changed * (1 - changed) + 1e-14))
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        size = tangents.parameters.shape[1]
+        if self.k >= size:
+            return [ONE] * size, ZERO
+        delta, k = balls(np.clip(np.nan_to_num(tangents.parameters[i]), 0, 1)), ball(self.k)
+        total = sum(delta, ZERO)
+        if total > k:
+            return [entry * (k / total) for entry in delta], ZERO
+        share = (k - total) / (size - total)
+        return [entry + (1 - entry) * share for entry in delta], ZERO
+
+    def _projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
+        """Move delta, where the weights are large, until its sum is nearly k."""
+        for _ in range(60):
+            missing = self.k - delta.sum(axis=1, keepdims=True)
+            delta = np.clip(delta + missing * normalized(weights), 0, 1)
+        return delta
+
+
+def probabilities(weights: Float[Array, " k"]) -> list[Ball]:
+    """Return non-negative weights, divided by their sum in balls; equal ones if none is positive."""
+    entries = balls(np.maximum(np.nan_to_num(weights, posinf=0.0), 0.0))
+    total = sum(entries, ZERO)
+    if not total > 0:
+        return [ONE / len(entries)] * len(entries)
+    return [entry / total for entry in entries]

@@ -1,0 +1,234 @@
+"""The functions that CVXPY's atoms mean, by the names of their classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Int
+from boostopt.errors import ProblemError
+from boostopt.problem_certificates.affine_atoms import axis_groups
+from boostopt.problem_certificates.atoms.base import Function
+from boostopt.problem_certificates.atoms.elementwise import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    RealPower,
+    ShiftedLogarithm,
+)
+from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.smooth import (
+    GeometricMean,
+    LogSumExp,
+    PowerMean,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+)
+from boostopt.problem_certificates.atoms.spectral import (
+    LargestEigenvalue,
+    LogDeterminant,
+    MatrixFraction,
+    NuclearNorm,
+    SpectralNorm,
+    TraceOfInverse,
+)
+from boostopt.problem_certificates.balls import ball
+from boostopt.problem_certificates.forms import AffineForm
+
+
+@dataclass(frozen=True)
+class GroupedFunction:
+    """A function, and the entries of the concatenated arguments that each of its m values reads.
+
+    Attributes
+    ----------
+    function
+        The function of k numbers.
+    members
+        Positions in the concatenated arguments, shape (m, k).
+    """
+
+    function: Function
+    members: Int[Array, "m k"]
+
+
+Rule = Callable[[Any, Sequence[AffineForm]], GroupedFunction]
+"""A function of an expression and the forms of its arguments."""
+
+
+def elementwise(make: Callable[[Any], Function]) -> Rule:
+    """Return the rule of an atom whose entry i reads entry i of each argument, after broadcasting."""
+
+    def rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+        columns, count = list[Any](), 0
+        for argument in arguments:
+            positions = np.arange(count, count + len(argument.rows)).reshape(argument.shape)
+            columns.append(np.broadcast_to(positions, expression.shape).ravel())
+            count += len(argument.rows)
+        return GroupedFunction(make(expression), np.stack(columns, axis=1))
+
+    return rule
+
+
+def along_axis(make: Callable[[Any], Function]) -> Rule:
+    """Return the rule of an atom that reads its argument along an axis."""
+    return lambda expression, arguments: GroupedFunction(make(expression), axis_groups(expression))
+
+
+def of_matrix(make: Callable[[tuple[int, int]], Function]) -> Rule:
+    """Return the rule of an atom that reads a whole matrix."""
+
+    def rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+        shape = arguments[0].shape
+        if len(shape) != 2:
+            raise ProblemError(
+                f"{type(expression).__name__} must have a matrix as its argument; got shape {shape}. Reshape it."
+            )
+        return GroupedFunction(make((shape[0], shape[1])), np.arange(len(arguments[0].rows))[None, :])
+
+    return rule
+
+
+def of_symmetric_matrix(make: Callable[[int], Function]) -> Rule:
+    """Return the rule of an atom that reads a whole symmetric matrix."""
+    rule = of_matrix(lambda shape: make(shape[0]))
+
+    def checked(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+        check_symmetric(type(expression).__name__, arguments[0])
+        return rule(expression, arguments)
+
+    return checked
+
+
+def check_symmetric(name: str, form: AffineForm) -> None:
+    """Raise ProblemError unless a form is a square matrix that is symmetric at every point, up to rounding."""
+    n = form.shape[0]
+    if form.shape != (n, n):
+        raise ProblemError(f"{name} must have a square matrix as its argument; got shape {form.shape}. Reshape it.")
+    for i in range(n):
+        for j in range(i):
+            first, second = form.rows[i * n + j], form.rows[j * n + i]
+            is_equal = first.keys() == second.keys() and all(
+                abs(float(first[k].mid()) - float(second[k].mid())) <= 1e-12 * abs(float(first[k].mid())) for k in first
+            )
+            if not is_equal:
+                raise ProblemError(
+                    f"{name} must have a symmetric matrix as its argument; got one that differs from its transpose. "
+                    "Declare the variable as symmetric, or pass (X + X.T) / 2."
+                )
+
+
+def power_function(expression: Any) -> Function:
+    """Return the power of an expression; exponents 0 and 1 are affine and are not passed."""
+    return RealPower(exponent_of(expression))
+
+
+def exponent_of(expression: Any) -> Any:
+    """Return the exponent of a power as it was written.
+
+    Raises
+    ------
+    ProblemError
+        It has no value.
+    """
+    exponent = expression.get_data()[0]
+    if isinstance(exponent, int | float | Fraction | np.number):
+        return exponent
+    if getattr(exponent, "value", None) is None:
+        raise ProblemError(
+            "an exponent must have a value; got a parameter without one. Set the value of the parameter."
+        )
+    return float(exponent.value)
+
+
+def norm_function(expression: Any) -> Function:
+    """Return the p-norm of an expression, a mean for p below 1."""
+    p = expression.original_p
+    return SumNorm() if p == 1 else MaximumNorm() if p == math.inf else PNorm(p) if p > 1 else PowerMean(p)
+
+
+def huber_function(expression: Any) -> Function:
+    """Return Huber's loss of an expression."""
+    if expression.M.value is None:
+        raise ProblemError("M of huber must have a value; got a parameter without one. Set the value of the parameter.")
+    return HuberLoss(ball(float(expression.M.value)))
+
+
+def geometric_mean_function(expression: Any) -> Function:
+    """Return the weighted geometric mean of an expression, by the weights that were written."""
+    powers = [ball(float(power)) for power in np.ravel(expression.p)]
+    total = sum(powers[1:], powers[0])
+    return GeometricMean([power / total for power in powers])
+
+
+def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return the quadratic form of a constant matrix."""
+    x, P = arguments
+    if not P.is_constant:
+        raise ProblemError(
+            "the matrix of quad_form must be constant; got one with variables. Use matrix_frac, or fix it."
+        )
+    return GroupedFunction(QuadraticForm(P.offsets), np.arange(len(x.rows))[None, :])
+
+
+def quadratic_over_linear_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return sums of squares over a number, along an axis."""
+    groups = axis_groups(expression)
+    last = np.full((len(groups), 1), len(arguments[0].rows))
+    if len(arguments[1].rows) != 1:
+        raise ProblemError("quad_over_lin must divide by one number; got several. Write one term for each.")
+    return GroupedFunction(QuadraticOverLinear(), np.hstack([groups, last]))
+
+
+def matrix_fraction_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return tr Xᵀ P^-1 X."""
+    X, P = arguments
+    check_symmetric("matrix_frac", P)
+    n_columns = X.shape[1] if len(X.shape) == 2 else 1
+    return GroupedFunction(MatrixFraction(X.shape[0], n_columns), np.arange(len(X.rows) + len(P.rows))[None, :])
+
+
+FUNCTION_RULES: dict[str, Rule] = {
+    "exp": elementwise(lambda expression: Exponential()),
+    "log": elementwise(lambda expression: Logarithm()),
+    "log1p": elementwise(lambda expression: ShiftedLogarithm()),
+    "entr": elementwise(lambda expression: Entropy()),
+    "logistic": elementwise(lambda expression: LogisticLoss()),
+    "huber": elementwise(huber_function),
+    "Power": elementwise(power_function),
+    "PowerApprox": elementwise(power_function),
+    "abs": elementwise(lambda expression: SumNorm()),
+    "kl_div": elementwise(lambda expression: RelativeEntropy(True)),
+    "rel_entr": elementwise(lambda expression: RelativeEntropy(False)),
+    "maximum": elementwise(lambda expression: Extreme(1)),
+    "minimum": elementwise(lambda expression: Extreme(-1)),
+    "max": along_axis(lambda expression: Extreme(1)),
+    "min": along_axis(lambda expression: Extreme(-1)),
+    "sum_largest": along_axis(lambda expression: SumOfLargest(expression.k)),
+    "norm1": along_axis(lambda expression: SumNorm()),
+    "norm_inf": along_axis(lambda expression: MaximumNorm()),
+    "Pnorm": along_axis(norm_function),
+    "PnormApprox": along_axis(norm_function),
+    "log_sum_exp": along_axis(lambda expression: LogSumExp()),
+    "GeoMean": along_axis(geometric_mean_function),
+    "GeoMeanApprox": along_axis(geometric_mean_function),
+    "quad_over_lin": quadratic_over_linear_rule,
+    "QuadForm": quadratic_form_rule,
+    "MatrixFrac": matrix_fraction_rule,
+    "lambda_max": of_symmetric_matrix(lambda n: LargestEigenvalue(n, 1)),
+    "lambda_min": of_symmetric_matrix(lambda n: LargestEigenvalue(n, -1)),
+    "log_det": of_symmetric_matrix(LogDeterminant),
+    "tr_inv": of_symmetric_matrix(TraceOfInverse),
+    "sigma_max": of_matrix(SpectralNorm),
+    "normNuc": of_matrix(NuclearNorm),
+}
+"""The rule of each atom that is not affine by the name of its class in CVXPY."""

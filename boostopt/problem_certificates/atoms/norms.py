@@ -1,0 +1,155 @@
+"""Norms: |u|, sums of |u|, p-norms and the maximum norm. Every delta in the unit ball of the dual norm is a slope.
+
+The parameters of a group are delta, which `minorant` shortens, in balls, until it certainly lies in the dual ball.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents, intersection, magnitude_bounds
+from boostopt.problem_certificates.atoms.elementwise import size_power
+from boostopt.problem_certificates.balls import ZERO, Ball, ball, balls, largest
+
+MIN_SIZE = 1e-3
+"""Smallest size of arguments relative to which distances from a kink are measured."""
+
+
+class Norm(Function):
+    """A norm of k numbers."""
+
+    sign = 1
+
+    def output_bounds(self, bounds: Sequence[Bounds]) -> Bounds:
+        return 0.0, math.inf
+
+    def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
+        if not math.isfinite(output[1]) or output[1] < 0:
+            return list(bounds)
+        size = magnitude_bounds(ball(output[1]))
+        return [intersection(pair, size) for pair in bounds]
+
+    def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
+        return tangents.parameters
+
+
+class SumNorm(Norm):
+    """The sum of absolute values, also of one number; CVXPY's `abs` and `norm1`."""
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        total = ZERO
+        for entry in u:
+            total = total + abs(entry)
+        return total
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        distance = width * max(MIN_SIZE, float(np.abs(u).max(initial=0.0)))
+        widths = distance * (1 + (u / distance) ** 2)
+        result = Tangents(np.clip(u / distance, -1, 1), widths, orientations)
+        return result.with_parameters(result.oriented(result.parameters))
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        scales = 1 / np.sqrt(weights[:, None] * tangents.widths)
+        return scales[:, :, None] * np.eye(scales.shape[1])
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        changed = tangents.parameters + steps / np.sqrt(weights[:, None] * tangents.widths)
+        return tangents.with_parameters(tangents.oriented(np.clip(changed, -1, 1)))
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        return balls(np.clip(tangents.parameters[i], -1, 1)), ZERO
+
+
+class PNorm(Norm):
+    """The p-norm, p > 1 and finite; CVXPY's `norm2` and `pnorm`.
+
+    Parameters
+    ----------
+    exponent
+        p, an exact number.
+    """
+
+    def __init__(self, exponent: object) -> None:
+        self.p = float(exponent)  # pyright: ignore[reportArgumentType]
+        self.exponent = ball(exponent)  # pyright: ignore[reportArgumentType]
+        self.is_euclidean = self.p == 2
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        return self._norm(u, self.exponent)
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        sizes = np.linalg.norm(u, axis=1, keepdims=True)
+        distance = width * max(MIN_SIZE, float(np.abs(u).max(initial=0.0)))
+        ratios = np.abs(u) / np.maximum(np.abs(u).max(axis=1, keepdims=True), 1e-300)
+        delta = np.sign(u) * ratios ** (self.p - 1)
+        delta = delta / np.maximum(self._dual_norms(delta), 1e-300) * np.minimum(1.0, sizes / (0.1 * distance))
+        result = Tangents(delta, sizes + distance, orientations)
+        return result.with_parameters(result.oriented(delta))
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        delta = tangents.parameters
+        q = self.p / (self.p - 1)
+        # The tangent plane of the dual ball; for p other than 2 within entries that are not nearly 0.
+        entries = np.ones_like(delta) if self.is_euclidean else np.sqrt(np.abs(delta) + 1e-12)
+        normals = entries * np.sign(delta) * np.abs(delta) ** (q - 1)
+        normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+        inner = (self._dual_norms(delta) < 1 - 1e-9).astype(float)  # within the ball every direction is free
+        projections = np.eye(delta.shape[1]) - (1 - inner)[:, :, None] * normals[:, :, None] * normals[:, None, :]
+        return (entries / np.sqrt(weights[:, None] * tangents.widths))[:, :, None] * projections
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        delta = tangents.parameters + np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        delta = tangents.oriented(delta)
+        return tangents.with_parameters(delta / np.maximum(1.0, self._dual_norms(delta)))
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        delta = balls(tangents.parameters[i])
+        size = self._norm(delta, self.exponent / (self.exponent - 1))
+        return (delta if size <= 1 else [entry / size for entry in delta]), ZERO
+
+    def _norm(self, u: Sequence[Ball], p: Ball) -> Ball:
+        """Return the p-norm of balls."""
+        total = ZERO
+        for entry in u:
+            total = total + (entry * entry if self.is_euclidean else size_power(abs(entry), p))
+        return size_power(total, ball(0.5) if self.is_euclidean else 1 / p)
+
+    def _dual_norms(self, delta: Float[Array, "m k"]) -> Float[Array, "m 1"]:
+        """Return the dual norm of each group."""
+        q = self.p / (self.p - 1)
+        return np.sum(np.abs(delta) ** q, axis=1, keepdims=True) ** (1 / q)
+
+
+class MaximumNorm(Norm):
+    """The largest absolute value; CVXPY's `norm_inf`."""
+
+    def value(self, u: Sequence[Ball]) -> Ball:
+        return largest([abs(entry) for entry in u])
+
+    def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
+        sizes = np.abs(u).max(axis=1, keepdims=True)
+        distance = width * np.maximum(MIN_SIZE, sizes)
+        weights = np.where(orientations * u < 0, 0.0, np.exp(-np.minimum((sizes - np.abs(u)) / distance, 600)))
+        delta = np.sign(u) * weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        return Tangents(delta, sizes - np.abs(u) + distance, orientations)
+
+    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+        delta = tangents.parameters
+        scales = np.sqrt(np.abs(delta) / (weights[:, None] * tangents.widths))
+        units = scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300)
+        signed = np.sign(delta) * units
+        return scales[:, :, None] * (np.eye(delta.shape[1]) - signed[:, :, None] * signed[:, None, :])
+
+    def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
+        changes = np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        delta = tangents.oriented(tangents.parameters + changes)
+        return tangents.with_parameters(delta / np.maximum(1.0, np.abs(delta).sum(axis=1, keepdims=True)))
+
+    def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
+        delta = balls(tangents.parameters[i])
+        size = sum((abs(entry) for entry in delta), ZERO)
+        return (delta if size <= 1 else [entry / size for entry in delta]), ZERO

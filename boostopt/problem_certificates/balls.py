@@ -1,0 +1,186 @@
+"""Ball arithmetic: exact floats as balls, directed floats of balls, and linear algebra whose results are proved.
+
+A ball is a number of python-flint (`arb`): a midpoint and a radius, such that the exact result lies within. Comparisons
+of balls are true only if they hold for all numbers of both balls. Source: F. Johansson, Arb: efficient
+arbitrary-precision midpoint-radius interval arithmetic, IEEE Transactions on Computers 66 (2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import flint
+import numpy as np
+import scipy.linalg
+
+from boostopt._utils.array_types import Array, Float, Int
+
+PRECISION = 128
+"""Bits of the midpoints."""
+
+Ball = Any
+"""A number of python-flint."""
+
+ZERO: Ball = flint.arb(0)
+ONE: Ball = flint.arb(1)
+NOT_A_NUMBER: Ball = flint.arb.nan()
+
+
+def working_precision() -> AbstractContextManager[Any]:
+    """Return the context in which balls have `PRECISION` bits."""
+    return flint.ctx.workprec(PRECISION)
+
+
+def ball(value: Any) -> Ball:
+    """Return a float, or a fraction, as a ball; a float is taken as exact."""
+    if isinstance(value, float | np.floating):
+        return flint.arb(float(value))
+    return flint.arb(flint.fmpq(int(value.numerator), int(value.denominator)))
+
+
+def balls(values: Any) -> list[Ball]:
+    """Return the entries of an array of floats, in C order, as exact balls."""
+    return [flint.arb(value) for value in np.asarray(values, dtype=float).ravel().tolist()]
+
+
+def midpoints(values: Iterable[Ball]) -> Float[Array, " n"]:
+    """Return the midpoints of balls as floats."""
+    return np.array([float(value.mid()) for value in values], dtype=float)
+
+
+def round_up(value: Ball) -> float:
+    """Return a float that is not below any number of a ball; inf if there is none."""
+    if not value.is_finite():
+        return math.inf
+    nearest = float(value.upper())
+    return nearest if flint.arb(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def round_down(value: Ball) -> float:
+    """Return a float that is not above any number of a ball; -inf if there is none."""
+    return -round_up(-value)
+
+
+def ball_between(lower: float, upper: float) -> Ball:
+    """Return a ball that contains all numbers between two floats; nan if one of them is infinite."""
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return NOT_A_NUMBER
+    return flint.arb(lower).union(flint.arb(upper))
+
+
+def largest(values: Sequence[Ball]) -> Ball:
+    """Return the largest of some balls."""
+    result = values[0]
+    for value in values[1:]:
+        result = result.max(value)
+    return result
+
+
+def weighted_sum(weights: Iterable[Ball], values: Iterable[Ball]) -> Ball:
+    """Return the sum of products."""
+    total = ZERO
+    for weight, value in zip(weights, values, strict=True):
+        total = total + weight * value
+    return total
+
+
+def matrix(values: Sequence[Ball], n_rows: int) -> Any:
+    """Return balls in C order as a matrix of python-flint."""
+    return flint.arb_mat(n_rows, len(values) // n_rows if n_rows else 0, list(values))
+
+
+def symmetric_part(values: Sequence[Ball], n: int) -> list[Ball]:
+    """Return (X + Xᵀ) / 2 of an n x n matrix in C order."""
+    return [(values[i * n + j] + values[j * n + i]) / 2 for i in range(n) for j in range(n)]
+
+
+def cholesky(values: Sequence[Ball], n: int) -> list[list[Ball]] | None:
+    """Return the lower Cholesky factor of a symmetric matrix; None if it may not be positive definite."""
+    factor: list[list[Ball]] = []
+    for i in range(n):
+        row: list[Ball] = []
+        for j in range(i):
+            rest = values[i * n + j] - weighted_sum(row, factor[j][:j])
+            row.append(rest / factor[j][j])
+        pivot = values[i * n + i] - weighted_sum(row, row)
+        if not pivot > 0:
+            return None
+        factor.append([*row, pivot.sqrt()])
+    return factor
+
+
+def is_positive_semidefinite(values: Sequence[Ball], n: int) -> bool:
+    """Return whether the symmetric part of a matrix in C order is proved positive semidefinite.
+
+    Rows that are exactly 0 are left out: they do not change the property.
+    """
+    part = symmetric_part(values, n)
+    support = [i for i in range(n) if any(not part[i * n + j] == 0 for j in range(n))]
+    return cholesky([part[i * n + j] for i in support for j in support], len(support)) is not None
+
+
+def shifted(values: Sequence[Ball], n: int, shift: Ball) -> list[Ball]:
+    """Return X + shift I for an n x n matrix X in C order."""
+    return [value + shift if k % (n + 1) == 0 else value for k, value in enumerate(values)]
+
+
+SHIFT_FACTORS = (0.0, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2, 1.0)
+"""Multiples of the largest eigenvalue by which a computed eigenvalue is moved until its bound is proved."""
+
+
+def largest_eigenvalue_bound(values: Sequence[Ball], n: int) -> float:
+    """Return a float that no eigenvalue of a symmetric matrix in C order exceeds; inf if none is proved.
+
+    The bound s is proved by a Cholesky factorization of s I - X. It is chosen by floating-point eigenvalues.
+    """
+    floats = midpoints(values).reshape(n, n)
+    if not np.isfinite(floats).all():
+        return math.inf
+    eigenvalues = np.linalg.eigvalsh((floats + floats.T) / 2)
+    size = max(float(np.abs(eigenvalues).max()), 1e-300)
+    negated = [-value for value in values]
+    for factor in SHIFT_FACTORS:
+        bound = float(eigenvalues[-1]) + factor * size * n
+        if is_positive_semidefinite(shifted(negated, n, flint.arb(bound)), n):
+            return bound
+    return math.inf
+
+
+def eigenvalue_shift(values: Sequence[Ball], n: int) -> float:
+    """Return an epsilon >= 0 such that X + epsilon I is positive semidefinite, proved; inf if none is proved."""
+    return max(0.0, largest_eigenvalue_bound([-value for value in values], n))
+
+
+def solve(coefficients: Sequence[Ball], right_sides: Sequence[Ball]) -> list[Ball] | None:
+    """Return balls that contain the solution of a square system; None if the matrix may be singular."""
+    n = len(right_sides)
+    if n == 0:
+        return []
+    try:
+        return matrix(coefficients, n).solve(matrix(right_sides, n)).entries()
+    except ZeroDivisionError:
+        return None
+
+
+def exact_rank(rows: Sequence[Sequence[Ball]]) -> int:
+    """Return the rank, over the rationals, of a matrix of exact balls."""
+    fractions = [[_fraction(value) for value in row] for row in rows]
+    if not fractions or not fractions[0]:
+        return 0
+    return flint.fmpq_mat(len(fractions), len(fractions[0]), [value for row in fractions for value in row]).rank()
+
+
+def _fraction(value: Ball) -> Any:
+    """Return the midpoint of a ball as a fraction."""
+    mantissa, exponent = value.mid().man_exp()
+    power = flint.fmpq(2) ** abs(int(exponent))
+    return flint.fmpq(int(mantissa)) * (power if int(exponent) >= 0 else 1 / power)
+
+
+def pivots(A: Float[Array, "m n"]) -> tuple[Float[Array, " k"], Int[Array, " n"]]:
+    """Return the sizes of the pivots, and the order of the columns, of a pivoted factorization in floating point."""
+    factors: Any = scipy.linalg.qr(A, pivoting=True, mode="r")
+    return np.abs(np.diag(factors[0])), np.asarray(factors[1])

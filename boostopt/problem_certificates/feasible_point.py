@@ -1,0 +1,443 @@
+"""The upper bound: a point that satisfies all constraints, proved in balls, and the objective there.
+
+Some unknowns are chosen as a basis of the equalities. The others are floats, and the basis is the ball solution of a
+square linear system: so the balls contain a point that satisfies all equalities exactly. If the inequalities hold on
+the balls, the objective on the balls bounds the optimum.
+
+If the point of the solver is not feasible, the search goes the shortest way towards a point with slack, which one more
+solve proposes. Affine inequalities without any slack become equalities.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.problem_certificates.balls import (
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    exact_rank,
+    is_positive_semidefinite,
+    pivots,
+    round_up,
+    solve,
+)
+from boostopt.problem_certificates.forms import Row
+from boostopt.problem_certificates.reading import ReadProblem
+
+MIN_SLACK = 1e-7
+"""Slack of a point that counts as having slack."""
+
+MIN_ACTIVE_DUAL = 1e-5
+"""Multiplier from which a constraint without slack becomes an equality."""
+
+FRACTIONS = (1e-15, 1e-13, 1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
+"""Fractions of the way to a point with slack that are tried."""
+
+N_BISECTIONS = 6
+"""Number of refinements of the fraction."""
+
+
+@dataclass(frozen=True)
+class FeasiblePoint:
+    """A point that is proved feasible.
+
+    Attributes
+    ----------
+    x
+        Balls that contain the point.
+    upper
+        A float that the objective, to be minimized, does not exceed there.
+    right_side_change
+        By how much the right sides of equalities must be moved for the point to be feasible; 0 if none was.
+    """
+
+    x: list[Ball]
+    upper: float
+    right_side_change: float = 0.0
+
+
+@dataclass
+class Promotions:
+    """Inequalities that are treated as equalities.
+
+    Attributes
+    ----------
+    rows
+        Rows of the inequalities.
+    fixed
+        Values of unknowns at a bound.
+    """
+
+    rows: set[int] = field(default_factory=set[int])
+    fixed: dict[int, float] = field(default_factory=dict[int, float])
+
+
+class FeasiblePointSearch:
+    """The search for a feasible point.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    tolerance
+        By how much right sides of equalities may be moved if the equalities depend on each other up to rounding.
+
+    Attributes
+    ----------
+    interior
+        A point with slack that a solver proposed; None if there is none.
+    reason
+        Why no point was proved.
+    is_contradictory
+        Whether the equalities are proved to have no solution.
+    """
+
+    def __init__(self, problem: ReadProblem, tolerance: float) -> None:
+        self.problem = problem
+        self.tolerance = tolerance
+        self.interior: Array | None = None
+        self.reason = ""
+        self.is_contradictory = False
+        self._is_affine = all(not row or max(row) < problem.n for row in problem.equalities.rows.rows)
+
+    def run(self, x: Float[Array, " n"] | None) -> FeasiblePoint | None:
+        """Return a feasible point near x; None if none is proved."""
+        if not self._is_affine:
+            self.reason = "an equality contains an atom that is not affine: state it as an inequality"
+            return None
+        if x is not None:
+            exact = self._exact_points(Promotions(), x)
+            result = exact.check(x) if exact is not None else None
+            if result is not None:
+                return result
+            if self.is_contradictory:
+                return None
+        promotions = self._find_interior()
+        if self.interior is None:
+            self.reason = self.reason or "no point with slack was found: the problem may be infeasible"
+            return None
+        exact = self._exact_points(promotions, self.interior)
+        if exact is None:
+            return None
+        result = exact.approach(self.interior if x is None else x, self.interior)
+        if result is None:
+            self.reason = self.reason or (
+                "no feasible point was proved: the inequalities may have no interior, or an atom is outside its domain"
+            )
+        return result
+
+    def _exact_points(self, promotions: Promotions, centre: Array) -> ExactPoints | None:
+        """Return the points that satisfy the equalities; None, with a reason, if there may be none."""
+        exact = ExactPoints(self.problem, promotions, centre, self.tolerance)
+        if exact.is_consistent:
+            return exact
+        if not (promotions.rows or promotions.fixed) and exact.are_contradictory():
+            self.is_contradictory = True
+        self.reason = (
+            "the equalities depend on each other up to rounding: no exact solution is proved. Pass tolerance=1e-12 to "
+            "certify a problem whose right sides are moved by at most that"
+        )
+        return None
+
+    def _find_interior(self) -> Promotions:
+        """Look for a point with slack; collect the affine inequalities that have none."""
+        promotions = Promotions()
+        for _ in range(4):
+            proposal = max_slack_point(self.problem, promotions)
+            if proposal is None:
+                break
+            self.interior = proposal.x
+            previous_count = len(promotions.rows) + len(promotions.fixed)
+            if proposal.slack > MIN_SLACK:
+                break
+            promotions.rows |= proposal.tight_rows
+            promotions.fixed |= proposal.tight_bounds
+            if len(promotions.rows) + len(promotions.fixed) == previous_count:
+                break
+        return promotions
+
+
+class ExactPoints:
+    """Points that satisfy the equalities, and inequalities that count as such, exactly.
+
+    Parameters
+    ----------
+    problem
+        The problem. Its equalities are affine.
+    promotions
+        The inequalities that count as equalities.
+    centre
+        A point: unknowns with more distance from their bounds come first into the basis.
+    tolerance
+        As in `FeasiblePointSearch`.
+
+    Attributes
+    ----------
+    is_consistent
+        Whether a solution is proved, or `tolerance` allows to move right sides.
+    """
+
+    def __init__(self, problem: ReadProblem, promotions: Promotions, centre: Array, tolerance: float) -> None:
+        self.problem = problem
+        self.promotions = promotions
+        self.tolerance = tolerance
+        self.fixed = dict(promotions.fixed)
+        for j in np.flatnonzero(problem.lower == problem.upper).tolist():
+            self.fixed[j] = float(problem.lower[j])
+        equalities, inequalities = problem.equalities.rows, problem.inequalities.rows
+        pairs = list(zip(equalities.rows, equalities.offsets, strict=True))
+        pairs += [(inequalities.rows[i], inequalities.offsets[i]) for i in sorted(promotions.rows)]
+        self._rows: list[tuple[Row, Ball]] = [pair for pair in pairs if pair[0] or not pair[1] == 0]
+        self._choose_basis(centre)
+
+    def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
+        """Return balls that contain a point that satisfies the chosen equalities, near x; None if none is proved."""
+        clipped = np.clip(x, self.problem.lower, self.problem.upper)
+        for j, value in self.fixed.items():
+            clipped[j] = value
+        result = balls(clipped)
+        basis = set(self._basis)
+        sides = list[Ball]()
+        for i in self._independent:
+            row, offset = self._rows[i]
+            total = offset
+            for k, value in row.items():
+                if k not in basis:
+                    total = total + value * result[k]
+            sides.append(-total)
+        solution = solve(self._system, sides)
+        if solution is None:
+            return None
+        for j, value in zip(self._basis, solution, strict=True):
+            result[j] = value
+        return result
+
+    def check(self, x: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return the feasible point near x; None if it is not proved feasible."""
+        point = self.point_near(x)
+        if point is None:
+            return None
+        problem = self.problem
+        change = 0.0
+        for i in self._dependent if self._moves_right_sides else ():
+            row, offset = self._rows[i]
+            total = offset
+            for k, value in row.items():
+                total = total + value * point[k]
+            change = max(change, round_up(abs(total)))
+            if not change <= self.tolerance:
+                return None
+        for j, value in enumerate(point):
+            low, high = float(problem.lower[j]), float(problem.upper[j])
+            if j not in self.fixed and not (
+                (low == -math.inf or value >= ball(low)) and (high == math.inf or value <= ball(high))
+            ):
+                return None
+        z = problem.evaluate(point)
+        for i, value in enumerate(problem.inequalities.rows.values(z)):
+            if i not in self.promotions.rows and not value <= 0:
+                return None
+        for constraint in problem.matrices:
+            if not is_positive_semidefinite(constraint.rows.values(z), constraint.n):
+                return None
+        if not all(value.is_finite() for value in z):
+            return None
+        return FeasiblePoint(point, round_up(problem.objective.value(0, z)), change)
+
+    def approach(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
+        """Return a feasible point as near to x as the search finds on the segment to a point with slack."""
+        result = self.check(x)
+        if result is not None:
+            return result
+        previous = 0.0
+        for fraction in FRACTIONS:
+            result = self.check((1 - fraction) * x + fraction * interior)
+            if result is not None:
+                break
+            previous = fraction
+        else:
+            return None
+        low, high = previous, fraction
+        for _ in range(N_BISECTIONS if low > 0 else 0):
+            middle = math.sqrt(low * high)
+            candidate = self.check((1 - middle) * x + middle * interior)
+            if candidate is None:
+                low = middle
+            else:
+                high, result = middle, min(result, candidate, key=lambda point: point.upper)
+        return result
+
+    def are_contradictory(self) -> bool:
+        """Return whether the equalities are proved, by exact ranks, to have no solution within the fixed entries."""
+        if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
+            return False
+        coefficients, augmented = self._exact_rows(list(range(len(self._rows))))
+        return exact_rank(augmented) > exact_rank(coefficients)
+
+    def _choose_basis(self, centre: Array) -> None:
+        """Choose independent rows and a basis of columns by pivoted factorizations in floating point."""
+        n = self.problem.n
+        free = np.array([j for j in range(n) if j not in self.fixed], dtype=int)
+        coefficients = np.zeros((len(self._rows), n))
+        for i, (row, _) in enumerate(self._rows):
+            for k, value in row.items():
+                coefficients[i, k] = float(value.mid())
+        A = coefficients[:, free]
+        self._independent: list[int] = []
+        self._basis: list[int] = []
+        if A.size:
+            norms = np.maximum(np.abs(A).max(axis=1), 1e-300)
+            sizes, order = pivots((A / norms[:, None]).T)
+            rank = int(np.sum(sizes > 1e-10 * max(float(sizes[0]), 1e-300)))
+            self._independent = sorted(order[:rank].tolist())
+            distances = np.minimum(centre - self.problem.lower, self.problem.upper - centre)[free]
+            weights = np.clip(np.nan_to_num(distances, nan=0.0), 1e-9, 1e3)
+            _, order = pivots(A[self._independent] * weights)
+            self._basis = free[order[:rank]].tolist()
+        self._dependent = [i for i in range(len(self._rows)) if i not in set(self._independent)]
+        self._system = [self._rows[i][0].get(j, ZERO) for i in self._independent for j in self._basis]
+        self._moves_right_sides = False
+        self.is_consistent = not self._dependent or self._are_combinations()
+        if not self.is_consistent and self.tolerance > 0:
+            self.is_consistent = self._moves_right_sides = True
+
+    def _are_combinations(self) -> bool:
+        """Return whether the dependent rows are proved combinations of the others, right sides included."""
+        if any(not value.is_exact() for row, offset in self._rows for value in (*row.values(), offset)):
+            return False
+        _, augmented = self._exact_rows([*self._independent, *self._dependent])
+        return exact_rank(augmented) == len(self._independent)
+
+    def _exact_rows(self, selected: Sequence[int]) -> tuple[list[list[Ball]], list[list[Ball]]]:
+        """Return rows over the free columns, without and with the right side that the fixed entries leave."""
+        free = [j for j in range(self.problem.n) if j not in self.fixed]
+        coefficients, augmented = list[list[Ball]](), list[list[Ball]]()
+        for i in selected:
+            row, offset = self._rows[i]
+            total = offset
+            for j, value in self.fixed.items():
+                total = total + row.get(j, ZERO) * ball(value)
+            coefficients.append([row.get(j, ZERO) for j in free])
+            augmented.append([*coefficients[-1], total])
+        return coefficients, augmented
+
+
+@dataclass(frozen=True)
+class SlackPoint:
+    """A point with the largest slack that a solver found, and the constraints that keep it from having more.
+
+    Attributes
+    ----------
+    x
+        The point.
+    slack
+        The slack of the inequalities, at most 1.
+    tight_rows
+        Affine inequalities with a multiplier.
+    tight_bounds
+        Unknowns whose bound has a multiplier, with the bound.
+    """
+
+    x: Array
+    slack: float
+    tight_rows: set[int]
+    tight_bounds: dict[int, float]
+
+
+def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint | None:
+    """Maximize the slack of all inequalities by a solver; None if it returns no point. Nothing of this is proved."""
+    slack = cp.Variable()
+    constraints: list[Any] = [slack <= 1]
+    row_parts = list[tuple[Any, Array]]()
+    start = 0
+    for expression in problem.inequalities.expressions:
+        flat = cp.vec(expression, order="C")
+        is_tight = np.array([start + k in promotions.rows for k in range(expression.size)], dtype=bool)
+        loose, tight = np.flatnonzero(~is_tight), np.flatnonzero(is_tight)
+        if len(tight):
+            constraints.append(flat[tight] == 0)
+        if len(loose):
+            constraint = flat[loose] + slack <= 0
+            constraints.append(constraint)
+            row_parts.append((constraint, start + loose))
+        start += expression.size
+    constraints += [expression == 0 for expression in problem.equalities.expressions]
+    for matrix_constraint in problem.matrices:
+        E, n = matrix_constraint.expression, matrix_constraint.n
+        constraints.append((E + E.T) / 2 - slack * np.eye(n) >> 0)
+    expressions = [problem.objective_expression, *problem.inequalities.expressions]
+    for domain in (condition for expression in expressions for condition in expression.domain):
+        if type(domain).__name__ == "Inequality":
+            constraints.append(domain.args[0] - domain.args[1] + 1e-3 * slack <= 0)
+    bound_parts = list[tuple[Any, Array, Array]]()
+    for variable in problem.variables:
+        flat = cp.vec(variable.variable, order="C")
+        for values, sign in ((problem.lower, 1), (problem.upper, -1)):
+            places = [k for k, j in enumerate(variable.positions.tolist()) if j >= 0 and math.isfinite(values[j])]
+            if not places:
+                continue
+            entries = variable.positions[places]
+            widths = np.nan_to_num(problem.upper[entries] - problem.lower[entries], posinf=2.0)
+            is_fixed = np.array([j in promotions.fixed for j in entries.tolist()]) | (widths <= 0)
+            for part in (np.flatnonzero(is_fixed), np.flatnonzero(~is_fixed)):
+                if not len(part):
+                    continue
+                selection, bounds = flat[np.array(places)[part]], values[entries[part]]
+                if is_fixed[part[0]]:
+                    targets = [promotions.fixed.get(j, float(values[j])) for j in entries[part].tolist()]
+                    constraints.append(selection == np.array(targets))
+                    continue
+                constraint = sign * (selection - bounds) >= slack * np.minimum(1.0, widths[part] / 2)
+                constraints.append(constraint)
+                bound_parts.append((constraint, entries[part], bounds))
+    size = sum((cp.sum_squares(variable.variable) for variable in problem.variables), cp.Constant(0.0))
+    x = solved_point(problem, cp.Problem(cp.Maximize(slack - 1e-7 * size), constraints))
+    if x is None or slack.value is None:
+        return None
+    n = problem.n
+    tight_rows = {
+        int(row)
+        for constraint, rows in row_parts
+        for row, dual in zip(rows.tolist(), np.ravel(_dual(constraint, len(rows))), strict=True)
+        if dual > MIN_ACTIVE_DUAL and max(problem.inequalities.rows.rows[row], default=0) < n
+    }
+    tight_bounds = {
+        int(j): float(bound)
+        for constraint, entries, bounds in bound_parts
+        for j, bound, dual in zip(
+            entries.tolist(), bounds.tolist(), np.ravel(_dual(constraint, len(entries))), strict=True
+        )
+        if dual > MIN_ACTIVE_DUAL
+    }
+    return SlackPoint(x, float(slack.value), tight_rows, tight_bounds)
+
+
+def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
+    """Solve a problem in the same variables, which keep their values. Return its x; None without an answer."""
+    values_of_caller = [variable.variable.value for variable in problem.variables]
+    try:
+        for variable in problem.variables:
+            variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values
+        with warnings.catch_warnings(action="ignore"):
+            auxiliary.solve("CLARABEL", ignore_dpp=True)
+        return problem.point_of_values()
+    except (cp.SolverError, cp.DCPError, ValueError):  # an answer is a proposal: without one there is none
+        return None
+    finally:
+        for variable, value in zip(problem.variables, values_of_caller, strict=True):
+            variable.variable.save_value(value)
+
+
+def _dual(constraint: Any, size: int) -> Array:
+    """Return the dual of a constraint, 0 if it has none."""
+    return np.zeros(size) if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)

@@ -1,0 +1,181 @@
+"""Affine forms: arrays whose entries are affine functions of unknowns, with balls as coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.balls import ONE, ZERO, Ball, balls, matrix, midpoints
+
+Row = dict[int, Ball]
+"""The coefficients of an entry by the position of the unknown. Rows do not change: several entries may share one."""
+
+MIN_DENSITY = 0.3
+"""Fraction of non-zero coefficients from which a product with vectors is computed by a dense matrix."""
+
+
+@dataclass(frozen=True)
+class AffineForm:
+    """An array of affine functions of the unknowns.
+
+    Attributes
+    ----------
+    shape
+        The shape of the array.
+    rows
+        The coefficients of each entry, in C order.
+    offsets
+        The constant term of each entry, in C order.
+    """
+
+    shape: tuple[int, ...]
+    rows: Sequence[Row]
+    offsets: Sequence[Ball]
+
+    @cached_property
+    def is_constant(self) -> bool:
+        """Whether no entry depends on an unknown."""
+        return not any(self.rows)
+
+    def reshaped(self, shape: tuple[int, ...]) -> AffineForm:
+        """Return the same entries, in C order, as an array of another shape."""
+        return AffineForm(shape, self.rows, self.offsets)
+
+    def selected(self, positions: Iterable[int], shape: tuple[int, ...]) -> AffineForm:
+        """Return entries by their positions in C order; -1 stands for the constant 0."""
+        rows, offsets = [*self.rows, {}], [*self.offsets, ZERO]
+        entries = list(positions)
+        return AffineForm(shape, [rows[k] for k in entries], [offsets[k] for k in entries])
+
+    def broadcast(self, shape: tuple[int, ...]) -> AffineForm:
+        """Return the form, broadcast to a shape as NumPy does."""
+        if shape == self.shape:
+            return self
+        positions = np.broadcast_to(np.arange(len(self.rows)).reshape(self.shape), shape)
+        return self.selected(positions.ravel().tolist(), shape)
+
+    def scaled(self, factors: Sequence[Ball]) -> AffineForm:
+        """Return each entry times a factor of its own."""
+        rows = [{k: factor * value for k, value in row.items()} for factor, row in zip(factors, self.rows, strict=True)]
+        return AffineForm(self.shape, rows, [factor * b for factor, b in zip(factors, self.offsets, strict=True)])
+
+
+def constant_form(values: Any) -> AffineForm:
+    """Return an array of floats, which are taken as exact, as a form."""
+    array = np.asarray(values, dtype=float)
+    return AffineForm(array.shape, [{}] * array.size, balls(array))
+
+
+def combination(terms: Iterable[tuple[Ball, Row, Ball]]) -> tuple[Row, Ball]:
+    """Return the sum of weight times entry over triples (weight, row, offset) as a row and an offset."""
+    total: Row = {}
+    offset = ZERO
+    for weight, row, constant in terms:
+        if weight is ONE:
+            for k, value in row.items():
+                total[k] = total[k] + value if k in total else value
+            offset = offset + constant
+        elif not weight == 0:
+            for k, value in row.items():
+                total[k] = total[k] + weight * value if k in total else weight * value
+            offset = offset + weight * constant
+    return {k: value for k, value in total.items() if not value == 0}, offset
+
+
+def sum_of_forms(forms: Sequence[AffineForm], shape: tuple[int, ...]) -> AffineForm:
+    """Return the entrywise sum of forms, each broadcast to a shape."""
+    parts = [form.broadcast(shape) for form in forms]
+    entries = [
+        combination((ONE, form.rows[i], form.offsets[i]) for form in parts)
+        for i in range(int(np.prod(shape, dtype=int)))
+    ]
+    return AffineForm(shape, [row for row, _ in entries], [offset for _, offset in entries])
+
+
+def concatenated(forms: Sequence[AffineForm]) -> AffineForm:
+    """Return the entries of several forms as one form of one dimension."""
+    rows = [row for form in forms for row in form.rows]
+    return AffineForm((len(rows),), rows, [offset for form in forms for offset in form.offsets])
+
+
+class RowBlock:
+    """Rows A z + b over a fixed number of unknowns, in balls and in floats.
+
+    Attributes
+    ----------
+    rows, offsets
+        The rows of A and the entries of b, as balls.
+    floats
+        The midpoints of A as a sparse matrix, shape (m, n_unknowns).
+    float_offsets
+        The midpoints of b, shape (m,).
+    """
+
+    def __init__(self, form: AffineForm, n_unknowns: int) -> None:
+        self.rows = form.rows
+        self.offsets = form.offsets
+        lengths = [len(row) for row in form.rows]
+        self.columns = np.array([k for row in form.rows for k in row], dtype=int)
+        self.coefficients = [value for row in form.rows for value in row.values()]
+        pointers = np.concatenate([[0], np.cumsum(lengths, dtype=int)]).astype(int)
+        self.floats = scipy.sparse.csr_array(
+            (midpoints(self.coefficients), self.columns, pointers), shape=(len(form.rows), n_unknowns)
+        )
+        self.float_offsets = midpoints(form.offsets)
+        self.support = np.unique(self.columns)
+        self._is_dense = len(self.coefficients) > MIN_DENSITY * len(form.rows) * max(len(self.support), 1) > 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def _dense(self) -> Any:
+        """The matrix of the coefficients in the columns of the support."""
+        support = self.support.tolist()
+        return matrix([row.get(k, ZERO) for row in self.rows for k in support], len(self.rows))
+
+    @cached_property
+    def _dense_transpose(self) -> Any:
+        """The transpose of `_dense`."""
+        return self._dense.transpose()
+
+    def values(self, z: Sequence[Ball]) -> list[Ball]:
+        """Return A z + b for balls z."""
+        if self._is_dense:
+            product = self._dense * matrix([z[k] for k in self.support.tolist()], len(self.support))
+            return [value + offset for value, offset in zip(product.entries(), self.offsets, strict=True)]
+        return [self.value(i, z) for i in range(len(self.rows))]
+
+    def value(self, i: int, z: Sequence[Ball]) -> Ball:
+        """Return entry i of A z + b for balls z."""
+        total = self.offsets[i]
+        for k, coefficient in self.rows[i].items():
+            total = total + coefficient * z[k]
+        return total
+
+    def add_pullback(self, multipliers: Sequence[Ball], slopes: list[Ball]) -> Ball:
+        """Add Aᵀ mu to slopes, in place, and return <mu, b>."""
+        active = [i for i, mu in enumerate(multipliers) if not mu == 0]
+        if self._is_dense and 2 * len(active) > len(self.rows):
+            product = self._dense_transpose * matrix(list(multipliers), len(self.rows))
+            for k, value in zip(self.support.tolist(), product.entries(), strict=True):
+                slopes[k] = slopes[k] + value
+        else:
+            for i in active:
+                mu = multipliers[i]
+                for k, coefficient in self.rows[i].items():
+                    slopes[k] = slopes[k] + mu * coefficient
+        total = ZERO
+        for i in active:
+            total = total + multipliers[i] * self.offsets[i]
+        return total
+
+    def float_values(self, z: Float[Array, " k"]) -> Float[Array, " m"]:
+        """Return A z + b in floating point."""
+        return np.asarray(self.floats @ z) + self.float_offsets

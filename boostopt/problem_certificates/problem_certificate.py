@@ -1,0 +1,470 @@
+"""Certified intervals of the optimal values of convex CVXPY problems.
+
+`certify_problem` takes a problem as it is, with the values and duals that a solver left in it, and proves an interval
+that contains its optimum. It believes no status, no solver, no canonicalization and no analysis of curvature: all that
+it claims is computed in balls (`balls`) from the meaning of CVXPY's objects. docs/any_problem.md has the theorems.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import format_interval
+from boostopt._utils.immutable_arrays import as_immutable
+from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
+from boostopt.errors import ProblemError, SolverNotFound, format_names, reason_of, short_repr
+from boostopt.problem_certificates.balls import midpoints, working_precision
+from boostopt.problem_certificates.coordinate_bounds import CoordinateBounds
+from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch, solved_point
+from boostopt.problem_certificates.minorant import WrongSign, lower_bound
+from boostopt.problem_certificates.propagation import Propagation
+from boostopt.problem_certificates.rays import has_unbounded_ray
+from boostopt.problem_certificates.reading import ReadProblem, read_problem
+from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
+
+WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
+"""Relative distances from kinks that are tried in turn."""
+
+N_STEPS = 12
+"""Number of steps for each of them."""
+
+SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
+"""Solvers that `solver="auto"` tries in turn, where they are installed."""
+
+MAX_NAMED = 3
+"""Number of unknowns that a reason names."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProblemCertificate:
+    """An interval that is proved to contain the optimal value of a CVXPY problem.
+
+    Attributes
+    ----------
+    lower, upper
+        The interval. For an infeasible problem both are inf if it minimizes, -inf if it maximizes; for an unbounded
+        problem both are -inf if it minimizes, inf if it maximizes.
+    status
+        "bounded": both ends are finite. "infeasible", "unbounded": this is proved. "open": none of these is proved.
+    value
+        The value that the problem reported before; None if it reported none.
+    point
+        The value of each variable at a feasible point, rounded to floats; None if none is proved. An exactly feasible
+        point lies within the rounding.
+    box
+        Lower and upper bounds of each variable that contain all optimal points. They may be infinite.
+    reasons
+        Why the interval is not finite, or what was assumed, in words.
+    right_side_change
+        By how much right sides of equalities were moved, at most `tolerance`; 0 if they were not.
+    """
+
+    lower: float
+    upper: float
+    status: str
+    value: float | None
+    point: Mapping[Any, Array] | None
+    box: Mapping[Any, tuple[Array, Array]]
+    reasons: Sequence[str] = ()
+    right_side_change: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower; 0 if both are the same infinity."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    @property
+    def scaled_gap(self) -> float:
+        """The gap over max(1, |lower|, |upper|)."""
+        sizes = [abs(end) for end in (self.lower, self.upper) if math.isfinite(end)]
+        return self.gap / max([1.0, *sizes]) if math.isfinite(self.gap) else math.inf
+
+    @property
+    def violation(self) -> float:
+        """The distance of the reported value from the interval, over max(1, |value|); 0 if no value was reported."""
+        if self.value is None or self.lower <= self.value <= self.upper:
+            return 0.0
+        distance = max(self.lower - self.value, self.value - self.upper)
+        return distance / max(1.0, abs(self.value)) if math.isfinite(self.value) else math.inf
+
+    @property
+    def words(self) -> str:
+        """The result in words."""
+        if self.status in ("infeasible", "unbounded"):
+            return f"proved {self.status}"
+        return format_interval(self.lower, self.upper)
+
+    def __repr__(self) -> str:
+        return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"
+
+
+def certify_problem(
+    problem: Any,
+    bounds: Mapping[Any, tuple[Any, Any]] | None = None,
+    goal: float = 1e-8,
+    solver: str | None = None,
+    tolerance: float = 0.0,
+    relaxation: bool = False,
+) -> ProblemCertificate:
+    """Prove an interval that contains the optimal value of a convex CVXPY problem.
+
+    The values and duals that a solver left in the problem decide how narrow the interval is. Nothing that they hold can
+    make it wrong.
+
+    Parameters
+    ----------
+    problem
+        The `cvxpy.Problem`, solved by any solver.
+    bounds
+        Lower and upper bounds of variables, {x: (low, high)}. They become constraints of the problem.
+    goal
+        The scaled gap at which the search for better multipliers ends.
+    solver
+        A solver of CVXPY that solves the problem again if it has no values or the gap is above the goal. "auto" tries
+        several. Their values stay in the problem.
+    tolerance
+        By how much right sides of equalities may be moved if the equalities depend on each other up to rounding. The
+        result states how much they were.
+    relaxation
+        Whether boolean and integer variables are read as continuous ones.
+
+    Returns
+    -------
+    ProblemCertificate
+
+    Raises
+    ------
+    ProblemError
+        The argument is no CVXPY problem; it has an atom or a constraint without a rule, integer or complex variables,
+        or data that are missing or not finite; or it was not solved and no solver is given.
+    OptionError
+        Another argument is invalid.
+    SolverNotFound
+        The solver is not installed.
+    """
+    goal = check_tolerance("goal", goal)
+    tolerance = check_number(
+        "tolerance", tolerance, "lie in [0, 1)", lambda x: 0 <= x < 1, "Pass 0, or a number such as 1e-12."
+    )
+    relaxation = check_flag("relaxation", relaxation)
+    check_instance(
+        "problem",
+        problem,
+        cp.Problem,
+        "a cvxpy.Problem",
+        "Pass cp.Problem(objective, constraints), or call certify of a program of boostopt.",
+        ProblemError,
+    )
+    _check_kind(problem)
+    solvers = _solvers(solver)
+    if not solvers and problem.status is None and any(variable.value is None for variable in problem.variables()):
+        raise ProblemError(
+            "expected a problem with values; got one that was not solved. Call problem.solve() first, or pass "
+            'solver="auto".'
+        )
+    value = None if problem.value is None or not is_real_number(problem.value) else float(problem.value)
+    with working_precision():
+        result: ProblemCertificate | None = None
+        if problem.status is not None or all(variable.value is not None for variable in problem.variables()):
+            result = _certify_values(problem, bounds, goal, tolerance, relaxation)
+        for name in solvers:
+            if result is not None and (result.scaled_gap <= goal or result.status in ("infeasible", "unbounded")):
+                break
+            failure = _solve(problem, name)
+            following = _certify_values(problem, bounds, goal, tolerance, relaxation)
+            if failure:
+                following = replace(following, reasons=[*following.reasons, failure])
+            result = following if result is None else _intersection(result, following)
+    if result is None:  # no variables: nothing needs a solver
+        raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
+    return replace(result, value=value)
+
+
+def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
+    """Assert that the answer in a CVXPY problem is proved good, for test suites.
+
+    Parameters
+    ----------
+    problem
+        The problem, solved by any solver.
+    gap
+        The scaled gap that the interval may have, and the relative distance from it that the reported value may have.
+
+    Returns
+    -------
+    ProblemCertificate
+
+    Raises
+    ------
+    AssertionError
+        The interval is wider, or the reported value lies outside.
+    """
+    gap = check_tolerance("gap", gap)
+    certificate = certify_problem(problem, goal=min(gap, 1e-8))
+    if not certificate.scaled_gap <= gap:
+        why = f" ({'; '.join(certificate.reasons)})" if certificate.reasons else ""
+        raise AssertionError(
+            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a gap of "
+            f"{certificate.scaled_gap:.2e}{why}"
+        )
+    if certificate.violation > gap:
+        raise AssertionError(
+            f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
+            f"{certificate.violation:.2e}"
+        )
+    return certificate
+
+
+def _check_kind(problem: Any) -> None:
+    """Refuse geometric and quasiconvex problems, which need another form.
+
+    Raises
+    ------
+    ProblemError
+        The problem is only convex in logarithms, or only quasiconvex.
+    """
+    if not problem.is_dcp() and problem.is_dgp():
+        raise ProblemError(
+            "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
+            "Pass its log form: cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply(problem)[0]."
+        )
+    if not problem.is_dcp() and problem.is_dqcp():
+        raise ProblemError(
+            "expected a convex problem; got a quasiconvex one. Certify the convex feasibility problem at a level of "
+            "the objective, once below and once above the optimum."
+        )
+
+
+def _solvers(solver: object) -> list[str]:
+    """Return the solvers to call.
+
+    Raises
+    ------
+    SolverNotFound
+        The solver is not installed.
+    """
+    if solver is None:
+        return []
+    installed = list(cp.installed_solvers())
+    if solver == "auto":
+        return [name for name in SOLVERS if name in installed]
+    if not isinstance(solver, str) or solver.upper() not in installed:
+        raise SolverNotFound(
+            f'expected a solver of CVXPY that is installed, or "auto"; got {short_repr(solver)}. Installed: '
+            f"{format_names(installed)}."
+        )
+    return [solver.upper()]
+
+
+def _solve(problem: Any, solver: str) -> str:
+    """Solve a problem; return what failed, "" if nothing did."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            problem.solve(solver)
+    except (cp.SolverError, cp.DCPError, ValueError) as failure:
+        return f"{solver} failed: {reason_of(' '.join(str(failure).split()), 200)}"
+    return ""
+
+
+def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> ProblemCertificate:
+    """Return what two certificates of one problem prove together."""
+    if first.status in ("infeasible", "unbounded"):
+        return first
+    if second.status in ("infeasible", "unbounded") or first.right_side_change != second.right_side_change:
+        return second if second.scaled_gap <= first.scaled_gap else first
+    lower, upper = max(first.lower, second.lower), min(first.upper, second.upper)
+    best = second if second.scaled_gap <= first.scaled_gap else first
+    is_bounded = math.isfinite(lower) and math.isfinite(upper)
+    return replace(
+        best,
+        lower=lower,
+        upper=upper,
+        status="bounded" if is_bounded else "open",
+        reasons=() if is_bounded else best.reasons,
+    )
+
+
+@dataclass
+class _Interval:
+    """The interval of the problem that is minimized, while it grows narrower."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    status: str = ""
+    reasons: list[str] = field(default_factory=list[str])
+
+    @property
+    def scaled_gap(self) -> float:
+        """The gap over max(1, |lower|, |upper|)."""
+        width = self.upper - self.lower
+        return width / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(width) else math.inf
+
+
+def _certify_values(
+    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float, relaxation: bool
+) -> ProblemCertificate:
+    """Return the certificate by the values and duals that a problem has."""
+    read = read_problem(problem, bounds, relaxation)
+    interval = _Interval()
+    if relaxation and problem.is_mixed_integer():
+        interval.reasons.append("boolean and integer variables are read as continuous ones")
+    x = read.point_of_values()
+    search = FeasiblePointSearch(read, tolerance)
+    feasible = search.run(x)
+    change = 0.0 if feasible is None else feasible.right_side_change
+    interval.upper = math.inf if feasible is None else feasible.upper
+    box = Propagation(read, interval.upper, change)
+    box.run()
+    if feasible is None:
+        is_infeasible = search.is_contradictory or box.is_empty or _is_proved_infeasible(read, box, tolerance)
+        if is_infeasible:
+            interval.lower, interval.status = math.inf, "infeasible"
+            if search.is_contradictory:
+                interval.reasons.append(search.reason)
+        else:
+            interval.reasons.append(search.reason)
+    elif box.is_empty:
+        raise ProblemError(
+            "expected bounds that contain the feasible point; got none. This is a bug: please report it."
+        )
+    if not interval.status:
+        _bound_below(read, interval, box, _start(read, x, feasible, search), goal, change)
+        if feasible is not None and not math.isfinite(interval.lower) and has_unbounded_ray(read):
+            interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+    if not interval.status:
+        is_bounded = math.isfinite(interval.lower) and math.isfinite(interval.upper)
+        interval.status = "bounded" if is_bounded else "open"
+    if interval.lower > interval.upper:
+        raise ProblemError(
+            f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
+        )
+    if change > 0:
+        interval.reasons.append(f"right sides of equalities were moved by at most {change:.1e}")
+    lower, upper = (interval.lower, interval.upper) if read.sign > 0 else (-interval.upper, -interval.lower)
+    low, high = (np.array(side) for side in box.box)
+    return ProblemCertificate(
+        lower,
+        upper,
+        interval.status,
+        None,
+        None
+        if feasible is None
+        else {item.variable: as_immutable(item.values(midpoints(feasible.x))) for item in read.variables},
+        {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
+        tuple(interval.reasons),
+        change,
+    )
+
+
+def _start(
+    read: ReadProblem, x: Array | None, feasible: FeasiblePoint | None, search: FeasiblePointSearch
+) -> Float[Array, " n"]:
+    """Return the point at which tangents are taken."""
+    if x is not None:
+        return x
+    if feasible is not None:
+        return midpoints(feasible.x)
+    return np.zeros(read.n) if search.interior is None else search.interior
+
+
+def _bound_below(
+    read: ReadProblem,
+    interval: _Interval,
+    box: Propagation,
+    x: Float[Array, " n"],
+    goal: float,
+    change: float,
+) -> None:
+    """Raise the lower end of an interval by minorants."""
+    open_sides = 0
+    if not box.is_bounded:
+        open_sides = CoordinateBounds(read, box, interval.upper, change).run()
+    interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
+    point = float_point(read, x)
+    failure = ""
+    for width in WIDTHS:
+        if interval.scaled_gap <= goal:
+            break
+        choice = initial_choice(read, point, width)
+        for n_steps in (0, N_STEPS):
+            if n_steps:
+                choice = improved_choice(read, choice, point, box.box, width, n_steps)
+            try:
+                interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+            except WrongSign as sign:
+                failure = f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+            if interval.scaled_gap <= goal:
+                break
+    if math.isfinite(interval.lower):
+        return
+    if failure:
+        interval.reasons.append(failure)
+    if open_sides:
+        lower, upper = box.box
+        entries = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper))).tolist()
+        names = [read.describe(j) for j in entries[:MAX_NAMED]]
+        more = f" and {len(entries) - MAX_NAMED} more" if len(entries) > MAX_NAMED else ""
+        interval.reasons.append(
+            f"no finite bounds are proved for {format_names(names)}{more}: pass bounds={{variable: (low, high)}}"
+        )
+
+
+def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
+    if read.n == 0:
+        return False
+    violation = cp.Variable(nonneg=True)
+    inequalities = [expression <= violation for expression in read.inequalities.expressions]
+    upper_sides = [expression <= violation for expression in read.equalities.expressions]
+    lower_sides = [-expression <= violation for expression in read.equalities.expressions]
+    matrices = [(item.expression + item.expression.T) / 2 + violation * np.eye(item.n) >> 0 for item in read.matrices]
+    sides = list[Any]()
+    for entry in read.variables:
+        flat = cp.vec(entry.variable, order="C")
+        for values, sign in ((read.lower, 1), (read.upper, -1)):
+            places = [k for k, j in enumerate(entry.positions.tolist()) if j >= 0 and math.isfinite(values[j])]
+            if places:
+                sides.append(sign * (flat[places] - values[entry.positions[places]]) >= 0)
+    auxiliary = cp.Problem(cp.Minimize(violation), [*inequalities, *upper_sides, *lower_sides, *matrices, *sides])
+    x = solved_point(read, auxiliary)
+    if x is None:
+        return False
+    duals = [_flat(constraint) for constraint in inequalities]
+    equality_duals = [_flat(first) - _flat(second) for first, second in zip(upper_sides, lower_sides, strict=True)]
+    copied = replace(
+        read,
+        inequalities=replace(read.inequalities, duals=np.concatenate([np.zeros(0), *duals])),
+        equalities=replace(read.equalities, duals=np.concatenate([np.zeros(0), *equality_duals])),
+        matrices=[
+            replace(
+                item, dual=None if constraint.dual_value is None else np.asarray(constraint.dual_value, dtype=float)
+            )
+            for item, constraint in zip(read.matrices, matrices, strict=True)
+        ],
+    )
+    point = float_point(copied, x)
+    for width in WIDTHS[:3]:
+        choice = initial_choice(copied, point, width, objective_weight=0.0)
+        for n_steps in (0, N_STEPS):
+            if n_steps:
+                choice = improved_choice(copied, choice, point, box.box, width, n_steps)
+            try:
+                if lower_bound(copied, choice, box, tolerance) > 0:
+                    return True
+            except WrongSign:
+                continue
+    return False
+
+
+def _flat(constraint: Any) -> Array:
+    """Return the dual of a constraint as a vector, 0 if there is none."""
+    dual = constraint.dual_value
+    return np.zeros(constraint.size) if dual is None else np.nan_to_num(np.asarray(dual, dtype=float)).ravel()

@@ -1,0 +1,123 @@
+"""Unbounded problems: a ray along which the objective falls and all else stays as it is, proved in balls."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy.optimize
+
+from boostopt._utils.array_types import Array
+from boostopt.problem_certificates.balls import ZERO, Ball, balls, exact_rank, pivots, solve
+from boostopt.problem_certificates.forms import Row, RowBlock
+from boostopt.problem_certificates.reading import ReadProblem
+
+ZERO_TOL = 1e-9
+"""Size from which an entry or a row counts as not 0, when it is chosen what must be 0 exactly."""
+
+
+def has_unbounded_ray(problem: ReadProblem) -> bool:
+    """Return whether a direction d is proved along which every feasible point stays feasible and the objective falls.
+
+    All arguments of atoms are constant along d, all inequalities do not increase, all equalities and semidefinite
+    matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point.
+    """
+    n = problem.n
+    if n == 0:
+        return False
+    constant = [row for node in problem.nodes for row in _free_rows(node.arguments, n)]
+    constant += _free_rows(problem.equalities.rows, n)
+    constant += [row for constraint in problem.matrices for row in _free_rows(constraint.rows, n)]
+    decreasing = _free_rows(problem.inequalities.rows, n)
+    objective = _free_rows(problem.objective, n)[0]
+    d = _proposed_direction(n, objective, constant, decreasing, problem)
+    if d is None:
+        return False
+    constant = [row for row in constant if row] + [
+        row for row in decreasing if row and abs(_product(row, d)) <= ZERO_TOL
+    ]
+    has_bound = np.isfinite(problem.lower) | np.isfinite(problem.upper)
+    zeros = {int(j) for j in np.flatnonzero(has_bound & (np.abs(d) <= ZERO_TOL))}
+    exact = _exact_direction(n, constant, zeros, d)
+    if exact is None:
+        return False
+    for j, value in enumerate(exact):
+        if j in zeros:
+            continue
+        if (math.isfinite(problem.lower[j]) and not value >= 0) or (math.isfinite(problem.upper[j]) and not value <= 0):
+            return False
+    loose = [row for row in decreasing if row and abs(_product(row, d)) > ZERO_TOL]
+    return all(_ball_product(row, exact) <= 0 for row in loose) and bool(_ball_product(objective, exact) < 0)
+
+
+def _free_rows(block: RowBlock, n: int) -> list[Row]:
+    """Return the coefficients of x in rows."""
+    return [{k: value for k, value in row.items() if k < n} for row in block.rows]
+
+
+def _proposed_direction(
+    n: int, objective: Row, constant: list[Row], decreasing: list[Row], problem: ReadProblem
+) -> Array | None:
+    """Return a direction by a linear program in floating point; None if there is none."""
+    equalities, inequalities = _float_matrix(constant, n), _float_matrix(decreasing, n)
+    ends = [
+        (0.0 if math.isfinite(low) else -1.0, 0.0 if math.isfinite(high) else 1.0)
+        for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
+    ]
+    result = scipy.optimize.linprog(
+        _float_matrix([objective], n)[0],
+        inequalities if len(inequalities) else None,
+        np.zeros(len(inequalities)) if len(inequalities) else None,
+        equalities if len(equalities) else None,
+        np.zeros(len(equalities)) if len(equalities) else None,
+        ends,
+        method="highs",
+    )
+    return np.asarray(result.x) if result.x is not None and result.fun < -ZERO_TOL else None
+
+
+def _exact_direction(n: int, constant: list[Row], zeros: set[int], d: Array) -> list[Ball] | None:
+    """Return balls that contain a direction near d with all rows exactly 0; None if none is proved."""
+    free = [j for j in range(n) if j not in zeros]
+    result = balls([0.0 if j in zeros else value for j, value in enumerate(d.tolist())])
+    A = _float_matrix(constant, n)[:, free]
+    if not A.any():
+        return result
+    sizes, order = pivots(A.T)
+    rank = int(np.sum(sizes > 1e-10 * float(sizes[0])))
+    rows = [constant[i] for i in order[:rank].tolist()]
+    if rank < len(constant):
+        entries = [[row.get(j, ZERO) for j in free] for row in constant]
+        if any(not value.is_exact() for row in entries for value in row) or exact_rank(entries) != rank:
+            return None
+    _, columns = pivots(A[order[:rank]] * (np.abs(d[free]) + ZERO_TOL))
+    basis = [free[k] for k in columns[:rank].tolist()]
+    sides = [-_ball_product({k: v for k, v in row.items() if k not in set(basis)}, result) for row in rows]
+    solution = solve([row.get(j, ZERO) for row in rows for j in basis], sides)
+    if solution is None:
+        return None
+    for j, value in zip(basis, solution, strict=True):
+        result[j] = value
+    return result
+
+
+def _float_matrix(rows: list[Row], n: int) -> Array:
+    """Return rows as a matrix of floats."""
+    result = np.zeros((len(rows), n))
+    for i, row in enumerate(rows):
+        for k, value in row.items():
+            result[i, k] = float(value.mid())
+    return result
+
+
+def _product(row: Row, d: Array) -> float:
+    """Return the product of a row with a direction in floating point."""
+    return sum(float(value.mid()) * float(d[k]) for k, value in row.items())
+
+
+def _ball_product(row: Row, d: list[Ball]) -> Ball:
+    """Return the product of a row with a direction in balls."""
+    total = ZERO
+    for k, value in row.items():
+        total = total + value * d[k]
+    return total

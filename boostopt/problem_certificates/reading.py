@@ -1,0 +1,579 @@
+"""Reading a CVXPY problem: unknowns, atoms and constraints as affine rows with balls as coefficients.
+
+The unknowns z are the free entries x of the variables, then the values of the atoms, each in the order of evaluation.
+So the arguments of every atom, the objective and all constraints are affine functions of z.
+
+What is read is the meaning of CVXPY's objects. Its canonicalization, its analysis of curvature and its numerical values
+of expressions are not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.errors import ProblemError, short_repr
+from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
+from boostopt.problem_certificates.atoms.base import Function
+from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, exponent_of
+from boostopt.problem_certificates.balls import ONE, ZERO, Ball
+from boostopt.problem_certificates.forms import (
+    AffineForm,
+    RowBlock,
+    concatenated,
+    constant_form,
+    sum_of_forms,
+)
+
+
+@dataclass(frozen=True)
+class AtomNode:
+    """An atom of the problem.
+
+    Attributes
+    ----------
+    name
+        The name of the class in CVXPY.
+    function
+        The function of each group.
+    members
+        The rows of `arguments` that each group reads, shape (m, k).
+    arguments
+        The entries of all arguments.
+    start
+        The position in z of the first of the m values.
+    orientations
+        The sign that the slope of each argument must have, as in `Tangents`, shape (m, k).
+    """
+
+    name: str
+    function: Function
+    members: Int[Array, "m k"]
+    arguments: RowBlock
+    start: int
+    orientations: Float[Array, "m k"]
+
+    @property
+    def outputs(self) -> slice:
+        """The positions of the values in z."""
+        return slice(self.start, self.start + len(self.members))
+
+
+@dataclass(frozen=True)
+class MatrixConstraint:
+    """A matrix E that must be positive semidefinite.
+
+    Attributes
+    ----------
+    n
+        The size of E.
+    rows
+        The entries of the symmetric part of E, in C order.
+    dual
+        The multiplier of the solver, shape (n, n); None if there is none.
+    source
+        The constraint, or the variable with the attribute, of the CVXPY problem.
+    expression
+        E, or minus the variable that is negative semidefinite, as a CVXPY expression.
+    """
+
+    n: int
+    rows: RowBlock
+    dual: Float[Array, "n n"] | None
+    source: Any
+    expression: Any
+
+
+@dataclass(frozen=True)
+class ScalarConstraints:
+    """Inequalities rows <= 0, or equalities rows = 0.
+
+    Attributes
+    ----------
+    rows
+        All rows, of one constraint after the other.
+    duals
+        The multipliers of the solver, 0 where there is none, shape (m,).
+    sources
+        The constraint of each part.
+    expressions
+        The CVXPY expression of each part.
+    """
+
+    rows: RowBlock
+    duals: Float[Array, " m"]
+    sources: Sequence[Any]
+    expressions: Sequence[Any]
+
+    def describe(self, i: int) -> str:
+        """Return the constraint that row i belongs to."""
+        for source, expression in zip(self.sources, self.expressions, strict=True):
+            if i < expression.size:
+                entry = f", entry {i}" if expression.size > 1 else ""
+                return f"{source}{entry}"
+            i -= expression.size
+        raise IndexError(i)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """The entries of a CVXPY variable among the unknowns.
+
+    Attributes
+    ----------
+    variable
+        The CVXPY variable.
+    positions
+        The position in x of each entry in C order, -1 for entries that are always 0.
+    """
+
+    variable: Any
+    positions: Int[Array, " k"]
+
+    def values(self, x: Float[Array, " n"]) -> Array:
+        """Return the value of the variable at a point."""
+        return np.append(x, 0.0)[self.positions].reshape(self.variable.shape)
+
+
+@dataclass
+class ReadProblem:
+    """A CVXPY problem as rows over unknowns, to be minimized.
+
+    Attributes
+    ----------
+    sign
+        1 if the CVXPY problem minimizes, -1 if it maximizes: then the objective is negated.
+    variables
+        The variables with their positions.
+    lower, upper
+        Bounds of x from attributes, shape (n,).
+    nodes
+        The atoms in the order of evaluation.
+    objective
+        One row.
+    inequalities, equalities, matrices
+        The constraints.
+    problem
+        The CVXPY problem.
+    """
+
+    sign: int
+    variables: Sequence[Variable]
+    lower: Float[Array, " n"]
+    upper: Float[Array, " n"]
+    nodes: Sequence[AtomNode]
+    objective: RowBlock
+    inequalities: ScalarConstraints
+    equalities: ScalarConstraints
+    matrices: Sequence[MatrixConstraint]
+    problem: Any
+    objective_expression: Any
+    n_values: int = field(default=0)
+
+    @property
+    def n(self) -> int:
+        """The number of entries of x."""
+        return len(self.lower)
+
+    def evaluate(self, x: Sequence[Ball]) -> list[Ball]:
+        """Return z at a point x in balls; nan where an atom is outside its domain."""
+        z = [*x, *([ZERO] * (self.n_values - self.n))]
+        for node in self.nodes:
+            u = node.arguments.values(z)
+            for k, group in enumerate(node.members.tolist()):
+                z[node.start + k] = node.function.value([u[i] for i in group])
+        return z
+
+    def describe(self, j: int) -> str:
+        """Return the name of an entry of x."""
+        for variable in self.variables:
+            places = np.flatnonzero(variable.positions == j)
+            if len(places):
+                index = np.unravel_index(places[0], variable.variable.shape) if variable.variable.shape else ()
+                return f"{variable.variable.name()}{list(map(int, index)) if index else ''}"
+        raise IndexError(j)
+
+    def point_of_values(self) -> Float[Array, " n"] | None:
+        """Return the values of the variables as x; None if one has none, or one that is not finite."""
+        x = np.zeros(self.n)
+        for variable in self.variables:
+            value = variable.variable.value
+            if value is None:
+                return None
+            entries = np.asarray(_dense(value), dtype=float).ravel()
+            is_free = variable.positions >= 0
+            x[variable.positions[is_free]] = entries[is_free]
+        return x if np.isfinite(x).all() else None
+
+
+class Reader:
+    """Reads expressions into forms, and collects the atoms that are not affine.
+
+    Parameters
+    ----------
+    relaxation
+        Whether boolean and integer variables are read as continuous ones.
+    """
+
+    def __init__(self, relaxation: bool) -> None:
+        self.relaxation = relaxation
+        self.variables: dict[int, Variable] = {}
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.semidefinite: list[tuple[Any, int]] = []
+        self._forms: dict[int, tuple[Any, AffineForm]] = {}
+        self._atoms: list[tuple[str, Function, Any, AffineForm, int]] = []
+        self._curvatures: dict[int, int] = {}
+        self._n_values = 0
+
+    def add_variable(self, variable: Any) -> None:
+        """Give the free entries of a variable positions among the unknowns.
+
+        Raises
+        ------
+        ProblemError
+            The variable is complex, or it is boolean or integer and no relaxation is wanted.
+        """
+        attributes, name = variable.attributes, variable.name()
+        for attribute in ("complex", "imag", "hermitian"):
+            if attributes.get(attribute):
+                raise ProblemError(
+                    f"variables must be real; got {name}, which is {attribute}. Write its real and imaginary parts as "
+                    "two variables."
+                )
+        is_discrete = bool(attributes.get("boolean")) or bool(attributes.get("integer"))
+        if is_discrete and not self.relaxation:
+            raise ProblemError(
+                f"variables must be continuous; got {name}, which is boolean or integer. Pass relaxation=True to "
+                "certify the optimum of the continuous relaxation."
+            )
+        size, start = variable.size, len(self.lower)
+        is_symmetric = any(attributes.get(attribute) for attribute in ("symmetric", "PSD", "NSD"))
+        if attributes.get("diag"):
+            n = variable.shape[0]
+            labels = np.full((n, n), -1)
+            np.fill_diagonal(labels, np.arange(n))
+        elif attributes.get("sparsity"):
+            labels = np.full(variable.shape, -1)
+            labels[variable.sparse_idx] = np.arange(len(variable.sparse_idx[0]))
+        elif is_symmetric:
+            n = variable.shape[0]
+            labels = np.zeros((n, n), dtype=int)
+            labels[np.triu_indices(n)] = np.arange(n * (n + 1) // 2)
+            labels = np.triu(labels) + np.triu(labels, 1).T
+        else:
+            labels = np.arange(size).reshape(variable.shape)
+        positions = np.where(labels.ravel() >= 0, labels.ravel() + start, -1)
+        count = int(labels.max(initial=-1)) + 1
+        low, high = np.full(size, -np.inf), np.full(size, np.inf)
+        if attributes.get("nonneg") or attributes.get("pos") or attributes.get("boolean"):
+            low = np.zeros(size)
+        if attributes.get("nonpos") or attributes.get("neg"):
+            high = np.zeros(size)
+        if attributes.get("boolean"):
+            high = np.ones(size)
+        if attributes.get("bounds") is not None:
+            for side, bound in enumerate(attributes["bounds"]):
+                if bound is None:
+                    continue
+                values = np.broadcast_to(_bound_values(name, bound), variable.shape).ravel()
+                low, high = (np.maximum(low, values), high) if side == 0 else (low, np.minimum(high, values))
+        if ((positions < 0) & ((low > 0) | (high < 0))).any():
+            raise ProblemError(
+                f"bounds must allow entries that are always 0; got others for {name}. Correct the bounds."
+            )
+        for j in range(count):
+            places = positions == start + j
+            self.lower.append(float(low[places].max()))
+            self.upper.append(float(high[places].min()))
+        self.variables[variable.id] = Variable(variable, positions)
+        if attributes.get("PSD"):
+            self.semidefinite.append((variable, 1))
+        if attributes.get("NSD"):
+            self.semidefinite.append((variable, -1))
+
+    def close_variables(self) -> None:
+        """Begin the values of atoms, after all variables were added."""
+        self._n_values = len(self.lower)
+
+    def form(self, expression: Any) -> AffineForm:
+        """Return an expression as a form.
+
+        Raises
+        ------
+        ProblemError
+            An atom has no rule, or a constant is no finite real number.
+        """
+        memo = self._forms.get(id(expression))
+        if memo is None:
+            memo = self._forms[id(expression)] = (expression, self._read(expression))
+        return memo[1]
+
+    def curvature(self, row: Mapping[int, Ball]) -> int:
+        """Return 1 for a row that is convex in x, -1 for a concave one, 0 for an affine or unknown one."""
+        signs = {self._curvatures[k] * (1 if value > 0 else -1) for k, value in row.items() if k in self._curvatures}
+        return signs.pop() if len(signs) == 1 else 0
+
+    def nodes(self) -> list[AtomNode]:
+        """Return all atoms that were read."""
+        result = list[AtomNode]()
+        for name, function, members, form, start in self._atoms:
+            curvatures = np.array([self.curvature(row) for row in form.rows], dtype=float)
+            orientations = function.sign * curvatures[members]
+            result.append(AtomNode(name, function, members, self.block(form), start, orientations))
+        return result
+
+    def block(self, form: AffineForm) -> RowBlock:
+        """Return a form as rows over all unknowns, after everything was read."""
+        return RowBlock(form, self._n_values)
+
+    @property
+    def n_values(self) -> int:
+        """The number of entries of z that were read."""
+        return self._n_values
+
+    def _read(self, expression: Any) -> AffineForm:
+        """Return the form of an expression that was not read before."""
+        if isinstance(expression, cp.Variable):
+            positions = self.variables[expression.id].positions.tolist()
+            rows = [{j: ONE} if j >= 0 else {} for j in positions]
+            return AffineForm(tuple(expression.shape), rows, [ZERO] * len(rows))
+        name = type(expression).__name__
+        if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
+            return constant_form(_constant_values(expression))
+        is_atom = type(expression).__module__.startswith("cvxpy.") and (name in AFFINE_RULES or name in FUNCTION_RULES)
+        if not is_atom:
+            raise ProblemError(
+                f"expected atoms that certify_problem has a rule for; got {name} in {short_repr(str(expression))}. "
+                "Write it with other atoms of CVXPY; docs/any_problem.md lists those that have a rule."
+            )
+        arguments = [self.form(argument) for argument in expression.args]
+        if name in AFFINE_RULES:
+            return AFFINE_RULES[name](expression, arguments)
+        if name in ("Power", "PowerApprox"):
+            exponent = exponent_of(expression)
+            if exponent == 1:
+                return arguments[0]
+            if exponent == 0:
+                return constant_form(np.ones(expression.shape))
+        grouped = FUNCTION_RULES[name](expression, arguments)
+        return self._apply(name, grouped.function, grouped.members, concatenated(arguments), tuple(expression.shape))
+
+    def _apply(
+        self, name: str, function: Function, members: Int[Array, "m k"], form: AffineForm, shape: tuple[int, ...]
+    ) -> AffineForm:
+        """Return the values of an atom: constants if its arguments are constant, else new unknowns."""
+        m = len(members)
+        if form.is_constant:
+            values = [function.value([form.offsets[i] for i in group]) for group in members.tolist()]
+            if not all(value.is_finite() for value in values):
+                raise ProblemError(
+                    f"constants must have finite values; got {name} of a constant outside its domain. Correct the "
+                    "constant."
+                )
+            return AffineForm(shape, [{}] * m, values)
+        start = self._n_values
+        self._n_values += m
+        self._atoms.append((name, function, members, form, start))
+        for k in range(start, start + m):
+            self._curvatures[k] = function.sign
+        return AffineForm(shape, [{k: ONE} for k in range(start, start + m)], [ZERO] * m)
+
+
+def read_problem(problem: Any, bounds: Mapping[Any, Any] | None, relaxation: bool) -> ReadProblem:
+    """Read a CVXPY problem.
+
+    Parameters
+    ----------
+    problem
+        The problem. Its values and duals are read as they are.
+    bounds
+        Lower and upper bounds of variables, which become constraints of the problem.
+    relaxation
+        Whether boolean and integer variables are read as continuous ones.
+
+    Raises
+    ------
+    ProblemError
+        The argument is no CVXPY problem, or it has something that no rule covers.
+    """
+    if not isinstance(problem, cp.Problem):
+        raise ProblemError(
+            f"expected a cvxpy.Problem; got {short_repr(problem)}. Pass cp.Problem(objective, constraints), or "
+            "program.certify(d, w) for a program of boostopt."
+        )
+    reader = Reader(relaxation)
+    for variable in problem.variables():
+        reader.add_variable(variable)
+    reader.close_variables()
+    _apply_bounds(reader, bounds)
+    sign = -1 if isinstance(problem.objective, cp.Maximize) else 1
+    objective = reader.form(problem.objective.args[0])
+    if len(objective.rows) != 1:
+        raise ProblemError(f"the objective must be one number; got shape {objective.shape}. Sum it.")
+    objective = objective.reshaped(()).scaled([sign * ONE])
+    parts: dict[str, list[tuple[AffineForm, Any, Any, Any]]] = {"inequality": [], "equality": [], "matrix": []}
+    for constraint in problem.constraints:
+        kind, expression, dual = _constraint_parts(constraint)
+        parts[kind].append((reader.form(expression), dual, constraint, expression))
+    for variable, side in reader.semidefinite:
+        expression = variable if side > 0 else -variable
+        parts["matrix"].append((reader.form(expression), None, variable, expression))
+    lower, upper = np.array(reader.lower, dtype=float), np.array(reader.upper, dtype=float)
+    matrices = list[MatrixConstraint]()
+    for form, dual, source, expression in parts["matrix"]:
+        n = form.shape[0] if form.shape else 1
+        transposed = form.selected(np.arange(n * n).reshape(n, n).T.ravel().tolist(), form.shape)
+        symmetric = sum_of_forms([form, transposed], form.shape).scaled([ONE / 2] * (n * n))
+        matrices.append(MatrixConstraint(n, reader.block(symmetric), _dual_matrix(dual, n), source, expression))
+    return ReadProblem(
+        sign,
+        list(reader.variables.values()),
+        lower,
+        upper,
+        reader.nodes(),
+        reader.block(objective),
+        _scalar_constraints(reader, parts["inequality"]),
+        _scalar_constraints(reader, parts["equality"]),
+        matrices,
+        problem,
+        problem.objective.args[0] * sign,
+        reader.n_values,
+    )
+
+
+def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
+    """Return what kind of constraint it is, the expression that is <= 0, = 0 or positive semidefinite, and its dual.
+
+    Raises
+    ------
+    ProblemError
+        The constraint is of a kind that no rule covers.
+    """
+    name = type(constraint).__name__ if type(constraint).__module__.startswith("cvxpy.") else ""
+    if name == "Inequality":
+        return "inequality", constraint.args[0] - constraint.args[1], constraint.dual_value
+    if name == "NonPos":
+        return "inequality", constraint.args[0], constraint.dual_value
+    if name == "NonNeg":
+        return "inequality", -constraint.args[0], constraint.dual_value
+    if name == "Equality":
+        return "equality", constraint.args[0] - constraint.args[1], constraint.dual_value
+    if name == "Zero":
+        return "equality", constraint.args[0], constraint.dual_value
+    if name == "PSD":
+        return "matrix", constraint.args[0], constraint.dual_value
+    if name == "SOC":
+        bound, X = constraint.args
+        norms = cp.norm(X, 2) if X.ndim <= 1 else cp.norm(X, 2, axis=constraint.axis)
+        norms = cp.reshape(norms, bound.shape, order="F") if norms.shape != bound.shape else norms
+        return "inequality", norms - bound, constraint.dual_variables[0].value
+    if name == "ExpCone":
+        x, y, z = constraint.args
+        dual = constraint.dual_variables[0].value
+        return "inequality", x + cp.rel_entr(y, z), None if dual is None else np.abs(dual)
+    raise ProblemError(
+        "constraints must be inequalities, equalities, semidefinite, second-order or exponential cones; got "
+        f"{type(constraint).__name__}. Write it with atoms, such as power or norm."
+    )
+
+
+def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, Any, Any]]) -> ScalarConstraints:
+    """Return constraints as one block of rows, with the duals of the solver."""
+    rows = reader.block(concatenated([form for form, _, _, _ in parts]))
+    duals = [_dual_vector(dual, len(form.rows)) for form, dual, _, _ in parts]
+    flat = np.concatenate(duals) if duals else np.zeros(0)
+    return ScalarConstraints(
+        rows, flat, [source for _, _, source, _ in parts], [expression for _, _, _, expression in parts]
+    )
+
+
+def _dual_vector(dual: Any, size: int) -> Float[Array, " m"]:
+    """Return a dual of the solver, 0 if there is none of this size with finite entries."""
+    values = None if dual is None else np.asarray(_dense(dual))
+    if values is None or values.size != size or not np.isrealobj(values) or not np.isfinite(values).all():
+        return np.zeros(size)
+    return values.astype(float).ravel()
+
+
+def _dual_matrix(dual: Any, n: int) -> Float[Array, "n n"] | None:
+    """Return the symmetric part of a dual of the solver; None if there is none of this size with finite entries."""
+    values = None if dual is None else np.asarray(_dense(dual))
+    if values is None or values.size != n * n or not np.isrealobj(values) or not np.isfinite(values).all():
+        return None
+    matrix = values.astype(float).reshape(n, n)
+    return (matrix + matrix.T) / 2
+
+
+def _constant_values(expression: Any) -> Array:
+    """Return the value of a constant or a parameter.
+
+    Raises
+    ------
+    ProblemError
+        A parameter has no value, or a value is complex or not finite.
+    """
+    value = expression.value
+    if value is None:
+        raise ProblemError(
+            f"parameters must have values; got {expression.name()} without one. Set {expression.name()}.value."
+        )
+    values = np.asarray(_dense(value))
+    if not np.isrealobj(values):
+        raise ProblemError("constants must be real; got complex numbers. Write real and imaginary parts apart.")
+    values = values.astype(float).reshape(expression.shape)
+    if not np.isfinite(values).all():
+        raise ProblemError(
+            f"constants must be finite; got {short_repr(float(values[~np.isfinite(values)].ravel()[0]))} in the data. "
+            "Correct the data, and leave out constraints without an effect."
+        )
+    return values
+
+
+def _bound_values(name: str, bound: Any) -> Array:
+    """Return a bound of a variable as numbers; a bound that is an expression of parameters must have a value."""
+    value = getattr(bound, "value", bound)
+    if value is None:
+        raise ProblemError(f"bounds must have values; got a parameter without one at {name}. Set its value.")
+    values = np.asarray(_dense(value), dtype=float)
+    if np.isnan(values).any():
+        raise ProblemError(f"bounds must be numbers; got nan at {name}. Correct the bound.")
+    return values
+
+
+def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
+    """Tighten the bounds of the unknowns by bounds of the caller, and check that all are consistent.
+
+    Raises
+    ------
+    ProblemError
+        A key is no variable of the problem, or the values are no pair of numbers.
+    """
+    for variable, pair in (bounds or {}).items():
+        entry = reader.variables.get(getattr(variable, "id", -1))
+        if entry is None:
+            raise ProblemError(
+                f"keys of bounds must be variables of the problem; got {short_repr(variable)}. Pass {{x: (low, high)}}."
+            )
+        name = entry.variable.name()
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ProblemError(f"bounds must be pairs; got {short_repr(pair)} for {name}. Pass {{x: (low, high)}}.")
+        low, high = (np.broadcast_to(_bound_values(name, side), entry.variable.shape).ravel() for side in pair)
+        for j, first, second in zip(entry.positions.tolist(), low.tolist(), high.tolist(), strict=True):
+            if first > second:
+                raise ProblemError(
+                    f"lower bounds must not exceed upper bounds; got {first:g} > {second:g} for {name}. Correct bounds."
+                )
+            if j >= 0:
+                reader.lower[j], reader.upper[j] = max(reader.lower[j], first), min(reader.upper[j], second)
+
+
+def _dense(value: Any) -> Any:
+    """Return a value as a dense array."""
+    return value.toarray() if scipy.sparse.issparse(value) else value
