@@ -32,7 +32,7 @@ from boostopt.problem_certificates.balls import (
     solve,
 )
 from boostopt.problem_certificates.forms import Row
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.reading import ReadProblem, value_of
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""
@@ -424,7 +424,7 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
 
 def solved_point(problem: ReadProblem, auxiliary: Any) -> Array | None:
     """Solve a problem in the same variables, which keep their values. Return its x; None without an answer."""
-    values_of_caller = [variable.variable.value for variable in problem.variables]
+    values_of_caller = [value_of(variable.variable) for variable in problem.variables]
     try:
         for variable in problem.variables:
             variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values

@@ -27,7 +27,7 @@ from boostopt.problem_certificates.feasible_point import FeasiblePoint, Feasible
 from boostopt.problem_certificates.minorant import WrongSign, lower_bound
 from boostopt.problem_certificates.propagation import Propagation
 from boostopt.problem_certificates.rays import has_unbounded_ray
-from boostopt.problem_certificates.reading import ReadProblem, read_problem
+from boostopt.problem_certificates.reading import ReadProblem, read_problem, value_of
 from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
@@ -134,7 +134,7 @@ def certify_problem(
         By how much right sides of equalities may be moved if the equalities depend on each other up to rounding. The
         result states how much they were.
     relaxation
-        Whether boolean and integer variables are read as continuous ones.
+        Whether to certify the continuous relaxation of a problem with boolean or integer variables. It is solved anew.
 
     Returns
     -------
@@ -165,7 +165,26 @@ def certify_problem(
     )
     _check_kind(problem)
     solvers = _solvers(solver)
-    if not solvers and problem.status is None and any(variable.value is None for variable in problem.variables()):
+    if relaxation and problem.is_mixed_integer():
+        relaxed, originals = relaxed_problem(problem)
+        pairs = {variable.id: pair for variable, pair in (bounds or {}).items()}
+        certificate = certify_problem(
+            relaxed,
+            {copy: pairs[variable.id] for copy, variable in originals.items() if variable.id in pairs},
+            goal,
+            solver or "auto",
+            tolerance,
+        )
+        return replace(
+            certificate,
+            value=None,
+            point=None
+            if certificate.point is None
+            else {originals[copy]: value for copy, value in certificate.point.items()},
+            box={originals[copy]: pair for copy, pair in certificate.box.items()},
+            reasons=("boolean and integer variables are read as continuous ones", *certificate.reasons),
+        )
+    if not solvers and problem.status is None and any(value_of(variable) is None for variable in problem.variables()):
         raise ProblemError(
             "expected a problem with values; got one that was not solved. Call problem.solve() first, or pass "
             'solver="auto".'
@@ -173,13 +192,13 @@ def certify_problem(
     value = None if problem.value is None or not is_real_number(problem.value) else float(problem.value)
     with working_precision():
         result: ProblemCertificate | None = None
-        if problem.status is not None or all(variable.value is not None for variable in problem.variables()):
-            result = _certify_values(problem, bounds, goal, tolerance, relaxation)
+        if problem.status is not None or all(value_of(variable) is not None for variable in problem.variables()):
+            result = _certify_values(problem, bounds, goal, tolerance)
         for name in solvers:
             if result is not None and (result.scaled_gap <= goal or result.status in ("infeasible", "unbounded")):
                 break
             failure = _solve(problem, name)
-            following = _certify_values(problem, bounds, goal, tolerance, relaxation)
+            following = _certify_values(problem, bounds, goal, tolerance)
             if failure:
                 following = replace(following, reasons=[*following.reasons, failure])
             result = following if result is None else _intersection(result, following)
@@ -223,14 +242,41 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     return certificate
 
 
+def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
+    """Return a problem with continuous variables in place of all, and the original of each of them.
+
+    A boolean variable becomes one between 0 and 1.
+    """
+    originals: dict[Any, Any] = {}
+    copies: dict[int, Any] = {}
+    constraints = list[Any]()
+    for variable in problem.variables():
+        attributes = {
+            key: value for key, value in variable.attributes.items() if value is not None and value is not False
+        }
+        is_boolean = bool(attributes.pop("boolean", False))
+        attributes.pop("integer", None)
+        copy = cp.Variable(variable.shape, name=variable.name(), **attributes)
+        copies[id(variable)] = copy
+        originals[copy] = variable
+        constraints += [copy >= 0, copy <= 1] if is_boolean else []
+    objective = type(problem.objective)(problem.objective.args[0].tree_copy(copies))
+    constraints += [constraint.tree_copy(copies) for constraint in problem.constraints]
+    return cp.Problem(objective, constraints), originals
+
+
 def _check_kind(problem: Any) -> None:
-    """Refuse geometric and quasiconvex problems, which need another form.
+    """Refuse parameters without values, and geometric and quasiconvex problems, which need another form.
 
     Raises
     ------
     ProblemError
-        The problem is only convex in logarithms, or only quasiconvex.
+        A parameter has no value, or the problem is only convex in logarithms, or only quasiconvex.
     """
+    for parameter in problem.parameters():
+        if parameter.value is None:
+            name = parameter.name()
+            raise ProblemError(f"parameters must have values; got {name} without one. Set {name}.value.")
     if not problem.is_dcp() and problem.is_dgp():
         raise ProblemError(
             "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
@@ -309,13 +355,11 @@ class _Interval:
 
 
 def _certify_values(
-    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float, relaxation: bool
+    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float
 ) -> ProblemCertificate:
     """Return the certificate by the values and duals that a problem has."""
-    read = read_problem(problem, bounds, relaxation)
+    read = read_problem(problem, bounds)
     interval = _Interval()
-    if relaxation and problem.is_mixed_integer():
-        interval.reasons.append("boolean and integer variables are read as continuous ones")
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)

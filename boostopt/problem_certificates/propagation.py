@@ -75,6 +75,8 @@ class Propagation:
         self.lower[: problem.n], self.upper[: problem.n] = problem.lower, problem.upper
         self.is_empty = bool((self.lower > self.upper).any())
         self._rows = list(self._constraint_rows(level, right_side_change))
+        # A row without unknowns holds everywhere or nowhere.
+        self.is_empty |= any(not item.row and self._is_violated(item) for item in self._rows)
         self._arguments: list[list[BoundedRow]] = [
             [
                 BoundedRow(row, offset, (-math.inf, math.inf))
@@ -142,6 +144,14 @@ class Propagation:
                 improved |= self._use_row(item)
         return improved
 
+    @staticmethod
+    def _is_violated(item: BoundedRow) -> bool:
+        """Return whether the constant of a row certainly violates its bounds."""
+        low, high = item.bounds
+        return bool(
+            (math.isfinite(low) and item.offset < ball(low)) or (math.isfinite(high) and item.offset > ball(high))
+        )
+
     def _use_row(self, item: BoundedRow) -> bool:
         """Improve the bounds of the unknowns of a row."""
         low, high = item.bounds
@@ -168,7 +178,6 @@ class Propagation:
                 terms[k] = end
         total = sign * offset + sum(terms.values(), ZERO)
         if not row:
-            self.is_empty |= bool(total > 0)
             return False
         improved = False
         for k in row if missing is None else (missing,):

@@ -203,7 +203,7 @@ class ReadProblem:
         """Return the values of the variables as x; None if one has none, or one that is not finite."""
         x = np.zeros(self.n)
         for variable in self.variables:
-            value = variable.variable.value
+            value = value_of(variable.variable)
             if value is None:
                 return None
             entries = np.asarray(_dense(value), dtype=float).ravel()
@@ -213,16 +213,9 @@ class ReadProblem:
 
 
 class Reader:
-    """Reads expressions into forms, and collects the atoms that are not affine.
+    """Reads expressions into forms, and collects the atoms that are not affine."""
 
-    Parameters
-    ----------
-    relaxation
-        Whether boolean and integer variables are read as continuous ones.
-    """
-
-    def __init__(self, relaxation: bool) -> None:
-        self.relaxation = relaxation
+    def __init__(self) -> None:
         self.variables: dict[int, Variable] = {}
         self.lower: list[float] = []
         self.upper: list[float] = []
@@ -238,7 +231,7 @@ class Reader:
         Raises
         ------
         ProblemError
-            The variable is complex, or it is boolean or integer and no relaxation is wanted.
+            The variable is complex, boolean or integer.
         """
         attributes, name = variable.attributes, variable.name()
         for attribute in ("complex", "imag", "hermitian"):
@@ -248,7 +241,7 @@ class Reader:
                     "two variables."
                 )
         is_discrete = bool(attributes.get("boolean")) or bool(attributes.get("integer"))
-        if is_discrete and not self.relaxation:
+        if is_discrete:
             raise ProblemError(
                 f"variables must be continuous; got {name}, which is boolean or integer. Pass relaxation=True to "
                 "certify the optimum of the continuous relaxation."
@@ -272,12 +265,10 @@ class Reader:
         positions = np.where(labels.ravel() >= 0, labels.ravel() + start, -1)
         count = int(labels.max(initial=-1)) + 1
         low, high = np.full(size, -np.inf), np.full(size, np.inf)
-        if attributes.get("nonneg") or attributes.get("pos") or attributes.get("boolean"):
+        if attributes.get("nonneg") or attributes.get("pos"):
             low = np.zeros(size)
         if attributes.get("nonpos") or attributes.get("neg"):
             high = np.zeros(size)
-        if attributes.get("boolean"):
-            high = np.ones(size)
         if attributes.get("bounds") is not None:
             for side, bound in enumerate(attributes["bounds"]):
                 if bound is None:
@@ -386,7 +377,7 @@ class Reader:
         return AffineForm(shape, [{k: ONE} for k in range(start, start + m)], [ZERO] * m)
 
 
-def read_problem(problem: Any, bounds: Mapping[Any, Any] | None, relaxation: bool) -> ReadProblem:
+def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadProblem:
     """Read a CVXPY problem.
 
     Parameters
@@ -395,8 +386,6 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None, relaxation: boo
         The problem. Its values and duals are read as they are.
     bounds
         Lower and upper bounds of variables, which become constraints of the problem.
-    relaxation
-        Whether boolean and integer variables are read as continuous ones.
 
     Raises
     ------
@@ -408,7 +397,7 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None, relaxation: boo
             f"expected a cvxpy.Problem; got {short_repr(problem)}. Pass cp.Problem(objective, constraints), or "
             "program.certify(d, w) for a program of boostopt."
         )
-    reader = Reader(relaxation)
+    reader = Reader()
     for variable in problem.variables():
         reader.add_variable(variable)
     reader.close_variables()
@@ -446,6 +435,14 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None, relaxation: boo
         problem.objective.args[0] * sign,
         reader.n_values,
     )
+
+
+def value_of(variable: Any) -> Any:
+    """Return the value of a CVXPY variable as `save_value` takes it; None if it has none."""
+    if not variable.attributes.get("sparsity"):
+        return variable.value
+    sparse = variable.value_sparse  # CVXPY warns of the dense value
+    return None if sparse is None else sparse.toarray()
 
 
 def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:

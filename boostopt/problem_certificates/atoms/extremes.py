@@ -128,11 +128,17 @@ class SumOfLargest(Function):
         return [entry + (1 - entry) * share for entry in delta], ZERO
 
     def _projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
-        """Move delta, where the weights are large, until its sum is nearly k."""
-        for _ in range(60):
-            missing = self.k - delta.sum(axis=1, keepdims=True)
-            delta = np.clip(delta + missing * normalized(weights), 0, 1)
-        return delta
+        """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""
+        weights = np.maximum(weights, 1e-12)
+        low = np.full((len(delta), 1), -1.0) / weights.min(axis=1, keepdims=True)
+        high = -low
+        if np.all(np.abs(self.k - delta.sum(axis=1)) <= 1e-15):
+            return delta
+        for _ in range(100):
+            theta = (low + high) / 2
+            is_small = np.clip(delta + theta * weights, 0, 1).sum(axis=1, keepdims=True) < self.k
+            low, high = np.where(is_small, theta, low), np.where(is_small, high, theta)
+        return np.clip(delta + high * weights, 0, 1)
 
 
 def probabilities(weights: Float[Array, " k"]) -> list[Ball]:

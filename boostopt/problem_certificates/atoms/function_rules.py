@@ -163,11 +163,14 @@ def huber_function(expression: Any) -> Function:
     return HuberLoss(ball(float(expression.M.value)))
 
 
-def geometric_mean_function(expression: Any) -> Function:
-    """Return the weighted geometric mean of an expression, by the weights that were written."""
-    powers = [ball(float(power)) for power in np.ravel(expression.p)]
+def geometric_mean_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
+    """Return the geometric mean along an axis, by the weights that were written; entries of weight 0 are left out."""
+    groups = axis_groups(expression)
+    powers = [ball(float(power)) for power in np.ravel(np.asarray(expression.p, dtype=float))]
+    if len(powers) != groups.shape[1]:  # CVXPY stores positive weights only, and which entries have one
+        groups = groups[:, np.asarray(vars(expression)["_keep"], dtype=bool)]
     total = sum(powers[1:], powers[0])
-    return GeometricMean([power / total for power in powers])
+    return GroupedFunction(GeometricMean([power / total for power in powers]), groups)
 
 
 def quadratic_form_rule(expression: Any, arguments: Sequence[AffineForm]) -> GroupedFunction:
@@ -219,13 +222,12 @@ FUNCTION_RULES: dict[str, Rule] = {
     "Pnorm": along_axis(norm_function),
     "PnormApprox": along_axis(norm_function),
     "log_sum_exp": along_axis(lambda expression: LogSumExp()),
-    "GeoMean": along_axis(geometric_mean_function),
-    "GeoMeanApprox": along_axis(geometric_mean_function),
+    "GeoMean": geometric_mean_rule,
+    "GeoMeanApprox": geometric_mean_rule,
     "quad_over_lin": quadratic_over_linear_rule,
     "QuadForm": quadratic_form_rule,
     "MatrixFrac": matrix_fraction_rule,
-    "lambda_max": of_symmetric_matrix(lambda n: LargestEigenvalue(n, 1)),
-    "lambda_min": of_symmetric_matrix(lambda n: LargestEigenvalue(n, -1)),
+    "lambda_max": of_symmetric_matrix(LargestEigenvalue),
     "log_det": of_symmetric_matrix(LogDeterminant),
     "tr_inv": of_symmetric_matrix(TraceOfInverse),
     "sigma_max": of_matrix(SpectralNorm),

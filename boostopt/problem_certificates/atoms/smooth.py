@@ -306,12 +306,12 @@ class Mean(Function):
 
 
 class GeometricMean(Mean):
-    """The product of u_i^w_i; CVXPY's `geo_mean`. Entries of weight 0 are ignored.
+    """The product of u_i^w_i; CVXPY's `geo_mean`.
 
     Parameters
     ----------
     weights
-        w, exact fractions of sum 1.
+        w, positive, of sum 1.
     """
 
     def __init__(self, weights: Sequence[Ball]) -> None:
@@ -321,8 +321,7 @@ class GeometricMean(Mean):
     def value(self, u: Sequence[Ball]) -> Ball:
         product = ONE
         for entry, weight in zip(u, self.weights, strict=True):
-            if not weight == 0:
-                product = product * positive_power(entry, weight)
+            product = product * positive_power(entry, weight)
         return product
 
     def gradient(self, v: Sequence[Ball]) -> list[Ball]:
@@ -337,7 +336,7 @@ class GeometricMean(Mean):
         return self._float_means(v)[:, :, None] * (np.diag(w) - np.outer(w, w))
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
-        return [pair if weight == 0 else nonnegative(pair) for pair, weight in zip(bounds, self.weights, strict=True)]
+        return [nonnegative(pair) for pair in bounds]
 
     def _float_means(self, v: Float[Array, "m k"]) -> Float[Array, "m 1"]:
         return np.exp(np.sum(self.float_weights * np.log(v), axis=1, keepdims=True))

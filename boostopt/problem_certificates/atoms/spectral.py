@@ -39,7 +39,7 @@ HALF: Ball = ball(0.5)
 
 
 class LargestEigenvalue(Function):
-    """The largest eigenvalue, or the smallest; CVXPY's `lambda_max` and `lambda_min`.
+    """The largest eigenvalue; CVXPY's `lambda_max`.
 
     The parameters are a factor B. The slope is B Bᵀ / tr(B Bᵀ).
 
@@ -47,20 +47,18 @@ class LargestEigenvalue(Function):
     ----------
     n
         The size of the matrix.
-    sign
-        1 for the largest, -1 for the smallest.
     """
 
-    def __init__(self, n: int, sign: int) -> None:
+    sign = 1
+
+    def __init__(self, n: int) -> None:
         self.n = n
-        self.sign = sign
 
     def value(self, u: Sequence[Ball]) -> Ball:
-        X = [self.sign * entry for entry in symmetric_part(u, self.n)]
-        return self.sign * largest_eigenvalue(X, self.n)
+        return largest_eigenvalue(symmetric_part(u, self.n), self.n)
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
-        eigenvalues, vectors = np.linalg.eigh(self.sign * symmetric(u, self.n))
+        eigenvalues, vectors = np.linalg.eigh(symmetric(u, self.n))
         distance = width * max(MIN_SIZE, float(np.abs(eigenvalues).max()))
         gaps = eigenvalues[-1] - eigenvalues
         weights = np.exp(-np.minimum(gaps / distance, 600))
@@ -89,8 +87,7 @@ class LargestEigenvalue(Function):
         return [entry / trace for entry in product], ZERO
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
-        one_side = (-math.inf, output[1]) if self.sign > 0 else (output[0], math.inf)
-        return bounded_diagonal(bounds, self.n, one_side)
+        return bounded_diagonal(bounds, self.n, (-math.inf, output[1]))
 
 
 class SpectralNorm(Function):
@@ -106,7 +103,7 @@ class SpectralNorm(Function):
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
-        self._dilated = LargestEigenvalue(sum(shape), 1)
+        self._dilated = LargestEigenvalue(sum(shape))
 
     def value(self, u: Sequence[Ball]) -> Ball:
         X = matrix(u, self.shape[0])

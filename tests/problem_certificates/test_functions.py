@@ -1,0 +1,288 @@
+"""The functions of atoms: minorants lie below, bounds hold, and steps change slopes as they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt._utils.array_types import Array
+from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
+from boostopt.problem_certificates.atoms.elementwise import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    RealPower,
+    ShiftedLogarithm,
+)
+from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.smooth import (
+    GeometricMean,
+    LogSumExp,
+    PowerMean,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+)
+from boostopt.problem_certificates.atoms.spectral import (
+    LargestEigenvalue,
+    LogDeterminant,
+    MatrixFraction,
+    NuclearNorm,
+    SpectralNorm,
+    TraceOfInverse,
+)
+from boostopt.problem_certificates.balls import ball, balls, midpoints, weighted_sum, working_precision
+
+Sampler = Callable[[np.random.Generator], Array]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, and random points of its domain."""
+
+    function: Function
+    sample: Sampler
+
+
+def reals(k: int) -> Sampler:
+    return lambda rng: rng.normal(size=k) * 10.0 ** rng.integers(-3, 2)
+
+
+def positive(k: int) -> Sampler:
+    return lambda rng: rng.exponential(size=k) * 10.0 ** rng.integers(-3, 2) + 1e-9
+
+
+def symmetric_points(n: int) -> Sampler:
+    def sample(rng: np.random.Generator) -> Array:
+        X = rng.normal(size=(n, n))
+        return (X + X.T).ravel()
+
+    return sample
+
+
+def definite(n: int) -> Sampler:
+    def sample(rng: np.random.Generator) -> Array:
+        X = rng.normal(size=(n, n))
+        return (X @ X.T + 0.01 * np.eye(n)).ravel()
+
+    return sample
+
+
+def joined(*samplers: Sampler) -> Sampler:
+    return lambda rng: np.concatenate([sample(rng) for sample in samplers])
+
+
+def semidefinite_of_low_rank() -> QuadraticForm:
+    F = np.random.default_rng(3).normal(size=(4, 2))
+    return QuadraticForm(balls(F @ F.T))
+
+
+def cases() -> dict[str, Case]:
+    definite_P = definite(3)(np.random.default_rng(2))
+    return {
+        "exp": Case(Exponential(), reals(1)),
+        "log": Case(Logarithm(), positive(1)),
+        "log1p": Case(ShiftedLogarithm(), lambda rng: rng.exponential(size=1) - 0.99),
+        "entr": Case(Entropy(), positive(1)),
+        "logistic": Case(LogisticLoss(), reals(1)),
+        "huber": Case(HuberLoss(ball(0.7)), reals(1)),
+        "square": Case(RealPower(2), reals(1)),
+        "power 4": Case(RealPower(4), reals(1)),
+        "power 3": Case(RealPower(3), positive(1)),
+        "power 1.7": Case(RealPower(1.7), positive(1)),
+        "sqrt": Case(RealPower(0.5), positive(1)),
+        "inv_pos": Case(RealPower(-1), positive(1)),
+        "abs": Case(SumNorm(), reals(1)),
+        "norm1": Case(SumNorm(), reals(4)),
+        "norm2": Case(PNorm(2), reals(4)),
+        "norm 1.3": Case(PNorm(1.3), reals(4)),
+        "norm 5": Case(PNorm(5), reals(3)),
+        "norm_inf": Case(MaximumNorm(), reals(4)),
+        "max": Case(Extreme(1), reals(4)),
+        "min": Case(Extreme(-1), reals(4)),
+        "sum_largest 2": Case(SumOfLargest(2), reals(5)),
+        "sum_largest 2.5": Case(SumOfLargest(2.5), reals(5)),
+        "sum_largest 0.4": Case(SumOfLargest(0.4), reals(4)),
+        "sum_largest all": Case(SumOfLargest(4), reals(4)),
+        "rel_entr": Case(RelativeEntropy(False), positive(2)),
+        "kl_div": Case(RelativeEntropy(True), positive(2)),
+        "log_sum_exp": Case(LogSumExp(), reals(4)),
+        "quad_over_lin": Case(QuadraticOverLinear(), joined(reals(3), positive(1))),
+        "quad_form": Case(QuadraticForm(balls(definite_P)), reals(3)),
+        "quad_form concave": Case(QuadraticForm(balls(-definite_P)), reals(3)),
+        "quad_form of low rank": Case(semidefinite_of_low_rank(), reals(4)),
+        "quad_form indefinite": Case(QuadraticForm(balls(np.diag([2.0, 1.0, -0.1]))), reals(3)),
+        "geo_mean": Case(GeometricMean([ball(0.25), ball(0.5), ball(0.25)]), positive(3)),
+        "harmonic_mean": Case(PowerMean(-1), positive(3)),
+        "pnorm 0.5": Case(PowerMean(0.5), positive(3)),
+        "lambda_max": Case(LargestEigenvalue(3), symmetric_points(3)),
+        "sigma_max": Case(SpectralNorm((2, 3)), reals(6)),
+        "normNuc": Case(NuclearNorm((3, 2)), reals(6)),
+        "log_det": Case(LogDeterminant(3), definite(3)),
+        "tr_inv": Case(TraceOfInverse(3), definite(3)),
+        "matrix_frac": Case(MatrixFraction(3, 2), joined(reals(6), definite(3))),
+    }
+
+
+CASES = cases()
+NAMES = pytest.mark.parametrize("name", CASES)
+SEEDS = pytest.mark.parametrize("seed", range(8))
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Iterator[None]:
+    with working_precision():
+        yield
+
+
+def random_tangents(case: Case, rng: np.random.Generator) -> list[Tangents]:
+    """Tangents at a point, with and without required signs, after a random step, and with nonsense as parameters."""
+    u = case.sample(rng)[None, :]
+    free = np.zeros_like(u)
+    first = case.function.tangents(u, free, 10.0 ** rng.integers(-8, -1))
+    weights = np.array([10.0 ** rng.integers(-3, 4)])
+    count = case.function.directions(first, weights).shape[2]
+    following = case.function.step(first, weights, rng.normal(size=(1, count)) * 10.0 ** rng.integers(-3, 3))
+    nonsense = first.with_parameters(rng.normal(size=first.parameters.shape) * 10.0 ** rng.integers(-2, 3))
+    signs = case.function.tangents(u, rng.integers(-1, 2, size=u.shape).astype(float), 1e-5)
+    return [first, following, nonsense, signs]
+
+
+def box_around(u: Array, rng: np.random.Generator) -> list[Bounds]:
+    """Bounds that contain a point, some of them infinite."""
+    low = np.where(rng.random(len(u)) < 0.3, -np.inf, u - rng.exponential(size=len(u)) * rng.integers(0, 2))
+    high = np.where(rng.random(len(u)) < 0.3, np.inf, u + rng.exponential(size=len(u)) * rng.integers(0, 2))
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+@NAMES
+@SEEDS
+def test_minorants_are_nowhere_above(name: str, seed: int) -> None:
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name)])
+    for tangents in random_tangents(case, rng):
+        points = [case.sample(rng) for _ in range(6)]
+        values = [case.function.value(balls(u)) for u in points]
+        bounds = [(float(min(column)), float(max(column))) for column in zip(*points, strict=True)]
+        slopes, offset = case.function.minorant(tangents, 0, bounds)
+        for u, value in zip(points, values, strict=True):
+            assert value.is_finite()
+            below = case.function.sign * (value - weighted_sum(slopes, balls(u)) - offset)
+            # A proof needs finite numbers; what is not finite proves nothing.
+            assert not below.is_finite() or not below < 0
+
+
+@NAMES
+@SEEDS
+def test_minorants_touch_at_their_point_and_have_the_slopes_that_are_proposed(name: str, seed: int) -> None:
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 1])
+    u = case.sample(rng)
+    tangents = case.function.tangents(u[None, :], np.zeros((1, len(u))), 1e-9)
+    slopes, offset = case.function.minorant(tangents, 0, [(float(entry), float(entry)) for entry in u])
+    assert midpoints(slopes) == pytest.approx(case.function.slopes(tangents)[0], rel=1e-6, abs=1e-9)
+    value = float(case.function.value(balls(u)).mid())
+    size = max(1.0, abs(value), float(np.abs(midpoints(slopes) * u).sum()))
+    if name != "quad_form indefinite":
+        assert float((weighted_sum(slopes, balls(u)) + offset).mid()) == pytest.approx(value, abs=1e-6 * size)
+
+
+@NAMES
+@SEEDS
+def test_directions_are_the_changes_of_slopes(name: str, seed: int) -> None:
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 2])
+    u = case.sample(rng)
+    tangents = case.function.tangents(u[None, :], np.zeros((1, len(u))), 0.5)
+    weights = np.array([2.0])
+    directions = case.function.directions(tangents, weights)[0]
+    y = 1e-6 * rng.normal(size=(1, directions.shape[1])) / max(1.0, float(np.abs(directions).max(initial=0.0)))
+    y = y if directions.size else np.zeros((1, 0))
+    stepped = case.function.step(tangents, weights, y)
+    change = (case.function.slopes(stepped) - case.function.slopes(tangents))[0]
+    size = max(1e-12, float(np.abs(directions).max(initial=0.0)) * float(np.abs(y).max(initial=0.0)))
+    expected = directions @ y[0]
+    # At the boundary of a set of slopes, steps that leave it are cut.
+    is_cut = isinstance(case.function, SumNorm | PNorm | MaximumNorm | SumOfLargest | NuclearNorm | HuberLoss | Extreme)
+    if not is_cut:
+        noise = 1e-9 * float(np.abs(case.function.slopes(tangents)).max())
+        assert change == pytest.approx(expected, abs=1e-2 * size + noise)
+    else:
+        assert np.abs(change).max(initial=0.0) <= 10 * np.abs(expected).max(initial=0.0) + 1e-6
+
+
+@NAMES
+@SEEDS
+def test_bounds_contain_values_and_arguments(name: str, seed: int) -> None:
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 3])
+    for _ in range(5):
+        u = case.sample(rng)
+        bounds = box_around(u, rng)
+        value = case.function.value(balls(u))
+        low, high = case.function.output_bounds(bounds)
+        assert not value < ball(low) if math.isfinite(low) else True
+        assert not value > ball(high) if math.isfinite(high) else True
+        output = (float(value.lower()) - 1e-12, float(value.upper()) + rng.exponential() * rng.integers(0, 2) + 1e-12)
+        if rng.random() < 0.3:
+            output = (-math.inf, output[1])
+        if rng.random() < 0.3:
+            output = (output[0], math.inf)
+        for entry, (first, second) in zip(u.tolist(), case.function.argument_bounds(output, bounds), strict=True):
+            assert first <= entry <= second
+
+
+@NAMES
+def test_balls_of_values_contain_the_values_at_their_points(name: str) -> None:
+    import flint
+
+    case, rng = CASES[name], np.random.default_rng(5)
+    for _ in range(5):
+        u = case.sample(rng)
+        radius = 1e-9 * float(np.abs(u).min())
+        wide = case.function.value([flint.arb(value, radius) for value in u.tolist()])
+        for _ in range(4):
+            inner = case.function.value(balls(u + radius * rng.uniform(-0.9, 0.9, size=len(u))))
+            assert not wide.is_finite() or wide.overlaps(inner)
+
+
+def test_values_at_the_ends_of_domains() -> None:
+    zero, one = ball(0.0), ball(1.0)
+    assert Entropy().value([zero]) == 0
+    assert RelativeEntropy(False).value([zero, one]) == 0
+    assert RelativeEntropy(True).value([zero, one]) == 1
+    for function, point in (
+        (Logarithm(), [zero]),
+        (Entropy(), [ball(-1e-30)]),
+        (RealPower(-1), [zero]),
+        (RealPower(0.5), [ball(-1e-30)]),
+        (QuadraticOverLinear(), [one, zero]),
+        (RelativeEntropy(False), [one, zero]),
+        (LogDeterminant(1), [zero]),
+        (TraceOfInverse(1), [ball(-1.0)]),
+    ):
+        assert not function.value(point).is_finite()
+
+
+def test_values_are_those_of_other_libraries() -> None:
+    scipy_special: Any = pytest.importorskip("scipy.special")
+    rng = np.random.default_rng(9)
+    root = rng.normal(size=(3, 3))
+    X = root @ root.T + np.eye(3)
+    for function, u, expected in (
+        (RelativeEntropy(True), np.array([0.3, 0.7]), scipy_special.kl_div(0.3, 0.7)),
+        (LogSumExp(), np.array([1.0, 2.0, 700.0]), scipy_special.logsumexp([1.0, 2.0, 700.0])),
+        (HuberLoss(ball(1.0)), np.array([3.0]), 2 * scipy_special.huber(1.0, 3.0)),
+        (LogDeterminant(3), X.ravel(), np.linalg.slogdet(X)[1]),
+        (TraceOfInverse(3), X.ravel(), np.trace(np.linalg.inv(X))),
+        (NuclearNorm((3, 3)), X.ravel(), np.linalg.norm(X, "nuc")),
+        (SpectralNorm((3, 3)), X.ravel(), np.linalg.norm(X, 2)),
+        (LargestEigenvalue(3), X.ravel(), np.linalg.eigvalsh(X)[-1]),
+        (PNorm(1.3), np.array([1.0, -2.0]), np.linalg.norm([1.0, -2.0], 1.3)),
+        (SumOfLargest(1.5), np.array([3.0, 1.0, 2.0]), 4.0),
+    ):
+        assert float(function.value(balls(u)).mid()) == pytest.approx(expected, rel=1e-12)
