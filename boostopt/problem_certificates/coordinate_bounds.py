@@ -44,7 +44,7 @@ class CoordinateBounds:
     level
         An upper bound of the optimum; inf for all feasible points.
     right_side_change
-        By how much the right sides of equalities may be moved.
+        By how much right sides may be moved.
     """
 
     def __init__(self, problem: ReadProblem, bounds: Propagation, level: float, right_side_change: float = 0.0) -> None:
@@ -164,9 +164,7 @@ class CoordinateBounds:
         except WrongSign:
             return None
         lower, upper = self.bounds.box
-        total, rest = minorant.offset, ZERO
-        for multiplier in minorant.equality_multipliers:
-            total = total - ball(self.right_side_change) * abs(multiplier)
+        total, rest = minorant.offset - ball(self.right_side_change) * minorant.multiplier_size, ZERO
         for j, slope in enumerate(minorant.slopes):
             low, high = float(lower[j]), float(upper[j])
             if slope == 0:

@@ -90,7 +90,7 @@ class FeasiblePointSearch:
     problem
         The problem.
     tolerance
-        By how much right sides of equalities may be moved if the equalities depend on each other up to rounding.
+        By how much right sides may be moved if the equalities depend on each other up to rounding.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,13 +75,13 @@ class AffineMinorant:
         Balls, as many as x has entries.
     offset
         A ball.
-    equality_multipliers
-        The multipliers of all equalities, as balls.
+    multiplier_size
+        A ball that is not below the sum of the absolute values of all multipliers of scalar constraints.
     """
 
     slopes: list[Ball]
     offset: Ball
-    equality_multipliers: list[Ball] = field(default_factory=list[Ball])
+    multiplier_size: Ball
 
 
 def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> AffineMinorant:
@@ -127,7 +127,8 @@ def affine_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -
             for i, slope in zip(group, gradient, strict=True):
                 multiplier_sums[i] = multiplier_sums[i] + mu * slope
         offset = offset + node.arguments.add_pullback(multiplier_sums, slopes)
-    return AffineMinorant(slopes[: problem.n], offset, equality_multipliers)
+    size = sum((abs(multiplier) for multiplier in (*multipliers, *equality_multipliers)), ZERO)
+    return AffineMinorant(slopes[: problem.n], offset, size)
 
 
 def needs_bounds(function: object) -> bool:
@@ -147,7 +148,7 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
     bounds
         The box.
     right_side_change
-        By how much the right sides of equalities may be moved.
+        By how much right sides may be moved.
 
     Raises
     ------
@@ -175,9 +176,7 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
             total = total + slope * ball(float(upper[j]))
         else:
             total = total + (slope * ball(float(lower[j]))).min(slope * ball(float(upper[j])))
-    if right_side_change > 0:
-        sizes = sum((abs(multiplier) for multiplier in minorant.equality_multipliers), ZERO)
-        total = total - ball(right_side_change) * sizes
+    total = total - ball(right_side_change) * minorant.multiplier_size
     return round_down(total)
 
 
@@ -188,35 +187,34 @@ def eliminate(problem: ReadProblem, choice: Choice, minorant: AffineMinorant, en
     slopes 0 must be non-negative for inequalities.
     """
     n = problem.n
-    candidates = list[tuple[Row, Ball, float, int | None]]()  # row, offset, multiplier of an inequality, equality
-    for i, (row, offset) in enumerate(zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True)):
+    candidates = list[tuple[Row, Ball, float]]()  # row, offset, multiplier: inf for an equality
+    for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
         if row and max(row) < n:
-            candidates.append((row, offset, math.inf, i))
+            candidates.append((row, offset, math.inf))
     for row, offset, multiplier in zip(
         problem.inequalities.rows.rows, problem.inequalities.rows.offsets, choice.inequality.tolist(), strict=True
     ):
         if row and max(row) < n and multiplier > 0:
-            candidates.append((row, offset, multiplier, None))
+            candidates.append((row, offset, multiplier))
     size = len(entries)
     if len(candidates) < size or size > MAX_ELIMINATED:
         return False
-    scales = np.array([1.0 if math.isinf(multiplier) else multiplier for _, _, multiplier, _ in candidates])
-    coefficients = np.array([[float(row.get(j, ZERO).mid()) for row, _, _, _ in candidates] for j in entries]) * scales
+    scales = np.array([1.0 if math.isinf(multiplier) else multiplier for _, _, multiplier in candidates])
+    coefficients = np.array([[float(row.get(j, ZERO).mid()) for row, _, _ in candidates] for j in entries]) * scales
     sizes, order = pivots(coefficients)
     if sizes[size - 1] < 1e-13 * max(float(sizes[0]), 1e-300):
         return False
     basis = [candidates[i] for i in order[:size].tolist()]
-    system = [row.get(j, ZERO) for j in entries for row, _, _, _ in basis]
+    system = [row.get(j, ZERO) for j in entries for row, _, _ in basis]
     changes = solve(system, [-minorant.slopes[j] for j in entries])
     if changes is None:
         return False
-    for (_, _, multiplier, equality), change in zip(basis, changes, strict=True):
-        if equality is None and not ball(multiplier) + change >= 0:
+    for (_, _, multiplier), change in zip(basis, changes, strict=True):
+        if math.isfinite(multiplier) and not ball(multiplier) + change >= 0:
             return False
-    for (row, offset, _, equality), change in zip(basis, changes, strict=True):
+    for (row, offset, _), change in zip(basis, changes, strict=True):
         minorant.offset = minorant.offset + change * offset
         for j, value in row.items():
             minorant.slopes[j] = minorant.slopes[j] + change * value
-        if equality is not None:
-            minorant.equality_multipliers[equality] = minorant.equality_multipliers[equality] + change
+        minorant.multiplier_size = minorant.multiplier_size + abs(change)
     return True

@@ -64,7 +64,7 @@ class ProblemCertificate:
     reasons
         Why the interval is not finite, or what was assumed, in words.
     right_side_change
-        By how much right sides of equalities were moved, at most `tolerance`; 0 if they were not.
+        By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not.
     """
 
     lower: float
@@ -131,8 +131,8 @@ def certify_problem(
         A solver of CVXPY that solves the problem again if it has no values or the gap is above the goal. "auto" tries
         several. Their values stay in the problem.
     tolerance
-        By how much right sides of equalities may be moved if the equalities depend on each other up to rounding. The
-        result states how much they were.
+        By how much right sides of affine constraints may be moved if equalities depend on each other up to rounding.
+        The result states how much they were.
     relaxation
         Whether to certify the continuous relaxation of a problem with boolean or integer variables. It is solved anew.
 
@@ -391,7 +391,7 @@ def _certify_values(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
         )
     if change > 0:
-        interval.reasons.append(f"right sides of equalities were moved by at most {change:.1e}")
+        interval.reasons.append(f"right sides of affine constraints were moved by at most {change:.1e}")
     lower, upper = (interval.lower, interval.upper) if read.sign > 0 else (-interval.upper, -interval.lower)
     low, high = (np.array(side) for side in box.box)
     return ProblemCertificate(

@@ -60,7 +60,7 @@ class Propagation:
     level
         An upper bound of the objective at the points that count; inf for all feasible points.
     right_side_change
-        By how much the right sides of equalities may be moved.
+        By how much right sides may be moved.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Propagation:
         if math.isfinite(level):
             yield BoundedRow(problem.objective.rows[0], problem.objective.offsets[0], (-math.inf, level))
         for row, offset in zip(problem.inequalities.rows.rows, problem.inequalities.rows.offsets, strict=True):
-            yield BoundedRow(row, offset, (-math.inf, 0.0))
+            yield BoundedRow(row, offset, (-math.inf, right_side_change))
         for row, offset in zip(problem.equalities.rows.rows, problem.equalities.rows.offsets, strict=True):
             yield BoundedRow(row, offset, (-right_side_change, right_side_change))
         for constraint in problem.matrices:

@@ -272,7 +272,7 @@ def test_equalities_that_depend_on_each_other_up_to_rounding() -> None:
     assert certificate.status == "infeasible" and "tolerance=1e-12" in certificate.reasons[0]
     certificate = certify_problem(problem, tolerance=1e-12)
     assert certificate.scaled_gap <= 1e-6 and 0 < certificate.right_side_change <= 1e-12
-    assert "right sides of equalities were moved" in certificate.reasons[0]
+    assert "right sides of affine constraints were moved" in certificate.reasons[0]
 
 
 def test_parameters_relaxations_and_attributes() -> None:

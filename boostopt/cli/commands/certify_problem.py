@@ -34,7 +34,7 @@ def certify_problem_command(
         str | None,
         typer.Option(help='Solver of CVXPY for a problem without values, or to narrow the interval; or "auto".'),
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="By how much right sides of equalities may be moved.")] = 0.0,
+    tolerance: Annotated[float, typer.Option(help="By how much right sides may be moved.")] = 0.0,
     relaxation: Annotated[
         bool, typer.Option("--relaxation", help="Read integer variables as continuous ones.")
     ] = False,

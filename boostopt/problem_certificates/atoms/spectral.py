@@ -112,7 +112,8 @@ class SpectralNorm(Function):
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         (m, n), X = self.shape, u.reshape(self.shape)
         dilation = np.block([[np.zeros((m, m)), X], [X.T, np.zeros((n, n))]])
-        return self._dilated.tangents(dilation.reshape(1, -1), orientations, width)
+        flat = dilation.reshape(1, -1)
+        return self._dilated.tangents(flat, np.zeros_like(flat), width)
 
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return 2 * self._block(self._dilated.slopes(tangents)[0])[None, :]
@@ -137,7 +138,7 @@ class SpectralNorm(Function):
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_entries(output, bounds)
 
-    def _block(self, values: Float[Array, " k"]) -> Float[Array, " k"]:
+    def _block(self, values: Float[Array, " n2"]) -> Float[Array, " k"]:
         """Return the upper right block of a symmetric matrix."""
         n = sum(self.shape)
         return values.reshape(n, n)[: self.shape[0], self.shape[0] :].ravel()

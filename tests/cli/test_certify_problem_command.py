@@ -1,0 +1,72 @@
+"""`boostopt certify-problem`: problems in files of users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import run
+from invoked import document, refused
+
+MODEL = """
+import cvxpy as cp
+
+x = cp.Variable(2, name="x")
+problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1)), [x <= 0.5])
+number = 3
+
+
+def solved():
+    problem.solve("CLARABEL")
+    return problem
+
+
+def refuted():
+    problem.solve("CLARABEL")
+    problem._value = 0.49
+    return problem
+
+
+def infeasible():
+    contradiction = cp.Problem(cp.Minimize(cp.sum(x)), [x <= 0, x >= 1])
+    contradiction.solve("CLARABEL")
+    return contradiction
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+def test_the_interval_and_the_verdict_are_printed(model: Path) -> None:
+    result = run("certify-problem", f"{model}:solved")
+    assert result.exit_code == 0
+    assert "optimum certified in" in result.stdout and "0.5" in result.stdout and "within 1e-06" in result.stdout
+    stated = document("certify-problem", f"{model}:solved")
+    assert stated["status"] == "bounded" and not stated["refuted"] and stated["scaled_gap"] <= 1e-8
+    assert stated["point"]["x"] == pytest.approx([0.5, 0.5])
+
+
+def test_a_refuted_value_has_its_exit_status(model: Path) -> None:
+    result = run("certify-problem", f"{model}:refuted")
+    assert result.exit_code == 1 and "refuted: off by 1.00e-02" in result.stdout
+    assert run("certify-problem", f"{model}:refuted", "--tol", "0.1").exit_code == 0
+    assert document("certify-problem", f"{model}:refuted", status=1)["refuted"]
+
+
+def test_infeasible_problems_and_others_without_values(model: Path) -> None:
+    assert "proved infeasible" in run("certify-problem", f"{model}:infeasible").stdout
+    refused("Call problem.solve.. first, or pass --solver auto", "certify-problem", f"{model}:problem")
+    result = run("certify-problem", f"{model}:problem", "--solver", "auto")
+    assert result.exit_code == 0 and "reported value" not in result.stdout
+
+
+def test_bad_input_is_refused(model: Path) -> None:
+    refused("got nothing, which it does not define", "certify-problem", f"{model}:nothing")
+    refused("expected FILE:NAME", "certify-problem", "model")
+    refused("there is no file", "certify-problem", "missing.py:problem")
+    refused("must be a cvxpy.Problem; got 3", "certify-problem", f"{model}:number")
+    refused("--tol must lie in", "certify-problem", f"{model}:solved", "--tol", "2")

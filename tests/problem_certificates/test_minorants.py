@@ -1,0 +1,79 @@
+"""The lower bound: signs are tested, slopes are eliminated exactly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from convex_problems import cp
+
+from boostopt.problem_certificates.balls import working_precision
+from boostopt.problem_certificates.minorant import WrongSign, lower_bound
+from boostopt.problem_certificates.propagation import Propagation
+from boostopt.problem_certificates.reading import ReadProblem, read_problem
+from boostopt.problem_certificates.steps import float_point, initial_choice
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Iterator[None]:
+    with working_precision():
+        yield
+
+
+def read(objective: Any, constraints: list[Any]) -> ReadProblem:
+    problem = cp.Problem(objective, constraints)
+    problem.solve("CLARABEL")
+    return read_problem(problem)
+
+
+def bound(problem: ReadProblem, **changes: Any) -> float:
+    x = problem.point_of_values()
+    assert x is not None
+    choice = replace(initial_choice(problem, float_point(problem, x), 1e-5), **changes)
+    return lower_bound(problem, choice, Propagation(problem))
+
+
+def test_a_negative_multiplier_of_an_inequality_is_refused() -> None:
+    x = cp.Variable(2, bounds=[-1, 1])
+    problem = read(cp.Minimize(cp.sum(x)), [x[0] + x[1] <= 1, x[0] - x[1] <= 1])
+    assert bound(problem, inequality=np.zeros(2)) == -2.0
+    with pytest.raises(WrongSign):
+        bound(problem, inequality=np.array([-1.0, 0.0]))  # it would prove -1 + 0 > -2
+
+
+def test_a_multiplier_of_the_wrong_sign_of_an_atom_is_refused() -> None:
+    x = cp.Variable(2, bounds=[-1, 1])
+    x.value = np.zeros(2)
+    problem = read_problem(cp.Problem(cp.Minimize(-cp.sum_squares(x))))
+    with pytest.raises(WrongSign, match="quad_over_lin"):
+        bound(problem)
+
+
+def test_slopes_of_free_entries_are_eliminated_with_multipliers_of_the_right_sign_only() -> None:
+    x = cp.Variable(2)
+    problem = read(cp.Minimize(x[0] + 3 * x[1]), [x[0] + x[1] >= 1, x[1] >= 0, x[0] <= 5])
+    optimum = 1.0
+    value = bound(problem)
+    assert value <= optimum and value == pytest.approx(optimum, abs=1e-6)
+    # With these three of them, slopes could be made 0 by a negative multiplier alone.
+    assert bound(problem, inequality=np.array([0.0, 1e-3, 1e-3])) == -np.inf
+    assert bound(problem, inequality=np.zeros(3)) == -np.inf
+
+
+def test_slopes_at_bounds_count() -> None:
+    x = cp.Variable(3, bounds=[np.array([-1.0, 2.0, -3.0]), np.array([4.0, 5.0, 6.0])])
+    problem = read(cp.Minimize(np.array([1.0, -2.0, 0.5]) @ x), [])
+    assert bound(problem) == -1.0 - 10.0 - 1.5
+
+
+def test_moved_right_sides_lower_the_bound_by_the_multipliers() -> None:
+    x = cp.Variable(2, bounds=[0, 2])
+    problem = read(cp.Minimize(2 * x[0] + x[1]), [x[0] + x[1] == 1])
+    values = problem.point_of_values()
+    assert values is not None
+    choice = replace(initial_choice(problem, float_point(problem, values), 1e-5), equality=np.array([-1.0]))
+    assert lower_bound(problem, choice, Propagation(problem)) == 1.0
+    assert lower_bound(problem, choice, Propagation(problem), right_side_change=0.25) == 0.75
