@@ -119,7 +119,7 @@ def cases() -> dict[str, Case]:
         "quad_form": Case(QuadraticForm(balls(definite_P)), reals(3)),
         "quad_form concave": Case(QuadraticForm(balls(-definite_P)), reals(3)),
         "quad_form of low rank": Case(semidefinite_of_low_rank(), reals(4)),
-        "quad_form indefinite": Case(QuadraticForm(balls(np.diag([2.0, 1.0, -0.1]))), reals(3)),
+        "quad_form indefinite": Case(QuadraticForm(balls(np.diag([1.0, 0.5, -0.9]))), reals(3)),
         "geo_mean": Case(GeometricMean([ball(0.25), ball(0.5), ball(0.25)]), positive(3)),
         "harmonic_mean": Case(PowerMean(-1), positive(3)),
         "pnorm 0.5": Case(PowerMean(0.5), positive(3)),

@@ -69,6 +69,14 @@ def test_slopes_at_bounds_count() -> None:
     assert bound(problem) == -1.0 - 10.0 - 1.5
 
 
+def test_slopes_that_may_have_either_sign_count() -> None:
+    """Thirds are balls: their difference contains 0, and the box makes it matter."""
+    x = cp.Variable(bounds=[-1e45, 1e45])
+    x.value = 0.0
+    problem = read_problem(cp.Problem(cp.Minimize(x / 3), [x / 3 >= 0]))
+    assert bound(problem, inequality=np.ones(1)) < -1
+
+
 def test_moved_right_sides_lower_the_bound_by_the_multipliers() -> None:
     x = cp.Variable(2, bounds=[0, 2])
     problem = read(cp.Minimize(2 * x[0] + x[1]), [x[0] + x[1] == 1])
