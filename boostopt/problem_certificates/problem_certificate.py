@@ -254,12 +254,14 @@ def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
         attributes = {
             key: value for key, value in variable.attributes.items() if value is not None and value is not False
         }
-        is_boolean = bool(attributes.pop("boolean", False))
+        is_boolean = attributes.pop("boolean", False)
         attributes.pop("integer", None)
         copy = cp.Variable(variable.shape, name=variable.name(), **attributes)
         copies[id(variable)] = copy
         originals[copy] = variable
-        constraints += [copy >= 0, copy <= 1] if is_boolean else []
+        if is_boolean:
+            entries = copy if is_boolean is True else copy[tuple(map(np.asarray, variable.boolean_idx))]
+            constraints += [entries >= 0, entries <= 1]
     objective = type(problem.objective)(problem.objective.args[0].tree_copy(copies))
     constraints += [constraint.tree_copy(copies) for constraint in problem.constraints]
     return cp.Problem(objective, constraints), originals
@@ -393,6 +395,7 @@ def _certify_values(
     if change > 0:
         interval.reasons.append(f"right sides of affine constraints were moved by at most {change:.1e}")
     lower, upper = (interval.lower, interval.upper) if read.sign > 0 else (-interval.upper, -interval.lower)
+    lower, upper = lower + 0.0, upper + 0.0  # no -0.0
     low, high = (np.array(side) for side in box.box)
     return ProblemCertificate(
         lower,

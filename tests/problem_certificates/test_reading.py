@@ -281,6 +281,10 @@ def test_parameters_relaxations_and_attributes() -> None:
     certificate = certify_problem(problem, relaxation=True, solver="auto")
     assert certificate.lower == pytest.approx(-1.9) and certificate.upper == pytest.approx(-1.9)
     assert "continuous" in certificate.reasons[0]
+    partly = cp.Variable(2, boolean=[(0,)])
+    problem = cp.Problem(cp.Maximize(cp.sum(partly)), [partly <= 3])
+    certificate = certify_problem(problem, relaxation=True)
+    assert certificate.lower == pytest.approx(4) and certificate.upper == pytest.approx(4)
     for attributes in (
         {"nonneg": True},
         {"nonpos": True},
