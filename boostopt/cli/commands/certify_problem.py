@@ -51,7 +51,7 @@ def certify_problem_command(
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted)))
     else:
-        output().print(problem_table(problem, certificate, is_refuted, tol))
+        console().print(problem_table(problem, certificate, is_refuted, tol))
     return 1 if is_refuted else 0
 
 
