@@ -11,7 +11,7 @@ from rich.text import Text
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_files import load_user_module
 from boostopt._utils.validation import check_tolerance
-from boostopt.cli.application import command, output
+from boostopt.cli.application import command, console
 from boostopt.errors import OptionError, short_repr
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 
