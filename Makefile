@@ -164,7 +164,7 @@ $(OLDEST)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(call PIP,$(OLDEST)) uv
 	$(OLDEST)/bin/uv pip compile --quiet --python $(OLDEST)/bin/python --only-binary :all: \
-	  --resolution lowest-direct --no-header --no-annotate --extra exact --extra formulas --extra report \
+	  --resolution lowest-direct --no-header --no-annotate --extra formulas --extra report \
 	  pyproject.toml > build/oldest.txt
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
 	  $$(grep -E '^($(OLDEST_TOOLS))==' constraints.txt)
