@@ -43,26 +43,26 @@ class MarginWarning(UserWarning):
 
 
 MAX_SUGGESTIONS = 3
-"""Names that are suggested."""
+"""Largest number of suggested names."""
 
 MIN_SUBSTRING_LENGTH = 3
-"""Letters of a name that is looked for within the known ones: fewer stand in too many."""
+"""Minimum length of a name that is searched as a part of the known names: shorter ones occur in too many."""
 
 
 MAX_LISTED_NAMES = 100
-"""Names that are listed, such as the columns of a table."""
+"""Largest number of names in a list, such as the columns of a table."""
 
 MAX_COMPARED_NAMES = 10_000
-"""Names among which one that is alike is looked for."""
+"""Number of known names up to which similar ones are searched."""
 
 MAX_REPR_LENGTH = 100
-"""Characters of a value that is shown in a message."""
+"""Largest number of characters of a value in a message."""
 
 NUMPY_SCALAR = re.compile(r"\bnp\.(?:\w+\(([^()]*)\)|(True|False)_)")
 """A scalar of NumPy as Python prints it."""
 
 
-def require_not_none(value: T | None, what: str) -> T:
+def require_not_none(value: T | None, description: str) -> T:
     """Return a value that boostopt itself must have set.
 
     Raises
@@ -71,7 +71,7 @@ def require_not_none(value: T | None, what: str) -> T:
         The value is None.
     """
     if value is None:
-        raise ProblemError(f"expected {what}; got none. This is a bug in boostopt: please report the call.")
+        raise ProblemError(f"expected {description}; got none. This is a bug in boostopt: please report the call.")
     return value
 
 
@@ -92,31 +92,34 @@ def short_repr(value: object) -> str:
     return f"{kind} {' '.join(text.split())[:MAX_REPR_LENGTH]}..."
 
 
-def reason_of(failure: object, most: int | None = None) -> str:
-    """Return what went wrong as a part of a longer message, which has its own full stop: at most some characters."""
-    text = str(failure)[:most].rstrip() or type(failure).__name__
+def reason_of(failure: object, max_length: int | None = None) -> str:
+    """Return the message of a failure as a part of a longer message: without its full stop, shortened to a length."""
+    text = str(failure)[:max_length].rstrip() or type(failure).__name__
     return text if text.endswith("=...") else text.rstrip(". ")
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
+def unknown_name(kind: str, name: object, known_names: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and a list of all."""
-    names = sorted(known)
+    names = sorted(known_names)
     return OptionError(
-        f"unknown {kind} {short_repr(name)}.{did_you_mean(name, names)} Known: {format_names_truncated(names) or 'none'}."
+        f"unknown {kind} {short_repr(name)}.{did_you_mean(name, names)} "
+        f"Known: {format_names_truncated(names) or 'none'}."
     )
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Return the question whether a similar known name was meant, "" if none is similar; case does not count."""
-    names, wanted = list(known), name.casefold() if isinstance(name, str) else ""
-    folded = {each.casefold() for each in names}
-    # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
+def did_you_mean(name: object, known_names: Iterable[str]) -> str:
+    """Return the question whether a similar known name was meant, "" if no name is similar; case does not count."""
+    names, folded_name = list(known_names), name.casefold() if isinstance(name, str) else ""
+    folded = {candidate.casefold() for candidate in names}
+    # Similar names, or else names that contain this one: `clarabel` is a part of `cvxpy:clarabel`.
     few = len(folded) <= MAX_COMPARED_NAMES
-    near = difflib.get_close_matches(wanted, folded if few else folded & {wanted}, n=MAX_SUGGESTIONS, cutoff=0.6)
-    if not near and len(wanted) >= MIN_SUBSTRING_LENGTH:
-        near = sorted(each for each in folded if wanted in each)[:MAX_SUGGESTIONS]
-    meant = [each for like in near for each in names if each.casefold() == like]
-    return f" Did you mean {' or '.join(map(repr, meant))}?" if meant else ""
+    similar = difflib.get_close_matches(
+        folded_name, folded if few else folded & {folded_name}, n=MAX_SUGGESTIONS, cutoff=0.6
+    )
+    if not similar and len(folded_name) >= MIN_SUBSTRING_LENGTH:
+        similar = sorted(candidate for candidate in folded if folded_name in candidate)[:MAX_SUGGESTIONS]
+    suggestions = [candidate for match in similar for candidate in names if candidate.casefold() == match]
+    return f" Did you mean {' or '.join(map(repr, suggestions))}?" if suggestions else ""
 
 
 def format_names(names: Iterable[str]) -> str:

@@ -1,1 +1,1 @@
-"""What every room may use: types of arrays, checks of arguments, files, text, lazily loaded names."""
+"""Shared tools: array types, checks of arguments, files, text, and lazily loaded names."""

@@ -1,6 +1,6 @@
-"""Array annotations with shapes, and collections of Dask's, told from arrays without Dask.
+"""Array annotations with shapes, and the protocol of Dask collections, which does not need Dask.
 
-Shapes are checked at run time where jaxtyping is installed, and are plain text elsewhere. jaxtyping is a tool of the
+Shapes are checked at run time if jaxtyping is installed, and are plain text otherwise. jaxtyping is a tool of the
 developers (`pytest` checks every shape with it), not a dependency of the package.
 """
 
@@ -20,7 +20,7 @@ else:
     except ImportError:
 
         class _Unchecked:
-            """Stands in for jaxtyping: `Float[Array, "N"]` is just `Array`."""
+            """A substitute for jaxtyping: `Float[Array, "N"]` is just `Array`."""
 
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]
@@ -32,12 +32,12 @@ __all__ = ["Array", "Bool", "DaskCollection", "Float", "Int", "Int8", "Int32", "
 
 @runtime_checkable
 class DaskCollection(Protocol):
-    """A collection of Dask's, as far as types tell it from an array."""
+    """A Dask collection, as far as its type distinguishes it from an array."""
 
     def __dask_graph__(self) -> Any:
-        """Return what it is computed by."""
+        """Return the task graph of the collection."""
 
 
 def is_dask_collection(X: Any) -> bool:
-    """Return whether X is a collection of Dask's; Dask need not be there to tell."""
+    """Return whether X is a Dask collection; Dask need not be installed."""
     return type(X).__module__.partition(".")[0] == "dask"

@@ -1,10 +1,12 @@
-"""One BLAS thread: what is multiplied here is too short for more, and on busy cores they wait for each other.
+"""A limit of one BLAS thread: the products here are too short for more threads, and on busy cores threads wait.
 
-Measured on two cores: a second thread saves at most a seventh of a solve up to t = 1000 hypotheses, and costs 2 to 8
-times as much beside two busy processes. `thread_limit` gives more, to BLAS and to solvers that take a number of threads.
+Measured on two cores: a second thread saves at most a seventh of a solve up to t = 1000 hypotheses, and costs 2 to
+8 times as much beside two busy processes. `thread_limit` allows more threads, for BLAS and for solvers that take a
+number of threads.
 
-Most libraries have one number of threads for the whole process, some one for each thread of Python. The first one in
-lowers a number that all share, and the last one out restores it; one of its own each thread lowers and restores itself.
+Most libraries have one number of threads for the whole process; some have one number for each Python thread. The
+first thread that enters lowers a number that all threads share, and the last thread that leaves restores the
+number. Each thread lowers and restores a number of its own.
 """
 
 from __future__ import annotations
@@ -20,47 +22,50 @@ from typing import Any, Protocol, runtime_checkable
 
 @runtime_checkable
 class BlasLibrary(Protocol):
-    """A BLAS that is loaded."""
+    """A loaded BLAS library."""
 
     def get_num_threads(self) -> int:
-        """Return how many threads it has, seen from the calling thread."""
+        """Return the number of BLAS threads, as the calling thread sees the number."""
         ...
 
     def set_num_threads(self, num_threads: int) -> object:
-        """Set how many threads it has, in the process or for the calling thread."""
+        """Set the number of BLAS threads, for the process or for the calling thread."""
         ...
 
 
-_most: ContextVar[int | None] = ContextVar("most", default=None)
+_thread_limit: ContextVar[int | None] = ContextVar("thread_limit", default=None)
 
 
 def max_threads() -> int | None:
-    """Return how many threads a solve may have; None where nobody has said: one for BLAS, and solvers as they come."""
-    return _most.get()
+    """Return the largest number of threads of a solve, None without a limit.
+
+    None means one thread for BLAS, and the default of each solver.
+    """
+    return _thread_limit.get()
 
 
 @contextmanager
 def thread_limit(threads: int | None) -> Generator[None]:
-    """Give the solves that begin inside so many threads at most; None as if nobody had said."""
-    token = _most.set(threads)
+    """Limit the threads of the solves that begin in the context; None restores the defaults."""
+    token = _thread_limit.set(threads)
     try:
         yield
     finally:
-        _most.reset(token)
+        _thread_limit.reset(token)
 
 
 @dataclass(frozen=True)
 class SavedThreadCount:
-    """A number that was lowered.
+    """The number of threads of a library before it was lowered.
 
     Attributes
     ----------
     library
-        Whose number.
+        The BLAS library.
     previous_threads
-        What it was.
+        The number of threads before.
     owner
-        The thread that it is of, None for the process.
+        The thread that has the number, None if the process has one number.
     """
 
     library: BlasLibrary
@@ -69,27 +74,27 @@ class SavedThreadCount:
 
 
 class ThreadLimiter:
-    """One thread for each library, or what `thread_limit` says, as long as the calling thread is inside.
+    """Limit each library to one thread, or to the number of `thread_limit`, while the calling thread is inside.
 
     Parameters
     ----------
     find_libraries
-        Finds the libraries; called when the first thread comes in, and never again.
+        Finds the libraries. It is called once, when the first thread enters.
     """
 
     def __init__(self, find_libraries: Callable[[], Sequence[BlasLibrary]]) -> None:
-        self._look = find_libraries
+        self._find_libraries = find_libraries
         self._libraries: Sequence[BlasLibrary] | None = None
-        # The handler of a signal may solve a program while its own thread is at this lock.
+        # A signal handler may solve a program while its own thread holds this lock.
         self._lock = threading.RLock()
-        # How often each thread is inside.
+        # Number of contexts of each thread.
         self._depths: dict[int, int] = {}
         self._lowered: list[SavedThreadCount] = []
-        # Whether the number of a library is that of the process, found when it is lowered for the first time.
+        # Whether the process has one number for a library, as measured when the number is first lowered.
         self._process_wide: dict[int, bool] = {}
 
     def enter(self) -> int:
-        """Let the calling thread in; return its number, for `leave`."""
+        """Enter with the calling thread, and return the number of the thread, for `leave`."""
         thread = threading.get_ident()
         with self._lock:
             if thread not in self._depths:
@@ -98,7 +103,7 @@ class ThreadLimiter:
         return thread
 
     def leave(self, thread: int) -> None:
-        """Let a thread out that came in."""
+        """Leave with a thread that entered."""
         with self._lock:
             self._depths[thread] -= 1
             if self._depths[thread] == 0:
@@ -106,15 +111,15 @@ class ThreadLimiter:
                 self._restore(thread)
 
     def before_fork(self) -> None:
-        """Keep the others out until the process has forked."""
+        """Lock out other threads until the process has forked."""
         self._lock.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """Go on after a fork."""
+        """Release the lock after a fork."""
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Go on in a child: the other threads stayed behind in the parent, and never come out here."""
+        """Drop the other threads in a child process: they stay in the parent, and never leave here."""
         thread = threading.get_ident()
         self._depths = {inside: depth for inside, depth in self._depths.items() if inside == thread}
         if not self._depths:
@@ -122,32 +127,32 @@ class ThreadLimiter:
         self._lock.release()
 
     def _lower(self, thread: int) -> None:
-        """Lower the numbers that the calling thread finds above what is allowed."""
-        most = max_threads() or 1
+        """Lower the numbers of threads that exceed the limit, for the calling thread."""
+        max_blas_threads = max_threads() or 1
         if self._libraries is None:
-            self._libraries = self._look()
+            self._libraries = self._find_libraries()
         for k, library in enumerate(self._libraries):
             threads = library.get_num_threads()
-            if threads > most:
-                _set_threads(library, most)
+            if threads > max_blas_threads:
+                _set_threads(library, max_blas_threads)
                 if k not in self._process_wide:
-                    self._process_wide[k] = _is_process_wide(library, most)
+                    self._process_wide[k] = _is_process_wide(library, max_blas_threads)
                 self._lowered.append(SavedThreadCount(library, threads, None if self._process_wide[k] else thread))
 
     def _restore(self, thread: int) -> None:
-        """Restore the numbers of a thread that leaves, and those of the process if nobody is left."""
-        last = not self._depths
-        for number in [*self._lowered]:
-            if number.owner == thread or (last and number.owner is None):
-                _set_threads(number.library, number.previous_threads)
-                self._lowered.remove(number)
+        """Restore the numbers of a thread that leaves, and the numbers of the process after the last thread."""
+        is_last = not self._depths
+        for saved in [*self._lowered]:
+            if saved.owner == thread or (is_last and saved.owner is None):
+                _set_threads(saved.library, saved.previous_threads)
+                self._lowered.remove(saved)
 
 
 @contextmanager
 def limit_blas_threads() -> Generator[None]:
-    """Give BLAS one thread, or what `thread_limit` says; contexts may be nested, and open in several threads of Python.
+    """Limit BLAS to one thread, or to the number of `thread_limit`; contexts may be nested, also in several threads.
 
-    The outermost one counts.
+    The outermost context counts.
     """
     thread = _LIMIT.enter()
     try:
@@ -157,32 +162,32 @@ def limit_blas_threads() -> Generator[None]:
 
 
 def _set_threads(library: Any, threads: int) -> None:
-    """Set a number from whichever thread.
+    """Set the number of threads of a library, from any thread.
 
-    From version 3.8 on threadpoolctl lets one thread alone change a number that the process shares, and says nothing
-    to the others: the last one out need not be the one that came in first.
+    From version 3.8 on, threadpoolctl lets a single thread change a number that the process shares, and gives no
+    error to the others. The last thread that leaves need not be the first that entered.
     """
-    give_up: Callable[..., object] | None = getattr(library, "clear_controlling_thread", None)
-    if give_up is None:
+    release: Callable[..., object] | None = getattr(library, "clear_controlling_thread", None)
+    if release is None:
         library.set_num_threads(threads)
         return
-    give_up(force=True)
+    release(force=True)
     library.set_num_threads(threads)
-    give_up()
+    release()
 
 
-def _is_process_wide(library: BlasLibrary, most: int) -> bool:
-    """Whether the number that the calling thread has just set is that of other threads as well."""
-    seen = list[int]()
-    other = threading.Thread(target=lambda: seen.append(library.get_num_threads()))
-    other.start()
-    other.join()
-    return seen == [most]
+def _is_process_wide(library: BlasLibrary, threads: int) -> bool:
+    """Return whether other threads see the number of threads that the calling thread has just set."""
+    thread_counts = list[int]()
+    second_thread = threading.Thread(target=lambda: thread_counts.append(library.get_num_threads()))
+    second_thread.start()
+    second_thread.join()
+    return thread_counts == [threads]
 
 
 def _loaded_blas_libraries() -> Sequence[BlasLibrary]:
-    """Return the BLAS libraries of NumPy, of SciPy and of whatever else is loaded."""
-    # SciPy brings one of its own, which is loaded with this module: too late, and it would never be found.
+    """Return the BLAS libraries of NumPy, of SciPy and of any other loaded package."""
+    # This module loads SciPy's own BLAS library. Imported later, the library would not be listed.
     import scipy.linalg  # noqa: F401 # pyright: ignore[reportUnusedImport]
     from threadpoolctl import ThreadpoolController
 

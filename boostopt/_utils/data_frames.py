@@ -1,4 +1,4 @@
-"""Results as data frames of pandas, and tables for papers that it writes, where it is installed."""
+"""Results as pandas data frames, and LaTeX tables that pandas writes, if pandas is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from boostopt.errors import OptionError
 
 
 def data_frame(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) -> Any:
-    """Return a data frame of columns by name, or of records of the same fields.
+    """Return a pandas data frame from columns by name, or from records with the same fields.
 
     Raises
     ------
@@ -26,20 +26,20 @@ def latex_table(
     typeset: Callable[[str], str],
     columns: str,
 ) -> str:
-    """Return a table in LaTeX, with the rules of booktabs.
+    """Return a LaTeX table with the rules of booktabs.
 
     Parameters
     ----------
     headers
-        The head of each column, in one or several lines; what is equal beside each other is written once.
+        The head of each column, in one or several lines; equal neighbours are merged.
     rows
         The cells.
     bold
-        Those that are bold, by row and column.
+        The bold cells, by row and column.
     typeset
-        What makes TeX of the text of a head or a cell.
+        Converts the text of a head or a cell to TeX.
     columns
-        The letters of LaTeX that set each column.
+        The column specification of LaTeX.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def latex_table(
 
 
 def _import_pandas(method: str) -> Any:
-    """Return the package, which a method needs."""
+    """Return pandas, which a method needs."""
     try:
         import pandas as pd
     except ModuleNotFoundError as missing:

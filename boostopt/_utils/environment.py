@@ -1,4 +1,4 @@
-"""The circumstances of a measurement: versions, processor, linear algebra, threads."""
+"""The environment of a measurement: versions, processor, linear algebra, threads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def describe_environment(boostopt: str, machine: Mapping[str, Any], requested_th
 
 
 def _cpu_name() -> str:
-    """The processor's name."""
+    """Return the name of the processor."""
     information = Path("/proc/cpuinfo")
     if information.exists():
         for line in information.read_text(errors="replace").splitlines():
@@ -64,7 +64,7 @@ def _cpu_name() -> str:
 
 
 def _blas_name() -> str:
-    """Name and version of the BLAS that NumPy was built with."""
-    built = cast(dict[str, Any], np.show_config(mode="dicts"))
-    blas = built.get("Build Dependencies", {}).get("blas", {})
+    """Return the name and version of the BLAS that NumPy was built with."""
+    configuration = cast(dict[str, Any], np.show_config(mode="dicts"))
+    blas = configuration.get("Build Dependencies", {}).get("blas", {})
     return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

@@ -1,7 +1,7 @@
-"""Files: reading npz of plain arrays and compressed text; writing so that a file is whole or not there.
+"""Files: reading npz files of plain arrays and compressed text, and atomic writing.
 
-Whatever is wrong with a file becomes a DataError that says so; nothing is ever unpickled, and nothing is unpacked that
-would fill the memory.
+Every fault of a file becomes a DataError that names the fault. Nothing is unpickled, and nothing is decompressed
+that would fill the memory.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _DECOMPRESSORS: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: lzma.open(path, "rb"),
 }
 _MARKS: dict[bytes, str] = {b"\x1f\x8b\x08": ".gz", b"BZh": ".bz2", b"\xfd7zXZ\x00": ".xz"}
-"""The first bytes of compressed files, whatever their ending."""
+"""The first bytes of compressed files; the suffix does not matter."""
 
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 MAX_UNPACKED_BYTES = 1 << 31
-"""Bytes that a file may take once it is unpacked; one that is no smaller itself may take as many as it has."""
+"""Largest size of a decompressed file, in bytes; a larger file may take as many bytes as it has on disk."""
 
 _MAGIC = b"\x93NUMPY"
 
@@ -90,38 +90,38 @@ class Keys:
 
 
 def resolve_target(path: str | os.PathLike[str]) -> Path:
-    """Return the file that is written to at a path: where it is a link, what it leads to.
+    """Return the file to which a path leads: the target of a link, otherwise the path itself.
 
     Raises
     ------
     DataError
-        What is there is no regular file: a folder, a pipe, a device, or a link that leads in a circle.
+        The path is no regular file: a folder, a pipe, a device, or a circular link.
     """
     if "\0" in str(path):
         raise DataError(f"{str(path)!r} cannot be written: a path has no NUL. Choose another place.")
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if os.path.lexists(target) and not target.is_file():
-        what = "it is a directory" if target.is_dir() else "what is there is no regular file"
-        raise DataError(f"{path} cannot be written: {what}. Choose another place.")
+        reason = "it is a directory" if target.is_dir() else "it is no regular file"
+        raise DataError(f"{path} cannot be written: {reason}. Choose another place.")
     return target
 
 
-def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Return whether two paths stand for one file, be it there yet or not; one with a NUL stands for none."""
-    if "\0" in f"{path}{other}":
+def is_same_file(path: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
+    """Return whether two paths denote one file, which need not exist; a path with a NUL denotes none."""
+    if "\0" in f"{path}{second}":
         return False
-    if os.path.exists(path) and os.path.exists(other):
-        return os.path.samefile(path, other)
-    return os.path.realpath(path) == os.path.realpath(other)
+    if os.path.exists(path) and os.path.exists(second):
+        return os.path.samefile(path, second)
+    return os.path.realpath(path) == os.path.realpath(second)
 
 
 def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name and rename it, so that it is whole at any moment; links are followed.
+    """Write a file under a temporary name and rename it, so that the file is always complete; links are followed.
 
     Raises
     ------
     DataError
-        The file cannot be written, or what is there is no regular file.
+        The file cannot be written, or the path exists and is no regular file.
     """
     target = resolve_target(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN_BYTES)}.partial")
@@ -132,7 +132,7 @@ def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as failure:
-        reason = failure.strerror or failure  # the whole text names the temporary file, which nobody knows
+        reason = failure.strerror or failure  # the full text names the temporary file
         raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from failure
     finally:
         with suppress(OSError):
@@ -140,30 +140,31 @@ def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None
 
 
 def leftover_temporary_files(target: Path) -> Iterator[Path]:
-    """Return what `write_atomically` left half written to a path where its process was killed."""
+    """Return the incomplete files that `write_atomically` left if its process was killed."""
     target = resolve_target(target)
     return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN_BYTES}.partial")
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]:
-    """Return the arrays of an npz file, all or those of some names; never unpickles.
+    """Return the arrays of an npz file, all of them or the named ones; never unpickle.
 
     Raises
     ------
     DataError
-        It is no npz file of plain arrays, or these would take more than `MAX_UNPACKED_BYTES` bytes and more than the file itself.
+        The file is no npz file of plain arrays, or the arrays would take more than `MAX_UNPACKED_BYTES` bytes and more
+        than the file itself.
     """
     _check_regular(path)
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
     try:
-        # Opened here, for NumPy leaves a file open that it cannot read.
+        # Opened here, because NumPy leaves an unreadable file open.
         with path.open("rb") as file:
             _check_members(path, file)
             with np.load(file, allow_pickle=False) as archive:
-                # What is in the archive and no array comes as bytes.
-                wanted = [name for name in archive.files if names is None or name in names]
-                return {name: a for name in wanted if isinstance(a := archive[name], np.ndarray)}
+                # Members of the archive that are no arrays are read as bytes.
+                selected = [name for name in archive.files if names is None or name in names]
+                return {name: array for name in selected if isinstance(array := archive[name], np.ndarray)}
     except DataError:
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
@@ -171,9 +172,9 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
 
 
 def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
-    """Write arrays such that `read_npz` reads them: compressed, but where they are larger than it unpacks."""
+    """Write arrays for `read_npz`: compressed, unless they are larger than `read_npz` decompresses."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
-    write_plain_npz(file, arrays, compressed=size < MAX_UNPACKED_BYTES // 2)  # half of it is room for the headers
+    write_plain_npz(file, arrays, compressed=size < MAX_UNPACKED_BYTES // 2)  # the other half is for headers
 
 
 def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], compressed: bool = False) -> None:
@@ -182,7 +183,7 @@ def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], com
     Raises
     ------
     TypeError
-        One holds objects, which only pickle could write. NumPy before 2.1 has no option that refuses them.
+        An array holds objects, which only pickle could write. NumPy before 2.1 has no option that refuses them.
     """
     for name, array in arrays.items():
         if np.asarray(array).dtype.hasobject:
@@ -192,7 +193,7 @@ def write_plain_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], com
 
 
 def _check_members(path: Path, file: IO[bytes]) -> None:
-    """Raise DataError for arrays that would fill the memory, ValueError for headers that claim more than there is."""
+    """Check the sizes of members: DataError for arrays that would fill the memory, ValueError for false headers."""
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         size, limit = sum(member.file_size for member in members), max(MAX_UNPACKED_BYTES, path.stat().st_size)
@@ -202,36 +203,38 @@ def _check_members(path: Path, file: IO[bytes]) -> None:
                 "out, or save them without compression: np.savez."
             )
         for member in members:
-            with archive.open(member) as inside:
-                claimed = _declared_size(inside)
-            if claimed > member.file_size:
-                raise ValueError(f"{member.filename} claims {claimed:,} bytes, and has {member.file_size:,}")
+            with archive.open(member) as member_file:
+                declared = _declared_size(member_file)
+            if declared > member.file_size:
+                raise ValueError(f"{member.filename} claims {declared:,} bytes, and has {member.file_size:,}")
     file.seek(0)
 
 
 def _declared_size(file: Any) -> int:
-    """Return how many bytes an array takes at least, as its header says; 0 for what is no array."""
+    """Return the minimum size of an array in bytes, as its header declares; 0 if the file is no array."""
     if file.read(len(_MAGIC)) != _MAGIC:
         return 0
     file.seek(0)
-    first = np.lib.format.read_magic(file) == (1, 0)
-    # The third version differs from the second one only in how names of fields are written.
-    shape, _, dtype = (np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0)(file)
-    # Pickled objects are refused, however many bytes they have. What has none might be there any number of times.
+    is_version_1 = np.lib.format.read_magic(file) == (1, 0)
+    # The third version differs from the second only in the encoding of field names.
+    shape, _, dtype = (np.lib.format.read_array_header_1_0 if is_version_1 else np.lib.format.read_array_header_2_0)(
+        file
+    )
+    # Pickled objects are refused, of any size. Entries of 0 bytes count as 1: any number of them takes no space.
     return 0 if dtype.hasobject else math.prod(shape) * max(dtype.itemsize, 1)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the decompressed bytes of a file, which is known to be compressed by its ending or its first bytes.
+    """Return the decompressed bytes of a file; its suffix or its first bytes show the compression.
 
     Raises
     ------
     DataError
-        The file cannot be read, or is larger than `MAX_UNPACKED_BYTES` bytes and than it is compressed.
+        The file cannot be read, or its content is larger than `MAX_UNPACKED_BYTES` bytes and than the file.
     """
     _check_regular(path)
     try:
-        with _opened(path) as file:
+        with _open_decompressed(path) as file:
             limit = max(MAX_UNPACKED_BYTES, path.stat().st_size)
             content = file.read(limit + 1)
     except _UNREADABLE as failure:
@@ -241,8 +244,8 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def _opened(path: Path) -> Any:
-    """Return a file, opened, that unpacks itself where it is compressed."""
+def _open_decompressed(path: Path) -> Any:
+    """Open a file for reading, with decompression if it is compressed."""
     suffix = path.suffix.lower()
     if suffix not in _DECOMPRESSORS:
         with path.open("rb") as file:
@@ -258,15 +261,15 @@ def _check_regular(path: Path) -> None:
 
 
 def lack_of(path: str | os.PathLike[str]) -> str:
-    """Return why there is no regular file at a path, in words, and the advice."""
+    """Return why a path is no regular file, in words, and the advice."""
     name = os.fspath(path)
     if os.path.exists(name) and not os.path.isdir(name):
-        what = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
-        return f"{name!r} is {what}, which cannot be read twice. Write what comes out of it into a file."
+        file_type = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
+        return f"{name!r} is {file_type}, which cannot be read twice. Write its output into a file."
     return f"there is no file {name!r}. Check the path."
 
 
 def file_suffix(path: Path) -> str:
-    """Return the suffix in lower case, without that of the compression."""
+    """Return the suffix in lower case, without the suffix of a compression."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix in _DECOMPRESSORS else suffix

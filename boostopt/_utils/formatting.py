@@ -1,4 +1,4 @@
-"""Numbers, small tables and texts as people read them: intervals rounded outwards, parameters, HTML for notebooks."""
+"""Text for readers: intervals rounded outward, parameters, small tables, HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 MAX_NOWRAP_CHARACTERS = 50
-"""Characters of a cell that stays in one line."""
+"""Largest number of characters of a table cell that is not wrapped."""
 
 
 def format_interval(lower: float, upper: float) -> str:
-    """Write an interval so that rounding to print it never narrows it."""
+    """Format an interval, rounded outward."""
     return f"[{_format_rounded_outward(lower, -1)}, {_format_rounded_outward(upper, 1)}]"
 
 
 def _format_rounded_outward(value: float, direction: int) -> str:
-    """Write a number with 10 significant digits, rounded down or up."""
+    """Format a number with 10 significant digits, rounded down or up."""
     if not np.isfinite(value):
         return str(float(value))
     digits = f"{value:.9e}"
@@ -31,7 +31,7 @@ def _format_rounded_outward(value: float, direction: int) -> str:
 
 
 def format_parameters(parameters: Any) -> str:
-    """Write a record of parameters: numbers with six digits, flags that are set by their name, arrays by their size."""
+    """Format a record of parameters: numbers with six digits, true flags by their name, arrays by their size."""
     values = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)}
     return ", ".join(_format_parameter(name, value) for name, value in values.items() if value is not False)
 
@@ -43,12 +43,12 @@ def _format_parameter(name: str, value: Any) -> str:
 
 
 def format_count(count: int, one: str, several: str = "") -> str:
-    """Write how many things there are; their plural is given where an s does not make it."""
+    """Format a count with its noun; `several` is an irregular plural."""
     return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
-    """Return a table with a caption, everything escaped; the first of several cells of a row is its head."""
+    """Return an HTML table with a caption, everything escaped; the first of several cells of a row is a header cell."""
     head = f"<thead><tr>{''.join(_cell('th', name) for name in header)}</tr></thead>" if header else ""
     body = "".join(
         f"<tr>{_cell('th' if rest else 'td', first)}{''.join(_cell('td', cell) for cell in rest)}</tr>"
@@ -59,18 +59,18 @@ def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[st
 
 
 def _cell(tag: str, value: object) -> str:
-    """Return a cell; short ones are not broken, numbers among them."""
-    said = f"{value:.6g}" if isinstance(value, float) else str(value)
-    unbroken = ";white-space:nowrap" if len(said) <= MAX_NOWRAP_CHARACTERS else ""
-    return f'<{tag} style="text-align:left;padding:0 1em 0 0{unbroken}">{escape(said)}</{tag}>'
+    """Return a table cell; numbers and short texts are not wrapped."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    nowrap = ";white-space:nowrap" if len(text) <= MAX_NOWRAP_CHARACTERS else ""
+    return f'<{tag} style="text-align:left;padding:0 1em 0 0{nowrap}">{escape(text)}</{tag}>'
 
 
 TEXT_WIDTH = 120
-"""Columns of a table as text."""
+"""Width of a text table, in columns."""
 
 
 def render_text(renderable: Any) -> str:
-    """Return what rich would print, as plain text."""
+    """Return the output of rich as plain text."""
     from rich.console import Console
 
     console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
@@ -80,5 +80,5 @@ def render_text(renderable: Any) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """Return text with everything that a terminal would obey, or cannot show, in the escapes of Python."""
+    """Return text with control characters and unprintable characters as Python escapes."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -1,9 +1,10 @@
-"""Arrays that nobody can change, and the calls of users' code that tries to.
+"""Immutable arrays, and errors for users' code that writes to them.
 
-A certificate is true of the numbers that it was computed from. A backend, an oracle, a formulation of a user or a
-caller who writes to one of them afterwards would make it false. So boostopt computes with immutable arrays: copies
-whose memory is a `bytes` object, which NumPy writes to in no way, because `setflags(write=True)` is refused for them
-and for their views. (A read-only array that owns its memory is none: anybody may set its flag again.)
+A certificate holds for the numbers that it was computed from. A backend, an oracle, a user's formulation or a
+caller who writes to one of them afterwards would make the certificate false. So boostopt computes with immutable
+arrays. They are copies whose memory is a `bytes` object: NumPy cannot write to them, because it refuses
+`setflags(write=True)` for them and for their views. (A read-only array that owns its memory is not immutable:
+anyone may set its flag again.)
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from boostopt._utils.array_types import Array
 from boostopt.errors import ProblemError, reason_of
 
 BLOCK = 1 << 20
-"""Bytes that are converted at once, so that a conversion needs no second array of the whole size."""
+"""Bytes that are converted at a time, so that a conversion needs no second array of full size."""
 
 PACKAGE = __name__.partition(".")[0]
 
 OUTER = "_outer_arrays"
-"""Attribute of functions F and G of users: arrays outside of the object, with their hashes."""
+"""Attribute of users' functions F and G: arrays outside the object, with their hashes."""
 
 ATOMS = (bool, bytes, float, int, str, type(None))
 """Types without attributes: most values of records."""
 
 REFUSALS = ("read-only", "readonly", "not writeable", "WRITEABLE flag")
-"""Words of NumPy, SciPy and Cython where they refuse to write to an array."""
+"""Phrases with which NumPy, SciPy and Cython refuse to write to an array."""
 
 
 def is_immutable(array: Array) -> bool:
@@ -50,7 +51,7 @@ def is_immutable(array: Array) -> bool:
 
 
 def is_mapped(array: Array) -> bool:
-    """Return whether the memory of an array is a file that is mapped."""
+    """Return whether the memory of an array is a mapped file."""
     base: Any = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -58,14 +59,14 @@ def is_mapped(array: Array) -> bool:
 
 
 def as_immutable(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
-    """Return an immutable copy of an array, in its order of rows and columns; the array itself if it is immutable.
+    """Return an immutable copy of an array, in the same memory order; an immutable array is returned unchanged.
 
     Parameters
     ----------
     array
         The array, of any shape.
     dtype
-        The type of the copy; that of the array by default.
+        The type of the copy; the type of the array by default.
     """
     kind = np.dtype(array.dtype if dtype is None else dtype)
     if kind.hasobject:  # references to objects are no bytes
@@ -88,18 +89,18 @@ def as_immutable(array: Array, dtype: npt.DTypeLike | None = None) -> Array:
 
 
 def as_read_only(array: Array) -> Array:
-    """Return a read-only view of an array that boostopt alone has, without a copy; its flag cannot be set again."""
+    """Return a read-only view, without a copy, of an array that only boostopt refers to; its flag stays unset."""
     return array if is_immutable(array) else np.asarray(array.data.toreadonly())
 
 
 def immutable_rows(rows: Any, dtype: npt.DTypeLike | None = None) -> Any:
-    """Return compressed rows whose arrays are immutable."""
+    """Return compressed rows with immutable arrays."""
     parts = as_immutable(rows.data, dtype), as_immutable(rows.indices), as_immutable(rows.indptr)
     return compressed(parts, rows.shape)
 
 
 def compressed(parts: tuple[Array, ...], shape: tuple[int, int]) -> Any:
-    """Return compressed rows over (data, indices, indptr), each entry once and in order: no array is copied."""
+    """Return compressed rows over (data, indices, indptr), sorted and without duplicates; no array is copied."""
     from scipy.sparse import csr_array
 
     rows: Any = csr_array(parts, shape=shape, copy=False)
@@ -108,62 +109,62 @@ def compressed(parts: tuple[Array, ...], shape: tuple[int, int]) -> Any:
 
 
 def immutable_copy(X: Any) -> Any:
-    """Return an immutable copy of an array, or of compressed rows or columns; anything else as it is."""
+    """Return an immutable copy of an array, or of compressed rows or columns; anything else unchanged."""
     if not hasattr(X, "indptr") or getattr(X, "format", None) not in ("csr", "csc"):
         return as_immutable(X) if type(X) is np.ndarray else X
     sparse: Any = X
     if not sparse.has_canonical_format:
         sparse = sparse.copy()
-        sparse.sum_duplicates()  # SciPy would do that in place
+        sparse.sum_duplicates()  # SciPy would do this in place
     parts = tuple(map(as_immutable, (sparse.data, sparse.indices, sparse.indptr)))
     return type(sparse)(parts, shape=sparse.shape, copy=False)
 
 
-def immutable_value(value: Any, seen: dict[int, Any] | None = None) -> Any:
-    """Return a value with immutable copies of its arrays: of an array, a container, or an object with attributes.
+def immutable_value(value: Any, visited: dict[int, Any] | None = None) -> Any:
+    """Return a value with immutable copies of its arrays: an array, a container, or an object with attributes.
 
-    Functions F and G, and dataclasses of boostopt's, stay the same objects and get immutable attributes. A dataclass of
-    the user's is copied. A record of immutable arrays has them since it was made.
+    Functions F and G, and dataclasses of boostopt, stay the same objects and get immutable attributes. A user's
+    dataclass is copied. Records derived from `ImmutableArrays` have immutable arrays already.
     """
     if type(value) in ATOMS or isinstance(value, ImmutableArrays):
         return value
-    seen = {} if seen is None else seen
+    visited = {} if visited is None else visited
     if isinstance(value, np.ndarray):
         return as_immutable(value) if type(value) is np.ndarray else value
     if type(value) is tuple:
-        return tuple(immutable_value(each, seen) for each in value)
+        return tuple(immutable_value(entry, visited) for entry in value)
     if type(value) is dict:
-        return {key: immutable_value(each, seen) for key, each in value.items()}
+        return {key: immutable_value(entry, visited) for key, entry in value.items()}
     if isinstance(value, type) or not (isinstance(value, HasImmutableArrays) or dataclasses.is_dataclass(value)):
         return value
     if not isinstance(value, HasImmutableArrays) and not _is_ours(type(value)):
-        return immutable_record(value, seen)
-    make_arrays_immutable(value, seen)
+        return immutable_record(value, visited)
+    make_arrays_immutable(value, visited)
     return value
 
 
-def immutable_record(record: Any, seen: dict[int, Any] | None = None) -> Any:
-    """Return a copy of a record whose arrays are immutable: the user's own record stays as it is."""
+def immutable_record(record: Any, visited: dict[int, Any] | None = None) -> Any:
+    """Return a copy of a record with immutable arrays; the user's own record stays unchanged."""
     record = copy.copy(record)
-    make_arrays_immutable(record, seen)
+    make_arrays_immutable(record, visited)
     return record
 
 
-def make_arrays_immutable(thing: Any, seen: dict[int, Any] | None = None) -> None:
-    """Replace the arrays among the attributes of an object, and of the objects there, by immutable copies."""
-    seen = {} if seen is None else seen
-    if id(thing) in seen:
+def make_arrays_immutable(thing: Any, visited: dict[int, Any] | None = None) -> None:
+    """Replace the arrays among the attributes of an object, at every depth, by immutable copies."""
+    visited = {} if visited is None else visited
+    if id(thing) in visited:
         return
-    seen[id(thing)] = thing
+    visited[id(thing)] = thing
     attributes: dict[str, Any] = getattr(thing, "__dict__", {})
     for name, value in list(attributes.items()):
-        attributes[name] = immutable_value(value, seen)
+        attributes[name] = immutable_value(value, visited)
 
 
 class ImmutableArrays:
-    """The base of records whose arrays are immutable, also after pickle and copies have made them anew.
+    """The base of records with immutable arrays, also after pickling and copying.
 
-    Numbers are plain floats, also where functions of a user return those of NumPy: comparisons with them are bools.
+    NumPy numbers, such as a user's function may return, become plain floats, so that comparisons return bools.
     """
 
     def __post_init__(self) -> None:
@@ -177,7 +178,7 @@ class ImmutableArrays:
 
 
 class ImmutableProperty(cached_property[Any]):
-    """A property that is computed once, with immutable arrays."""
+    """A cached property with immutable arrays."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
         value = super().__get__(instance, owner)
@@ -188,10 +189,10 @@ class ImmutableProperty(cached_property[Any]):
 
 
 class HasImmutableArrays:
-    """The base of functions F and G: what their subclasses compute once is immutable, and what they get is read-only.
+    """The base of functions F and G: cached properties are immutable, and arguments of users' methods read-only.
 
-    Methods of a user's class get read-only arrays, so that F and G are functions: one that writes to its argument is
-    refused, by name. boostopt's own classes do not pay for that; tests show that they write to no argument.
+    Methods of a user's class get read-only arrays, so that F and G are functions. An error names a method that
+    writes to its argument. boostopt's own classes do not pay for this; tests show that they write to no argument.
     """
 
     def __getstate__(self) -> dict[str, Any]:
@@ -202,13 +203,13 @@ class HasImmutableArrays:
         make_arrays_immutable(self)
 
     def note_outer_arrays(self) -> None:
-        """Hash the arrays outside of the object that methods of a user's class refer to; once, when it is bound."""
+        """Hash the arrays outside the object that methods of a user's class refer to; once, when it is bound."""
         if OUTER not in self.__dict__:
             self.__dict__[OUTER] = [(array, _hash(array)) for array in _outer_arrays(type(self))]
 
     def check_outer_arrays(self) -> None:
-        """Raise ProblemError if an array that a method refers to is not what it was when the function was bound."""
-        if any(_hash(array) != known for array, known in self.__dict__.get(OUTER, ())):
+        """Raise ProblemError if an array that a method refers to has changed since the function was bound."""
+        if any(_hash(array) != old_hash for array, old_hash in self.__dict__.get(OUTER, ())):
             raise ProblemError(
                 f"the arrays that {type(self).__name__} refers to must stay as they were when the program was bound; "
                 "one has other numbers now. Make it an attribute of the object, which boostopt copies, and bind anew."
@@ -218,25 +219,27 @@ class HasImmutableArrays:
         super().__init_subclass__(**keywords)
         for name, member in list(vars(cls).items()):
             if type(member) is cached_property:
-                once = ImmutableProperty(member.func)
-                once.__set_name__(cls, name)
-                setattr(cls, name, once)
+                cached = ImmutableProperty(member.func)
+                cached.__set_name__(cls, name)
+                setattr(cls, name, cached)
             elif isinstance(member, FunctionType) and not name.startswith("__") and not _is_ours(member):
                 setattr(cls, name, _with_read_only_arguments(member))
 
 
 def _outer_arrays(cls: type[Any]) -> list[Array]:
-    """Return the arrays of a user's class, and those that its functions close over or know by a global name."""
-    found = dict[int, Array]()
-    own = [base for base in cls.__mro__ if not _is_ours(base) and base.__module__ not in ("builtins", "abc", "typing")]
-    for member in (member for base in own for member in vars(base).values()):
+    """Return the arrays of a user's class, and the closure, global and default arrays of its functions."""
+    arrays = dict[int, Array]()
+    user_classes = [
+        base for base in cls.__mro__ if not _is_ours(base) and base.__module__ not in ("builtins", "abc", "typing")
+    ]
+    for member in (member for base in user_classes for member in vars(base).values()):
         function = inspect.unwrap(getattr(member, "fget", None) or getattr(member, "func", None) or member)
         values = [member]
         if isinstance(function, FunctionType):
             names = inspect.getclosurevars(function)
             values = [*names.nonlocals.values(), *names.globals.values(), *(function.__defaults__ or ())]
-        found.update({id(value): value for value in values if isinstance(value, np.ndarray)})
-    return [*found.values()]
+        arrays.update({id(value): value for value in values if isinstance(value, np.ndarray)})
+    return [*arrays.values()]
 
 
 def _hash(array: Array) -> bytes:
@@ -244,7 +247,7 @@ def _hash(array: Array) -> bytes:
 
 
 def _with_read_only_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of a user's class that gets read-only views of arrays, and whose arrays are not shared."""
+    """Return a method of a user's class that gets read-only views of arrays and returns arrays of its own."""
 
     @wraps(method)
     def guarded(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -257,12 +260,12 @@ def _with_read_only_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_ours(thing: Any) -> bool:
-    """Return whether a class or a function is boostopt's own; one that was made without a module is not."""
+    """Return whether a class or a function is boostopt's own; one without a module is not."""
     return (thing.__module__ or "").partition(".")[0] == PACKAGE
 
 
 def _view(value: Any) -> Any:
-    """Return a read-only view of an array, anything else as it is."""
+    """Return a read-only view of an array, anything else unchanged."""
     if type(value) is not np.ndarray or not value.flags.writeable:
         return value
     view = value.view()
@@ -271,12 +274,12 @@ def _view(value: Any) -> Any:
 
 
 def is_write(failure: str) -> bool:
-    """Return whether a message says that an array could not be written to."""
-    return any(words in failure for words in REFUSALS)
+    """Return whether an error message means that an array could not be written to."""
+    return any(phrase in failure for phrase in REFUSALS)
 
 
 def write_in_words(whose: str, failure: str) -> str:
-    """Return a message about users' code; one that an array could not be written to says whose code writes."""
+    """Return the message of an error in users' code; after a refused write, the message names the code that writes."""
     if not is_write(failure) or whose in failure:
         return failure
     return (
@@ -287,7 +290,7 @@ def write_in_words(whose: str, failure: str) -> str:
 
 @contextmanager
 def writes_named(whose: str) -> Generator[None]:
-    """Turn the error of users' code that writes to an array of boostopt's into one that says whose code.
+    """Turn the error of users' code that writes to one of boostopt's arrays into an error that names the code.
 
     Raises
     ------

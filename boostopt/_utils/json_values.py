@@ -1,4 +1,4 @@
-"""Values as JSON: nan and infinities, which JSON does not have, become null."""
+"""Values as JSON: nan and infinities, which JSON lacks, become null."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 
 def to_json_text(document: Mapping[str, Any]) -> str:
-    """Write a document as JSON; numbers that are not finite become null."""
+    """Return a document as JSON text; numbers that are not finite become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to JSON types at every depth: nan and infinities become None, other objects their name."""
+    """Convert a value to JSON types at every depth: nan and infinities become None, other objects their text."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Public names that are loaded on first use: importing a module loads neither their homes nor what these need."""
+"""Public names that are loaded on first use: importing a module loads neither their modules nor the dependencies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from lazy_loader import attach_stub
 
 
 def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a module whose public names its stub lists.
+    """Return `__getattr__`, `__dir__` and `__all__` of a module whose stub lists the public names.
 
-    The stub lies beside the module, ends in .pyi and imports each name from its home; type checkers read it as well.
-    A public function comes before a submodule of the same name, whichever is loaded first.
+    The stub lies beside the module, ends in .pyi and imports each name from its module; type checkers read the stub
+    as well. A public function takes precedence over a submodule of the same name, in any order of loading.
     """
-    this = sys.modules[module]
-    load, _, public = attach_stub(str(this.__package__), str(this.__file__))
-    stub = Path(str(this.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    module_object = sys.modules[module]
+    load, _, public = attach_stub(str(module_object.__package__), str(module_object.__file__))
+    stub = Path(str(module_object.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
     functions = {name for name in public if f"from .{name} import {name} as" in stub}
 
     class Package(ModuleType):
@@ -31,7 +31,7 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
                 super().__setattr__(name, value)
 
     if functions:
-        this.__class__ = Package
+        module_object.__class__ = Package
 
     def load_public(name: str) -> Any:
         """Return a public name; AttributeError if the module has no such name."""
@@ -40,7 +40,7 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         return load(name)
 
     def names() -> list[str]:
-        """List the public names, loaded or not, and what else the module has."""
-        return sorted({*vars(this), *public})
+        """List the public names, loaded or not, and the other attributes of the module."""
+        return sorted({*vars(module_object), *public})
 
     return load_public, names, public

@@ -1,4 +1,4 @@
-"""Progress on the standard error: a line that is written anew on a terminal, and few lines where there is none."""
+"""Progress on the standard error: a status line that is rewritten on a terminal, otherwise few separate lines."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 SPINNER_WIDTH = 3
-"""Columns of what turns at the beginning of the line, and of the cursor at its end."""
+"""Columns of the spinner at the beginning of the line, and of the cursor at its end."""
 
 MIN_SECONDS_BETWEEN_LINES = 1.0
-"""Seconds between lines of progress where the standard error is no terminal: a file of them is to be readable."""
+"""Minimum time between lines of progress if the standard error is no terminal, in seconds; keeps log files short."""
 
 LineRenderer = Callable[[int], str]
-"""What makes a line of so many columns at most."""
+"""A function that returns a line of at most so many columns."""
 
 
 @contextmanager
 def status_line(title: str, no_refresh_thread: bool = False) -> Generator[Callable[[LineRenderer], None] | None]:
-    """Yield what shows words in place of those before, or None where the standard error is no terminal.
+    """Yield a function that replaces the status line, or None if the standard error is no terminal.
 
     Parameters
     ----------
     title
-        What stands there at first.
+        The first text of the line.
     no_refresh_thread
-        Nothing turns and no thread draws: what is measured meanwhile has the processor for itself.
+        Whether to show no spinner and start no thread, so that a measurement has the processor for itself.
     """
     from rich.console import Console
     from rich.live import Live
@@ -38,28 +38,34 @@ def status_line(title: str, no_refresh_thread: bool = False) -> Generator[Callab
     if not console.is_terminal:
         yield None
     elif no_refresh_thread:
-        with Live(Text(title), console=console, auto_refresh=False, transient=True) as live:
-            yield lambda words: live.update(Text(words(console.width - 1), no_wrap=True), refresh=True)
+        with Live(Text(title), console=console, auto_refresh=False, transient=True) as display:
+            yield lambda words: display.update(Text(words(console.width - 1), no_wrap=True), refresh=True)
     else:
         with console.status(Text(title)) as status:
-            # A line that is wider than the terminal would not be wiped out whole by the next one.
+            # The next line would not erase a line that is wider than the terminal.
             yield lambda words: status.update(Text(words(console.width - SPINNER_WIDTH)))
 
 
 def write_stderr_line(line: str) -> None:
-    """Write a line on the standard error; a process without a console has none."""
+    """Write a line to the standard error, unless the process has none."""
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
         sys.stderr.write(f"{line}\n")
 
 
 @dataclass
 class ThrottledLines:
-    """Lines on the standard error, one a second at most but for those that must be said."""
+    """Lines on the standard error, at most one a second except for forced lines.
+
+    Attributes
+    ----------
+    last_written
+        Time of the last line on the monotonic clock, in seconds.
+    """
 
     last_written: float = field(default=-math.inf)
 
     def write(self, words: Callable[[], str], force: bool = False) -> None:
-        """Write a line, where it is time for one."""
+        """Write a line if the last one is old enough, or if the line is forced."""
         now = time.monotonic()
         if force or now - self.last_written >= MIN_SECONDS_BETWEEN_LINES:
             write_stderr_line(words())
@@ -67,10 +73,10 @@ class ThrottledLines:
 
 
 def fit_line(parts: Mapping[str, str], drop_order: Sequence[str], width: int | None) -> str:
-    """Return parts in a line; where so many columns are too few, without those needed least, in their order."""
-    left = dict(parts)
+    """Join parts into a line of at most `width` columns, without the parts that come first in the drop order."""
+    remaining = dict(parts)
     for name in drop_order:
-        if width is None or len(", ".join(left.values())) <= width:
+        if width is None or len(", ".join(remaining.values())) <= width:
             break
-        left.pop(name, None)
-    return ", ".join(left.values())[:width]
+        remaining.pop(name, None)
+    return ", ".join(remaining.values())[:width]

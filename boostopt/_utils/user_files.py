@@ -1,4 +1,4 @@
-"""Python files of one's own: run as a module, what they define, and where in them something stands."""
+"""Users' Python files: running them as modules, the classes that they define, and locations in them."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from boostopt.errors import OptionError, reason_of
 T = TypeVar("T")
 
 USER_MODULE_PREFIX = "boostopt_page_"
-"""Beginning of the names of the modules that such files become."""
+"""Prefix of the module names of users' files."""
 
 DIGEST_ATTRIBUTE = "__boostopt_digest__"
-"""Name in such a module of the digest of its text: the same text is run once, so that its classes are the same."""
+"""Attribute with the digest of a module's text: equal text runs once, so that its classes stay the same objects."""
 
 PACKAGE = Path(__file__).parents[1]
 """The folder of boostopt."""
 
 
-def is_python_file_path(which: object) -> bool:
-    """Return whether a text is taken for the path of a file of one's own, and no name."""
-    return isinstance(which, str) and which.endswith(".py")
+def is_python_file_path(name: object) -> bool:
+    """Return whether an argument is the path of a Python file, and no name."""
+    return isinstance(name, str) and name.endswith(".py")
 
 
-def load_user_module(path: str | os.PathLike[str], what: str) -> ModuleType:
-    """Run a file as a module of its own.
+def load_user_module(path: str | os.PathLike[str], description: str) -> ModuleType:
+    """Run a file as a separate module.
 
     Parameters
     ----------
     path
         The file.
-    what
-        What it is the file of, for messages: "a formulation".
+    description
+        The expected content of the file, for messages: "a formulation".
 
     Raises
     ------
     OptionError
-        It is not there, is no Python file, or does not run.
+        The file does not exist, is no Python file, or does not run.
     """
     path = Path(path)
     if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
-        raise OptionError(f"expected the file of {what}; there is no file {path}. Check the path.")
+        raise OptionError(f"expected the file of {description}; there is no file {path}. Check the path.")
     name = f"{USER_MODULE_PREFIX}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
-    digest, known = text_digest(str(path)), sys.modules.get(name)
-    if known is not None and vars(known).get(DIGEST_ATTRIBUTE) == digest:
-        return known
+    digest, loaded = text_digest(str(path)), sys.modules.get(name)
+    if loaded is not None and vars(loaded).get(DIGEST_ATTRIBUTE) == digest:
+        return loaded
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise OptionError(f"expected a Python file ending in .py; got {path}. Pass the file of a page.")
+        raise OptionError(f"expected a Python file ending in .py; got {path}. Pass the file of a formulation.")
     module = importlib.util.module_from_spec(spec)
     vars(module)[DIGEST_ATTRIBUTE] = digest
-    sys.modules[spec.name] = module  # dataclasses look their module up there
+    sys.modules[spec.name] = module  # dataclasses look up their module here
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as failure:
@@ -72,59 +72,62 @@ def load_user_module(path: str | os.PathLike[str], what: str) -> ModuleType:
 
 
 def text_digest(path: str | None) -> str:
-    """Return SHA-256 of the text of a file; "" for no file, or one that is not there any more."""
+    """Return the SHA-256 of the text of a file; "" for no file, or for a file that no longer exists."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path and os.path.isfile(path) else ""
 
 
 def classes_in(module: ModuleType, base: type[T]) -> list[type[T]]:
-    """Return the classes below a base that a module itself defines, abstract ones left out."""
-    return [made for made in _subclasses_in(module, base) if not inspect.isabstract(made)]
+    """Return the subclasses of a base that a module itself defines, without abstract ones."""
+    return [cls for cls in _subclasses_in(module, base) if not inspect.isabstract(cls)]
 
 
 def _subclasses_in(module: ModuleType, base: type[T]) -> list[type[T]]:
-    """Return the classes below a base that a module itself defines."""
+    """Return the subclasses of a base that a module itself defines."""
     members = [member for member in vars(module).values() if isinstance(member, type)]
     return [member for member in members if member.__module__ == module.__name__ and issubclass(member, base)]
 
 
-def load_single_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]:
-    """Return the one class below a base that a file defines.
+def load_single_class(path: str | os.PathLike[str], base: type[T], description: str) -> type[T]:
+    """Return the only subclass of a base that a file defines.
 
     Raises
     ------
     OptionError
-        The file does not run, or defines none or several.
+        The file does not run, or it defines no such class or several.
     """
-    module = load_user_module(path, what)
-    found = classes_in(module, base)
-    if len(found) != 1:
-        names = ", ".join(made.__name__ for made in found) or "none"
+    module = load_user_module(path, description)
+    classes = classes_in(module, base)
+    if len(classes) != 1:
+        names = ", ".join(cls.__name__ for cls in classes) or "none"
         raise OptionError(
-            f"expected the file of {what}, which defines exactly one subclass of {base.__name__}; {path} has {names}. "
+            f"expected the file of {description}, which defines exactly one subclass of {base.__name__}; {path} has "
+            f"{names}. "
             f"Leave one class, without abstract methods.{_describe_abstract_classes(module, base)}"
         )
-    return found[0]
+    return classes[0]
 
 
 def _describe_abstract_classes(module: ModuleType, base: type[Any]) -> str:
-    """Name the classes of a file that lack methods, and these."""
-    own: list[Any] = _subclasses_in(module, base)
-    lacking = [(made.__name__, sorted(made.__abstractmethods__)) for made in own if inspect.isabstract(made)]
+    """Return a sentence about each abstract class of a file, with its missing methods."""
+    subclasses: list[Any] = _subclasses_in(module, base)
+    lacking = [(cls.__name__, sorted(cls.__abstractmethods__)) for cls in subclasses if inspect.isabstract(cls)]
     return "".join(f" {name} lacks {', '.join(methods)}." for name, methods in lacking)
 
 
 def locate_exception_in_user_file(failure: BaseException) -> str:
-    """Return where a user's file raised an exception, as "file.py, line 31 in best"; "" if it did not pass one."""
+    """Return the location at which a user's file raised an exception, as "file.py, line 31 in best"; "" without one."""
     frames = [(frame, line) for frame, line in traceback.walk_tb(failure.__traceback__)]
-    own = [one for one in frames if str(one[0].f_globals.get("__name__", "")).startswith(USER_MODULE_PREFIX)]
-    if not own:
+    user_frames = [
+        entry for entry in frames if str(entry[0].f_globals.get("__name__", "")).startswith(USER_MODULE_PREFIX)
+    ]
+    if not user_frames:
         return ""
-    frame, line = own[-1]
+    frame, line = user_frames[-1]
     return f"{os.path.basename(frame.f_code.co_filename)}, line {line} in {frame.f_code.co_name}"
 
 
 def locate_function(function: object) -> str:
-    """Return where a function of a user stands, as "file.py:31 in Class.method"; "" for one of boostopt or another."""
+    """Return the location of a user's function, as "file.py:31 in Class.method"; "" for a function of a package."""
     if isinstance(function, property):
         function = function.fget
     function = getattr(function, "__func__", function)  # staticmethod, classmethod
@@ -137,14 +140,14 @@ def locate_function(function: object) -> str:
 
 
 def locate_code(code: CodeType) -> str:
-    """Return where a function stands; its line is that of `def`, and not of a decorator."""
+    """Return the location of a function: the line of `def`, and not of a decorator."""
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     heads = (k for k, line in enumerate(lines) if line.lstrip().startswith(("def ", "async def ")) or "lambda" in line)
     return _format_location(code, code.co_firstlineno + next(heads, 0))
 
 
 def locate_last_user_frame(failure: BaseException) -> str:
-    """Return the last line that a user wrote in the traceback of a failure, or of what it comes from; "" for none."""
+    """Return the last line of a user's file in the traceback of a failure, or of its cause; "" for none."""
     if failure.__cause__ is not None and (inner := locate_last_user_frame(failure.__cause__)):
         return inner
     frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if is_user_file(f.f_code.co_filename)]
@@ -152,15 +155,15 @@ def locate_last_user_frame(failure: BaseException) -> str:
 
 
 def is_user_file(name: str) -> bool:
-    """Return whether a file is neither boostopt's, but for its pages, nor of an installed package."""
+    """Return whether a file belongs to neither boostopt, except for its formulations, nor an installed package."""
     path = Path(name)
-    if not name.endswith(".py") or "site-packages" in path.parts or path.is_relative_to(_STANDARD):
+    if not name.endswith(".py") or "site-packages" in path.parts or path.is_relative_to(_STANDARD_LIBRARY):
         return False
     return not path.is_relative_to(PACKAGE) or path.parent.name in ("formulations", "templates")
 
 
-_STANDARD = Path(os.__file__).parent
-"""Where the standard library stands."""
+_STANDARD_LIBRARY = Path(os.__file__).parent
+"""The folder of the standard library."""
 
 
 def _format_location(code: CodeType, line: int) -> str:
@@ -169,6 +172,6 @@ def _format_location(code: CodeType, line: int) -> str:
 
 
 def _format_line_suffix(failure: BaseException) -> str:
-    """Return the line of a failure in a file, as the end of a sentence; "" where it has none."""
-    where = locate_last_user_frame(failure)
-    return f" ({where.partition(' in ')[0]})" if where else ""
+    """Return the line of a failure in a user's file, as the end of a sentence; "" for other failures."""
+    location = locate_last_user_frame(failure)
+    return f" ({location.partition(' in ')[0]})" if location else ""

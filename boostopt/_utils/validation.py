@@ -1,8 +1,8 @@
-"""Readers of what a caller passes: a number, a flag, a name or names, a path, an object of a kind, an array.
+"""Checks of arguments: numbers, flags, names, paths, objects of a class, arrays.
 
-A reader returns a plain Python value: a NumPy number, or an array without dimensions, becomes a float or an int. A
-reader of arrays returns an array without masked entries, or a sparse matrix with indices in its shape. Any other value
-raises an error, always in the same form: what was expected, what came, what to do.
+A check returns a plain Python value: a NumPy number, or an array without dimensions, becomes a float or an int. A
+check of an array returns an array without masked entries, or a sparse matrix whose indices lie in its shape. Any
+other value raises an error, always in the same form: the expected value, the value passed, and advice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ErrorClass = type[BoostoptError]
 DEFAULT_ADVICE = "Pass such a number."
 
 MAX_INT = 2**63 - 1
-"""The largest whole number that is taken: int64 holds no larger one, and nothing can be counted so far."""
+"""The largest accepted whole number: int64 holds no larger one, and no count reaches it."""
 
 
 def invalid_value_error(
@@ -41,7 +41,7 @@ def invalid_value_error(
 
 
 def is_real_number(value: object) -> bool:
-    """Whether a value is a real number and no flag."""
+    """Return whether a value is a real number and no flag."""
     return isinstance(_to_python_scalar(value), Real | Decimal) and not isinstance(_to_python_scalar(value), bool)
 
 
@@ -59,7 +59,7 @@ def check_number(
         try:
             if is_valid(float(plain)):
                 return float(plain)
-        except (OverflowError, ValueError):  # an int beyond all floats, a signalling Decimal
+        except (OverflowError, ValueError):  # an int that exceeds all floats, a signalling Decimal
             pass
     raise invalid_value_error(name, expected, value, advice, error)
 
@@ -83,7 +83,7 @@ def check_integer(
     advice: str = DEFAULT_ADVICE,
     error: ErrorClass = OptionError,
 ) -> int:
-    """Return a whole number, of at least `minimum`; a float is none, 1e4 neither."""
+    """Return a whole number of at least `minimum`; floats are refused, even 1e4."""
     plain: Any = _to_python_scalar(value)
     if is_real_number(plain) and isinstance(plain, Integral):
         if (-MAX_INT if minimum is None else minimum) <= int(plain) <= MAX_INT:
@@ -96,7 +96,7 @@ def check_integer(
 
 
 def check_tolerance(name: str, value: object) -> float:
-    """Return the scaled gap that a solve must reach."""
+    """Return a target gap: the scaled gap that a solver must reach, in (0, 1)."""
     advice = "It is the gap over max(1, |lower|, |upper|): pass a number such as 1e-8."
     return check_number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
 
@@ -115,7 +115,7 @@ def check_seed(name: str, value: object) -> int:
 
 
 def generator(name: str, value: object) -> np.random.Generator:
-    """Return a random generator: itself, that of a seed, or one without a seed for None."""
+    """Return a random generator: the argument itself, one with a seed, or one without a seed for None."""
     if value is None or isinstance(value, np.random.Generator):
         return np.random.default_rng(value)
     return np.random.default_rng(check_seed(name, value))
@@ -129,10 +129,10 @@ def check_flag(name: str, value: object, advice: str = "Pass one of the two.", e
     return bool(plain)
 
 
-def check_choice(kind: str, value: object, known: Collection[Name]) -> Name:
-    """Return one of the known names."""
-    if not isinstance(value, str) or value not in known:
-        raise unknown_name(kind, value, known)
+def check_choice(kind: str, value: object, names: Collection[Name]) -> Name:
+    """Return a value that is one of the names."""
+    if not isinstance(value, str) or value not in names:
+        raise unknown_name(kind, value, names)
     return cast(Name, value)
 
 
@@ -148,13 +148,13 @@ def check_names(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     entries = _as_list(value)
-    if entries is None or not all(isinstance(each, str) for each in entries):
+    if entries is None or not all(isinstance(entry, str) for entry in entries):
         raise invalid_value_error(name, "a name or a list of names", value, "Pass names in quotes.")
     return tuple(entries)
 
 
 def check_list(name: str, value: object, expected: str, advice: str = "Pass a list of them.") -> list[Any]:
-    """Return what stands in a list or the like."""
+    """Return the entries of a list or another iterable."""
     entries = _as_list(value)
     if entries is None:
         raise invalid_value_error(name, expected, value, advice)
@@ -172,7 +172,7 @@ def check_numbers(
     entries = [value] if is_real_number(value) else _as_list(value)
     if entries is None:
         raise invalid_value_error(name, expected, value, advice)
-    return tuple(check_number(name, each, expected, is_valid, advice) for each in entries)
+    return tuple(check_number(name, entry, expected, is_valid, advice) for entry in entries)
 
 
 def check_instance(
@@ -183,21 +183,21 @@ def check_instance(
     advice: str,
     error: ErrorClass = OptionError,
 ) -> T:
-    """Return an object of a kind."""
+    """Return an object of a class."""
     if not isinstance(value, kind):
         raise invalid_value_error(name, expected, value, advice, error)
     return value
 
 
 def check_function(name: str, value: object) -> Callable[..., Any]:
-    """Return what can be called and is no class: the class of an argument is not one of its values."""
+    """Return a callable that is no class: the class of an argument is not one of its values."""
     if not callable(value) or isinstance(value, type):
         raise invalid_value_error(name, "a function", value, "Pass a function.")
     return value
 
 
 def check_callable(name: str, value: object, expected: str, error: ErrorClass = OptionError) -> Callable[..., Any]:
-    """Return what can be called: a function, or a class, whose objects it makes."""
+    """Return a callable: a function, or a class, which makes objects."""
     if not callable(value):
         raise invalid_value_error(name, expected, value, "Pass a function.", error)
     return value
@@ -214,52 +214,52 @@ def check_flag_or_function(name: str, value: object) -> bool | Callable[..., Any
 
 
 def read_fields(record: object, **readers: Callable[[str, Any], Any]) -> None:
-    """Replace fields of a frozen record by what a reader of each, in this order, makes of its name and value."""
+    """Replace fields of a frozen record by the results of their readers, in this order."""
     for name, reader in readers.items():
         object.__setattr__(record, name, reader(name, getattr(record, name)))
 
 
 def real_parameter(name: str, value: object) -> float:
-    """Return a finite number that a problem is stated with."""
+    """Return a finite number that is a parameter of a problem."""
     return check_number(name, value, error=ProblemError)
 
 
 def positive_parameter(name: str, value: object) -> float:
-    """Return a positive number that a problem is stated with."""
+    """Return a positive number that is a parameter of a problem."""
     return check_positive(name, value, error=ProblemError)
 
 
 def flag_parameter(name: str, value: object) -> bool:
-    """Return a flag that a problem is stated with."""
+    """Return a flag that is a parameter of a problem."""
     return check_flag(name, value, error=ProblemError)
 
 
 def check_optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T | None:
-    """Return what is read of a value, None where it is not given."""
+    """Return the result of a check, None for None."""
     return None if value is None else read(name, value, *more)
 
 
 def check_path(name: str, value: object, error: ErrorClass = OptionError) -> Path:
-    """Return the path of a file, whether it is there or not."""
+    """Return the path of a file, which need not exist."""
     if isinstance(value, str | PathLike) and isinstance(os.fspath(value), str):
         return Path(os.fspath(value))
     raise invalid_value_error(name, "the path of a file", value, 'Pass a path such as "results.json".', error)
 
 
 def check_unmasked(name: str, values: Any) -> None:
-    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
+    """Raise ProblemError for masked entries: without its mask, an array holds meaningless numbers."""
     if not np.ma.is_masked(values):
         return
     masked = np.argwhere(np.ma.getmaskarray(values))
     first = ", ".join(map(str, masked[0].tolist()))
     raise ProblemError(
         f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
-        f"Drop what is masked, or say what stands there: {name}.filled(...)."
+        f"Drop the masked entries, or replace them by numbers: {name}.filled(...)."
     )
 
 
 def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
-    """Return values as an array without masked entries, whatever their kind and their shape."""
+    """Return values as an array without masked entries, of any type and shape."""
     check_unmasked(name, values)
     try:
         return np.asarray(values)
@@ -270,11 +270,11 @@ def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemErro
 def check_real_array(
     name: str, values: Any, expected: str, advice: str, is_valid_shape: Callable[[tuple[int, ...]], bool]
 ) -> Array:
-    """Return real numbers of a shape that fits, as float64; ProblemError for anything else."""
+    """Return real numbers of a valid shape, as float64; ProblemError for anything else."""
     array = check_array(name, values)
     if array.dtype.kind not in "biuf" or not is_valid_shape(array.shape):
         raise ProblemError(f"{name} must be {expected}; got shape {array.shape} of {array.dtype}. {advice}")
-    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite
+    with np.errstate(over="ignore"):  # numbers of longer floats become infinite
         return array.astype(np.float64)
 
 
@@ -299,19 +299,19 @@ def positive_weights(name: str, values: Any, N: int | None = None) -> Array:
 
 
 def check_csr(name: str, matrix: Any) -> Any:
-    """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
+    """Return a sparse matrix as compressed rows without duplicates, with indices in its shape.
 
     Parameters
     ----------
     name
-        What it is called.
+        The name of the matrix in messages.
     matrix
-        A scipy sparse matrix; as it is where it is so already.
+        A scipy sparse matrix; returned unchanged if it has this form already.
 
     Raises
     ------
     ProblemError
-        An index lies outside: SciPy would read and write beyond its arrays.
+        An index lies outside the shape: SciPy would read and write beyond its arrays.
     """
     import scipy.sparse
 
@@ -319,7 +319,7 @@ def check_csr(name: str, matrix: Any) -> Any:
         if matrix.format == "coo":
             matrix = scipy.sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
         elif matrix.ndim == 2 and hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # before it is converted
+            matrix.check_format(full_check=True)  # before the conversion
         rows: Any = scipy.sparse.csr_array(matrix)
         if rows.ndim == 2:
             rows.check_format(full_check=True)
@@ -330,30 +330,30 @@ def check_csr(name: str, matrix: Any) -> Any:
     if rows.ndim != 2:
         return rows
     if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
-        # scikit-learn takes no wider ones; digests too are then equal
+        # scikit-learn accepts no wider indices; equal matrices get equal digests
         rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
     if not rows.has_canonical_format:
-        integers = rows.dtype.kind in "biu"  # sums of small ones may leave their type
+        integers = rows.dtype.kind in "biu"  # sums of small integers may exceed their type
         rows = rows.astype(np.result_type(rows.dtype, np.int64) if integers else rows.dtype, copy=True)
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite sum is refused later
             rows.sum_duplicates()
     return rows
 
 
 def _to_python_scalar(value: object) -> object:
-    """Return a NumPy number as Python's own."""
+    """Return a NumPy number as a Python number."""
     return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
 
 
 def _as_list(value: object) -> list[Any] | None:
-    """Return what stands in a list, a one-dimensional array or the like; None where it is no such thing."""
+    """Return the entries of a list, a one-dimensional array or another iterable; None for other values."""
     if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
         return None
     return None if len(getattr(value, "shape", (1,))) != 1 else list(value)
 
 
 def _weights(name: str, values: Any, N: int | None, expected: str, holds: Callable[[Array], Any]) -> Array:
-    """Return one number for each example that satisfies a condition."""
+    """Return one number for each example, all satisfying a condition."""
     shape = "(N,)" if N is None else f"({N},)"
 
     def fits(shape: tuple[int, ...]) -> bool:

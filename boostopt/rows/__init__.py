@@ -1,1 +1,1 @@
-"""Rows as codes: features cut at thresholds, one byte or two an entry, and sums of whole numbers over them."""
+"""Binned rows: features cut at thresholds, in one or two bytes an entry, and exact integer sums over the rows."""

@@ -1,4 +1,4 @@
-"""Rows: coded examples of which sums of whole numbers are asked, wherever they are."""
+"""Rows of encoded examples, which return exact integer sums, in this process or on a cluster."""
 
 from __future__ import annotations
 
@@ -26,29 +26,40 @@ from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 
 MarginHandle = Sequence[Any]
-"""Margins, whole numbers of 2^-30, beside the rows: in this process an array for each part, elsewhere what stands for
-it."""
+"""The margins of all rows, integer multiples of 2^-30, stored with the rows.
+
+Local rows have an array for each row block; rows on a cluster have references.
+"""
 
 
 def has_exact_sums(c: Float[Array, " N"]) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
-    each = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MAX_MULTIPLICITY)
-    return bool(each and c.sum() <= MAX_EXAMPLES)
+    are_valid = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MAX_MULTIPLICITY)
+    return bool(are_valid and c.sum() <= MAX_EXAMPLES)
 
 
 class BinnedRows(ABC):
-    """Examples of which sums of whole numbers are asked.
+    """Encoded examples that return exact integer sums.
 
-    How they are cut into parts, in what order they stand and where they are changes no answer.
+    The sums depend neither on the division into row blocks, nor on the order of the rows, nor on their machines.
 
     Parameters
     ----------
     features, starts
-        The features that have thresholds, and at which one each of them begins, as in `BinnedFeatures`.
-    n_thresholds
-        The number of thresholds of all of them.
-    has_constant_feature
-        Whether the last feature is the one that lies above its threshold throughout.
+        The features that have thresholds, and the number of the first threshold of each, as in `BinnedFeatures`.
+    thresholds
+        Number of thresholds of all features.
+    constants
+        Whether the last feature is the constant one, which always lies above its threshold.
+
+    Attributes
+    ----------
+    features, starts
+        The parameters.
+    n_thresholds, has_constant_feature
+        The parameters `thresholds` and `constants`.
+    n_codes
+        Number of codes of each feature that has thresholds.
     """
 
     features: Any
@@ -71,14 +82,15 @@ class BinnedRows(ABC):
         }
 
     @staticmethod
-    def from_binned(coded: BinnedFeatures, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> LocalRows:
-        """Return the rows of a table of codes, in this process, cut into so many parts."""
-        ends = [coded.N * k // parts for k in range(parts + 1)]
-        alone = bool((c == 1.0).all())
-        each = [
-            RowBlock(coded.codes[:, i:j], y[i:j], None if alone else c[i:j].astype(np.int64)) for i, j in pairwise(ends)
+    def from_binned(binned: BinnedFeatures, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> LocalRows:
+        """Return the rows of binned features, in this process, divided into so many row blocks."""
+        ends = [binned.N * k // parts for k in range(parts + 1)]
+        all_one = bool((c == 1.0).all())
+        blocks = [
+            RowBlock(binned.codes[:, i:j], y[i:j], None if all_one else c[i:j].astype(np.int64))
+            for i, j in pairwise(ends)
         ]
-        return LocalRows(each, coded.varying_features, coded.first_threshold, len(coded.thresholds))
+        return LocalRows(blocks, binned.varying_features, binned.first_threshold, len(binned.thresholds))
 
     @property
     @abstractmethod
@@ -88,38 +100,38 @@ class BinnedRows(ABC):
     @property
     @abstractmethod
     def n_examples(self) -> int:
-        """Number of rows with multiplicity."""
+        """Number of rows, counted with multiplicity."""
 
     @abstractmethod
-    def weights(self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
-        """Return c_n q_n of all rows, q_n = table[bucket of margin n], in their order."""
+    def weights(self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]) -> Int[Array, " N"]:
+        """Return c_n q_n for all rows in their order, with q_n = table[bin of margin n]."""
 
     @abstractmethod
     def with_constant_feature(self, number: int) -> BinnedRows:
-        """Return the rows with a feature of that number, behind the others, above its only threshold throughout."""
+        """Return the rows with a further, last feature of that number, which always lies above its only threshold."""
 
     @abstractmethod
     def stride(self, step: int) -> BinnedRows:
-        """Return every step-th row, however the rows are cut into parts."""
+        """Return every step-th row; the division into row blocks does not matter."""
 
     @abstractmethod
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
-        """Leave what a kernel says of each part beside it."""
+        """Return a handle of the results of a kernel for each row block, which stay with the row blocks."""
 
     @abstractmethod
-    def _map_reduce(self, kernel: Callable[..., Any], kept: MarginHandle, *arguments: Any) -> Any:
-        """Return the sum of what a kernel says of each part and of what was left beside it."""
+    def _map_reduce(self, kernel: Callable[..., Any], handle: MarginHandle, *arguments: Any) -> Any:
+        """Return the sum of the results of a kernel for each row block and its entry of a handle."""
 
     def map_parts(self, kernel: Callable[..., Any], *small: Any) -> MarginHandle:
-        """Leave what a function of a part, and of something small, returns of each part beside it."""
+        """Apply a function to each row block and some small arguments; the results stay with the row blocks."""
         return self._map(kernel, *small)
 
-    def sum_parts(self, kernel: Callable[..., Any], kept: MarginHandle, *small: Any) -> Any:
-        """Return the sum of what a function of a part, of what was left beside it, and of something small returns."""
-        return self._map_reduce(kernel, kept, *small)
+    def sum_parts(self, kernel: Callable[..., Any], handle: MarginHandle, *small: Any) -> Any:
+        """Return the sum of a function over the row blocks, with their entries of a handle and some small arguments."""
+        return self._map_reduce(kernel, handle, *small)
 
     def _index_with_constant(self, number: int) -> tuple[Int[Array, " varying1"], Int[Array, " varying1"], int]:
-        """Return features, starts and thresholds with one more."""
+        """Return features, starts and the number of thresholds, with a further, constant feature."""
         return np.append(self.features, number), np.append(self.starts, self.n_thresholds), self.n_thresholds + 1
 
     def split(self, i: int, sign: int) -> Split:
@@ -132,7 +144,7 @@ class BinnedRows(ABC):
         return int(self.starts[np.searchsorted(self.features, split.feature)]) + split.code
 
     def digest(self) -> str:
-        """Return SHA-256 of what the class distinguishes of the rows: their codes, labels and multiplicities."""
+        """Return the SHA-256 of codes, labels and multiplicities of the rows; order and division do not matter."""
         tables = {
             j: splitmix64((np.uint64(j) << np.uint64(32)) + np.arange(1, size + 1, dtype=np.uint64))
             for j, size in self.n_codes.items()
@@ -154,36 +166,34 @@ class BinnedRows(ABC):
         small = {j: table.astype(np.int32) for j, table in tables.items()}
         return self._map(margins, small)
 
-    def histogram(
-        self, kept: MarginHandle, window: MarginGrid
-    ) -> tuple[Int[Array, " buckets"], Int[Array, " buckets"]]:
-        """Return for each bucket how many examples have such margins, and the sum of these margins."""
-        return self._map_reduce(histogram, kept, window)
+    def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
+        """Return the number of examples in each bin of the margins, and the sum of their margins."""
+        return self._map_reduce(histogram, handle, grid)
 
     def class_edges(
-        self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]
+        self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]
     ) -> Int[Array, " thresholds"]:
-        """Return sum_n y_n c_n q_n h(x_n), q_n = table[bucket of margin n], of h(x) = 1 above each threshold."""
+        """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
         edges = np.empty(self.n_thresholds, np.int64)
-        of_codes = self._map_reduce(signed_sums_by_code, kept, window, table, self.n_codes)
-        for start, of in zip(self.starts.tolist(), of_codes, strict=True):
-            edges[start : start + len(of) - 1] = of.sum() - 2 * np.cumsum(of)[:-1]
+        sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
+        for start, code_sums in zip(self.starts.tolist(), sums_by_feature, strict=True):
+            edges[start : start + len(code_sums) - 1] = code_sums.sum() - 2 * np.cumsum(code_sums)[:-1]
         return edges
 
     def gram(
-        self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"], splits: Sequence[Split]
+        self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]
     ) -> Float[Array, "t1 t1"]:
-        """Return V' diag(c r) V, r_n = table[bucket of margin n], V being the values of the splits and the labels."""
-        return self._map_reduce(gram, kept, window, table, splits)
+        """Return V' diag(c r) V, with r_n = table[bin of margin n] and V the values of the splits and the labels."""
+        return self._map_reduce(gram, handle, grid, table, splits)
 
 
 class LocalRows(BinnedRows):
-    """Rows in this process, in memory or in files that are mapped.
+    """Rows in this process, in memory or in mapped files.
 
     Parameters
     ----------
     parts
-        The examples.
+        The row blocks.
     features, starts, thresholds, constants
         As in `BinnedRows`.
     """
@@ -207,9 +217,9 @@ class LocalRows(BinnedRows):
     def n_examples(self) -> int:
         return sum(part.total for part in self.parts)
 
-    def weights(self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
+    def weights(self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]) -> Int[Array, " N"]:
         return np.concatenate(
-            [example_weights(part, M, window, table) for part, M in zip(self.parts, kept, strict=True)]
+            [example_weights(part, M, grid, table) for part, M in zip(self.parts, handle, strict=True)]
         )
 
     def with_constant_feature(self, number: int) -> LocalRows:
@@ -227,14 +237,14 @@ class LocalRows(BinnedRows):
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
         return [kernel(part, *arguments) for part in self.parts]
 
-    def _map_reduce(self, kernel: Callable[..., Any], kept: MarginHandle, *arguments: Any) -> Any:
-        return sum_of(kernel(part, M, *arguments) for part, M in zip(self.parts, kept, strict=True))
+    def _map_reduce(self, kernel: Callable[..., Any], handle: MarginHandle, *arguments: Any) -> Any:
+        return sum_of(kernel(part, M, *arguments) for part, M in zip(self.parts, handle, strict=True))
 
 
-def sum_of(found: Iterable[Any]) -> Any:
-    """Return the sum of arrays, or of tuples of arrays one by one; they are not held together."""
-    return reduce(_plus, found)
+def sum_of(arrays: Iterable[Any]) -> Any:
+    """Return the sum of arrays, or the componentwise sum of tuples of arrays; only one is in memory at a time."""
+    return reduce(_add, arrays)
 
 
-def _plus(one: Any, other: Any) -> Any:
-    return tuple(map(_plus, one, other)) if isinstance(one, tuple) else one + other
+def _add(a: Any, b: Any) -> Any:
+    return tuple(map(_add, a, b)) if isinstance(a, tuple) else a + b

@@ -1,6 +1,6 @@
-"""Blocks of arrays and data frames of Dask, and the workers on which parts of the rows are placed.
+"""Blocks of Dask arrays and data frames, and the placement of row blocks on workers.
 
-This module, `dask_rows` and `cli/cluster_tables` are those that import Dask.
+Only this module, `dask_rows` and `cli/cluster_tables` import Dask.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_array
 from boostopt.errors import BoostoptError, ProblemError, format_names_truncated, short_repr
 
-# Dask types what it returns as all that it may be, asynchronous clients included: at this border it is said to be Any.
+# Dask's return types are unions that include those of asynchronous clients, so they are Any here.
 Client = Future = Any
 
 RETRIES = 3
-"""How often a task that has failed is tried again."""
+"""Number of retries of a failed task."""
 
 MERGE_FANIN = 16
-"""Results of blocks that one task merges."""
+"""Number of results that one task merges."""
 
 
 class DaskBlocks:
-    """A collection cut into blocks of whole rows.
+    """A collection divided into blocks of whole rows.
 
     Parameters
     ----------
     X, y, c
         Features, labels and multiplicities.
     name
-        What X is called.
+        The name of X in messages.
     labelled
-        Whether rows have labels; else these are 1 throughout.
+        Whether rows have labels; if not, all labels are 1.
     framed
-        Whether features of a data frame are handed on as one, and not as an array.
+        Whether tasks get the features of a data frame as a data frame, and not as an array.
 
     Attributes
     ----------
     client
         The client of the cluster.
     blocks
-        Features, labels and multiplicities of each block, still to be computed; None for no multiplicities.
+        Features, labels and multiplicities of each block, delayed; None instead of missing multiplicities.
     features
         Number of features.
     """
@@ -65,22 +65,26 @@ class DaskBlocks:
             self.blocks, self.features = _blocks_of_frame(name, X, y, c, labelled, framed)
 
     def map_labels(self, task: Callable[..., Any]) -> list[Any]:
-        """Return what a task says of labels and multiplicities of each block."""
+        """Return the results of a task for labels and multiplicities of each block."""
         return self.client.gather(self._compute([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
 
     def keep(self, places: Sequence[int]) -> None:
-        """Leave out all blocks but some."""
+        """Drop all blocks except the chosen ones."""
         self.blocks = [self.blocks[k] for k in places]
 
     def tree_reduce(self, task: Callable[..., Any], small: Sequence[Any], merge: Callable[..., Any]) -> Any:
-        """Return what a task says of the blocks, with some numbers for each, merged in their order."""
-        found = [delayed(task, pure=False)(*block, *more) for block, more in zip(self.blocks, small, strict=True)]
-        while len(found) > 1:
-            found = [delayed(merge, pure=False)(found[i : i + MERGE_FANIN]) for i in range(0, len(found), MERGE_FANIN)]
-        return self.client.gather(self._compute(found))[0]
+        """Return the results of a task for each block and some small arguments, merged in the order of the blocks."""
+        results = [
+            delayed(task, pure=False)(*block, *arguments) for block, arguments in zip(self.blocks, small, strict=True)
+        ]
+        while len(results) > 1:
+            results = [
+                delayed(merge, pure=False)(results[i : i + MERGE_FANIN]) for i in range(0, len(results), MERGE_FANIN)
+            ]
+        return self.client.gather(self._compute(results))[0]
 
     def map_blocks(self, task: Callable[..., Any], large: Any) -> list[Future]:
-        """Return the parts that a task makes of something large, which is sent once, and of each block."""
+        """Return futures of a task for each block and a large argument, which is sent to the cluster once."""
         sent = delayed(large, pure=False, traverse=False)
         return self._compute([delayed(task, pure=False)(sent, *block) for block in self.blocks])
 
@@ -89,7 +93,7 @@ class DaskBlocks:
 
 
 def check_running(client: Client, refusal: type[BoostoptError] = ProblemError) -> None:
-    """Raise ProblemError, or another error where rows have gone with their cluster, unless a client is connected."""
+    """Raise an error unless a client is connected: ProblemError, or another one if rows are lost with their cluster."""
     if client.status != "running":
         raise refusal(
             f"rows on a cluster need a Dask client that is running; got one that is {client.status}. Make one, keep it "
@@ -98,7 +102,7 @@ def check_running(client: Client, refusal: type[BoostoptError] = ProblemError) -
 
 
 def _client() -> Client:
-    """Return the default client, as other libraries on Dask do."""
+    """Return the default client."""
     try:
         client = get_client()
     except ValueError as missing:
@@ -121,31 +125,33 @@ def _workers(client: Client) -> list[str]:
     return workers
 
 
-def packed(client: Client, parts: Sequence[Future], sizes: Sequence[int]) -> tuple[list[list[int]], list[Future]]:
-    """Return which parts make the shard of each worker, and the shards.
+def place_on_workers(
+    client: Client, parts: Sequence[Future], sizes: Sequence[int]
+) -> tuple[list[list[int]], list[Future]]:
+    """Return the numbers of the row blocks of each worker, and the shards: the lists of these row blocks.
 
-    A part stays with a worker that has it unless that one would have more than its share of the rows.
+    A row block stays with a worker that holds it, unless this worker would have more than its share of the rows.
     """
-    _wait(parts)
+    _wait_for_all(parts)
     holders, workers = client.who_has(parts), _workers(client)
-    share = -(-sum(sizes) // len(workers))
-    held: dict[str, list[int]] = {worker: [] for worker in workers}
+    max_load = -(-sum(sizes) // len(workers))
+    blocks_of_worker: dict[str, list[int]] = {worker: [] for worker in workers}
     load = dict.fromkeys(workers, 0)
-    left = list[int]()
+    unplaced = list[int]()
     for k, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-        having = [worker for worker in holders.get(part.key, ()) if worker in held]
-        worker = min(having, key=load.__getitem__, default=None)
-        if worker is None or load[worker] + size > max(share, size):
-            left.append(k)
+        holding = [worker for worker in holders.get(part.key, ()) if worker in blocks_of_worker]
+        worker = min(holding, key=load.__getitem__, default=None)
+        if worker is None or load[worker] + size > max(max_load, size):
+            unplaced.append(k)
         else:
-            held[worker].append(k)
+            blocks_of_worker[worker].append(k)
             load[worker] += size
-    for k in left:
+    for k in unplaced:
         worker = min(workers, key=load.__getitem__)
-        held[worker].append(k)
+        blocks_of_worker[worker].append(k)
         load[worker] += sizes[k]
-    places = {worker: sorted(numbers) for worker, numbers in held.items() if numbers}
-    # Where there is a choice a shard is made beside its parts; another worker may make it anew.
+    places = {worker: sorted(numbers) for worker, numbers in blocks_of_worker.items() if numbers}
+    # The worker with the row blocks makes the shard if it is alive; another worker may make it again.
     shards = [
         client.submit(
             list,
@@ -157,12 +163,12 @@ def packed(client: Client, parts: Sequence[Future], sizes: Sequence[int]) -> tup
         )
         for worker, numbers in places.items()
     ]
-    _wait(shards)
+    _wait_for_all(shards)
     return list(places.values()), shards
 
 
-def _wait(futures: Sequence[Future]) -> None:
-    """Wait until all is computed, and raise what one of them has raised."""
+def _wait_for_all(futures: Sequence[Future]) -> None:
+    """Wait for all futures, and raise the error of a failed one."""
     wait(futures)
     for future in futures:
         if future.status != "finished":
@@ -188,7 +194,7 @@ def _blocks_of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple
 
 
 def _aligned_column(features: str, name: str, values: Any, X: Any) -> list[Any]:
-    """Return one number for each row, in the blocks of the rows."""
+    """Return a column with one number for each row, in blocks of the same rows."""
     if not isinstance(values, da.Array):
         if is_dask_collection(values):
             raise ProblemError(
@@ -199,8 +205,8 @@ def _aligned_column(features: str, name: str, values: Any, X: Any) -> list[Any]:
     if values is None or values.shape != X.shape[:1]:
         raise ProblemError(
             f"{features} must have shape (N, features) and {name} shape (N,); got {X.shape} and "
-            f"{short_repr(values) if values is None else values.shape}. Pass one number for each row, in chunks of known "
-            "sizes."
+            f"{short_repr(values) if values is None else values.shape}. Pass one number for each row, in chunks of "
+            "known sizes."
         )
     rows: Any = (X.chunks[0],)
     array = values.rechunk(rows) if isinstance(values, da.Array) else da.from_array(values, chunks=rows)
@@ -217,23 +223,23 @@ def _blocks_of_frame(
         raise ProblemError(
             f"{name} must be a dask.array or a dask.dataframe; got {type(X).__name__}. Make one of it, or compute it."
         )
-    given, chosen = list(X.columns), dict[str, Any]()
-    for its, values in (("y", y if labelled else 1), ("c", c)):
-        if isinstance(values, dd.Series) or (its == "y" and not labelled):
-            chosen[its] = next(new for k in count() if (new := f"{its}{k}") not in X.columns)
-            X = X.assign(**{chosen[its]: values})  # pyright: ignore[reportConstantRedefinition]
-        elif isinstance(values, str) and values in given:
-            chosen[its] = values
-        elif its == "y" or values is not None:
+    names, column_names = list(X.columns), dict[str, Any]()
+    for role, values in (("y", y if labelled else 1), ("c", c)):
+        if isinstance(values, dd.Series) or (role == "y" and not labelled):
+            column_names[role] = next(new for k in count() if (new := f"{role}{k}") not in X.columns)
+            X = X.assign(**{column_names[role]: values})  # pyright: ignore[reportConstantRedefinition]
+        elif isinstance(values, str) and values in names:
+            column_names[role] = values
+        elif role == "y" or values is not None:
             raise ProblemError(
-                f"{its} must be a series of the data frame {name}, or the name of one of its columns; got "
-                f"{short_repr(values)}. {name} has the columns {format_names_truncated(list(map(str, given)))}."
+                f"{role} must be a series of the data frame {name}, or the name of one of its columns; got "
+                f"{short_repr(values)}. {name} has the columns {format_names_truncated(list(map(str, names)))}."
             )
     columns = list(X.columns)
-    places = {name: columns.index(column) for name, column in chosen.items()}
+    places = {name: columns.index(column) for name, column in column_names.items()}
     features = [k for k in range(len(columns)) if k not in places.values()]
     label, copies = partial(_select_array, places["y"]), partial(_select_array, places["c"]) if c is not None else None
-    # Asked for its partitions once: two parts of one frame may be cut differently when they are optimized.
+    # All columns come from one call: after optimization, two selections may have different partitions.
     return [
         (
             delayed(partial(_select_frame if framed else _select_array, features), pure=False)(part),

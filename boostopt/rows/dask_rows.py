@@ -1,8 +1,8 @@
-"""Rows on the workers of a Dask cluster: they stay where they are, and a question is one task for each worker.
+"""Rows on the workers of a Dask cluster: the rows stay there, and a data pass is one task for each worker.
 
-A shard is the list of the parts of one worker. Tasks are pure and bound to no worker, so that what a lost one held is
-made anew by Dask: load, code, pack, and the margins that are asked for. Sums are of whole numbers, so that it does not
-show.
+A shard is the list of the row blocks of one worker. Tasks are pure and bound to no worker, so that Dask recomputes
+the data of a lost worker: it loads and encodes the rows, forms shards and computes the margins in use. All sums are
+integers, so recomputation changes no result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from boostopt._utils.validation import check_array
 from boostopt.errors import BoostoptError, DataError, reason_of
 from boostopt.rows.binned_rows import BinnedRows, LocalRows, MarginHandle, sum_of
 from boostopt.rows.block_kernels import example_weights
-from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, packed
+from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, place_on_workers
 from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import RowBlock
@@ -36,21 +36,26 @@ class DaskRows(BinnedRows):
     client
         The client of the cluster.
     parts
-        The examples: a future of each part.
+        The row blocks, as futures.
     sizes, total
-        Number of rows of each part, and of all with multiplicity.
-    coded
-        The thresholds; codes of no row.
+        Number of rows of each row block, and of all rows counted with multiplicity.
+    binned
+        The thresholds, with the codes of no rows.
+
+    Attributes
+    ----------
+    shards
+        The list of row blocks of each worker, as futures.
     """
 
     shards: list[Future]
 
     def __init__(
-        self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, coded: BinnedFeatures
+        self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, binned: BinnedFeatures
     ) -> None:
-        super().__init__(coded.varying_features, coded.first_threshold, len(coded.thresholds))
+        super().__init__(binned.varying_features, binned.first_threshold, len(binned.thresholds))
         self._client, self._sizes, self._total = client, list(sizes), total
-        self._blocks_of_shard, self.shards = packed(client, parts, self._sizes)
+        self._blocks_of_shard, self.shards = place_on_workers(client, parts, self._sizes)
 
     @property
     def n_rows(self) -> int:
@@ -60,8 +65,8 @@ class DaskRows(BinnedRows):
     def n_examples(self) -> int:
         return self._total
 
-    def weights(self, kept: MarginHandle, window: MarginGrid, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
-        return np.concatenate(self._gather_in_row_order("weights", partial(_weights_shard, window, table), kept))
+    def weights(self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]) -> Int[Array, " N"]:
+        return np.concatenate(self._gather_in_row_order("weights", partial(_weights_shard, grid, table), handle))
 
     def with_constant_feature(self, number: int) -> DaskRows:
         rows = copy(self)
@@ -70,7 +75,7 @@ class DaskRows(BinnedRows):
         return rows
 
     def stride(self, step: int) -> LocalRows:
-        """Return every step-th row, in this process: a sample is small."""
+        """Return every step-th row, in this process, because a sample is small."""
         first = -(np.cumsum(self._sizes) - self._sizes) % step
         firsts = [[int(first[k]) for k in places] for places in self._blocks_of_shard]
         parts = self._gather_in_row_order("every", partial(_stride_shard, step), firsts)
@@ -79,36 +84,38 @@ class DaskRows(BinnedRows):
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
         return self._submit(kernel.__name__, partial(_map_shard, kernel, arguments))
 
-    def _map_reduce(self, kernel: Callable[..., Any], kept: MarginHandle, *arguments: Any) -> Any:
-        return sum_of(self._gather(self._submit(kernel.__name__, partial(_sum_shard, kernel, arguments), kept)))
+    def _map_reduce(self, kernel: Callable[..., Any], handle: MarginHandle, *arguments: Any) -> Any:
+        return sum_of(self._gather(self._submit(kernel.__name__, partial(_sum_shard, kernel, arguments), handle)))
 
-    def _gather_in_row_order(self, name: str, task: Callable[..., Any], beside: Sequence[Any]) -> list[Any]:
-        """Return what a task says of each part, in the order of the rows."""
-        found: dict[int, Any] = {}
-        for places, each in zip(self._blocks_of_shard, self._gather(self._submit(name, task, beside)), strict=True):
-            found.update(zip(places, each, strict=True))
-        return [found[k] for k in range(len(self._sizes))]
+    def _gather_in_row_order(self, name: str, task: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+        """Return the results of a task for each row block, in the order of the rows."""
+        results: dict[int, Any] = {}
+        for places, values in zip(
+            self._blocks_of_shard, self._gather(self._submit(name, task, arguments)), strict=True
+        ):
+            results.update(zip(places, values, strict=True))
+        return [results[k] for k in range(len(self._sizes))]
 
-    def _submit(self, name: str, task: Callable[..., Any], *beside: Sequence[Any]) -> list[Future]:
-        """Ask one task of each shard. The task brings what is small: it is sent once, and not kept on the cluster."""
+    def _submit(self, name: str, task: Callable[..., Any], *arguments: Sequence[Any]) -> list[Future]:
+        """Submit one task for each shard; its small arguments are sent once, and not kept on the cluster."""
         check_running(self._client, DataError)
-        return self._client.map(task, self.shards, *beside, key=f"boostopt-{name}", pure=False, retries=RETRIES)
+        return self._client.map(task, self.shards, *arguments, key=f"boostopt-{name}", pure=False, retries=RETRIES)
 
-    def _gather(self, answers: list[Future]) -> list[Any]:
-        """Return answers.
+    def _gather(self, futures: list[Future]) -> list[Any]:
+        """Return the results of futures.
 
         Raises
         ------
         DataError
-            Rows that were lost cannot be made anew: a file is no longer there, or workers die of them.
+            Lost rows cannot be recomputed: a file no longer exists, or computing the rows kills workers.
         """
         try:
-            return self._client.gather(answers)
+            return self._client.gather(futures)
         except BoostoptError:
             raise
         except Exception as failure:
             raise DataError(
-                f"rows on a cluster must be there for each look; got {type(failure).__name__}: "
+                f"rows on a cluster must be there for each data pass; got {type(failure).__name__}: "
                 f"{reason_of(failure)}. Bring back what is missing, or take more workers or more memory for each "
                 "if they died, and make the oracle anew."
             ) from failure
@@ -118,12 +125,14 @@ def _map_shard(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence
     return [kernel(part, *small) for part in shard]
 
 
-def _sum_shard(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[RowBlock], kept: Sequence[Any]) -> Any:
-    return sum_of(kernel(part, M, *small) for part, M in zip(shard, kept, strict=True))
+def _sum_shard(
+    kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[RowBlock], handle: Sequence[Any]
+) -> Any:
+    return sum_of(kernel(part, M, *small) for part, M in zip(shard, handle, strict=True))
 
 
-def _weights_shard(window: MarginGrid, table: Array, shard: Sequence[RowBlock], kept: Sequence[Any]) -> list[Array]:
-    return [example_weights(part, M, window, table) for part, M in zip(shard, kept, strict=True)]
+def _weights_shard(grid: MarginGrid, table: Array, shard: Sequence[RowBlock], handle: Sequence[Any]) -> list[Array]:
+    return [example_weights(part, M, grid, table) for part, M in zip(shard, handle, strict=True)]
 
 
 def _constant_feature_shard(shard: Sequence[RowBlock]) -> list[RowBlock]:
@@ -135,7 +144,7 @@ def _stride_shard(step: int, shard: Sequence[RowBlock], firsts: Sequence[int]) -
 
 
 def split_label_columns(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | None]:
-    """Return features, labels, multiplicities, and the names of features; columns of a data frame may be named."""
+    """Return features, labels, multiplicities, and the names of features; y and c may name columns of a data frame."""
     if isinstance(X, da.Array):
         return X, y, c, None
     named = [name for name in (y, c) if isinstance(name, str) and name in X.columns]
@@ -151,23 +160,23 @@ def unique_labels(y: Any) -> Array:
         return da.unique(y).compute()
     if not is_dask_collection(y):
         return np.unique(check_array("y", y))
-    found: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
-    return np.unique(np.concatenate(found))
+    labels_of_parts: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
+    return np.unique(np.concatenate(labels_of_parts))
 
 
 def indicator(y: Any, label: Any) -> Any:
-    """Return 1 where labels are a given one, 0 elsewhere, lazily where y is."""
+    """Return 1 for a given label and 0 for all others, lazily if y is lazy."""
     return (y == label).astype(np.int8)
 
 
 def map_rows(X: Any, task: Callable[..., Any], columns: Array | None, like: Array) -> Any:
-    """Return what a task says of each block of rows, lazily: a value a row, or one for each of some columns.
+    """Return the results of a task for each block of rows, lazily: a value for each row, or a value for each column.
 
-    `like` is some of such values, with at least one row.
+    `like` is an example of the values, with at least one row.
     """
     if isinstance(X, da.Array):
-        together: Any = {1: -1}
-        rows = X.rechunk(together)
+        one_chunk: Any = {1: -1}
+        rows = X.rechunk(one_chunk)
         if columns is None:
             return rows.map_blocks(task, dtype=like.dtype, drop_axis=1)
         return rows.map_blocks(task, dtype=like.dtype, chunks=(rows.chunks[0], (len(columns),)))

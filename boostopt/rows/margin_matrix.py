@@ -30,10 +30,11 @@ MAX_FLOAT_COPY_ENTRIES = 1_000_000
 """Entries up to which a float64 copy of whole numbers is kept (8 MB): products then take half of the time."""
 
 GRAM_BLOCK_ENTRIES = 100_000
-"""Entries of a block in a Gram matrix (measured: 60,000 to 200,000 are equal, what leaves the cache is slower)."""
+"""Entries of a block in a Gram matrix (measured: 60,000 to 200,000 are equal, blocks larger than the cache are slower).
+"""
 
 COLUMN_GROWTH_FACTOR = 1.5
-"""Room for columns to come, as a multiple of those there are, whenever the storage is made anew."""
+"""Capacity for columns after a reallocation, as a multiple of the current number of columns."""
 
 
 class Margins:
@@ -60,18 +61,18 @@ class Margins:
 
     @classmethod
     def _from_storage(cls, storage: Any, lineage: _StorageLineage | None = None) -> Margins:
-        """Return the margins in a storage that was checked before."""
-        made = object.__new__(cls)
-        made._storage, made._lineage, made._on_disk = storage, lineage or _StorageLineage(None, None), None
-        return made
+        """Return the margins in a storage that has been checked."""
+        margins = object.__new__(cls)
+        margins._storage, margins._lineage, margins._on_disk = storage, lineage or _StorageLineage(None, None), None
+        return margins
 
     @classmethod
     def of_private(cls, U: Array) -> Margins:
-        """Return the margins in a dense array that nobody else has: checked, and without a copy of float64 or int8."""
-        return cls._from_storage(_private(_checked(U).astype(_kind(U), copy=False)))
+        """Return the margins in a dense array without other references: checked, and float64 or int8 without a copy."""
+        return cls._from_storage(_as_read_only_storage(_checked(U).astype(_storage_type(U), copy=False)))
 
     def __getstate__(self) -> Any:
-        """Return the numbers, for pickle, without the room for more and without the ancestors."""
+        """Return the entries, for pickle, without the reserved columns and without the ancestors."""
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
 
     def __setstate__(self, storage: Any) -> None:
@@ -145,38 +146,38 @@ class Margins:
         whole numbers have exactly equal sums. The method may miss equal rows of other numbers.
         """
         weights = np.random.default_rng(0).integers(1, 2**52 // (2 * self.t), self.t).astype(np.float64)
-        together = [self.margins(weights), *(_drop_last_bits(key) for key in keys)]
-        order = np.lexsort(together)
-        same = np.ones(self.N - 1, dtype=bool)
-        for key in together:
-            same &= key[order[1:]] == key[order[:-1]]
-        at = np.flatnonzero(same)
-        same[at] = self._equal(order[at], order[at + 1])
+        sort_keys = [self.margins(weights), *(_drop_last_bits(key) for key in keys)]
+        order = np.lexsort(sort_keys)
+        is_equal = np.ones(self.N - 1, dtype=bool)
+        for key in sort_keys:
+            is_equal &= key[order[1:]] == key[order[:-1]]
+        equal_sums = np.flatnonzero(is_equal)
+        is_equal[equal_sums] = self._equal(order[equal_sums], order[equal_sums + 1])
         group = np.empty(self.N, dtype=np.int64)
-        group[order] = np.concatenate([[0], np.cumsum(~same)])
-        return RowGroups(order[np.concatenate([[True], ~same])], group)
+        group[order] = np.concatenate([[0], np.cumsum(~is_equal)])
+        return RowGroups(order[np.concatenate([[True], ~is_equal])], group)
 
     def take(self, rows: Int[Array, " n"]) -> Margins:
         """Return the margins of some examples, in the given order."""
-        return Margins._from_storage(_private(self._storage[rows]))
+        return Margins._from_storage(_as_read_only_storage(self._storage[rows]))
 
     def take_columns(self, columns: Int[Array, " k"]) -> Margins:
         """Return the margins of some hypotheses, in the given order."""
-        return Margins._from_storage(_private(self._storage[:, columns]))
+        return Margins._from_storage(_as_read_only_storage(self._storage[:, columns]))
 
-    def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
+    def _equal(self, first: Int[Array, " k"], second: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
-        equal = np.ones(len(these), dtype=bool)
-        for start in range(0, len(these), BLOCK_ROWS):
+        equal = np.ones(len(first), dtype=bool)
+        for start in range(0, len(first), BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            differ = self._storage[these[part]] != self._storage[those[part]]
+            differ = self._storage[first[part]] != self._storage[second[part]]
             equal[part] = ~np.asarray(differ.sum(axis=1) > 0).ravel()
         return equal
 
     def append(self, column: npt.ArrayLike) -> Margins:
-        """Return the margins with a further column, shape (N, t + 1), and leave this matrix unchanged.
+        """Return the margins with a further column, shape (N, t + 1); this matrix stays unchanged.
 
-        Dense storage reserves room, so that t appended columns cost O(N t) in all.
+        Dense storage reserves columns, so that t appended columns cost O(N t) in all.
 
         Raises
         ------
@@ -193,10 +194,10 @@ class Margins:
         storage, buffer = _append_column(self._storage, added, self._lineage)
         return Margins._from_storage(storage, _StorageLineage(self._lineage, buffer))
 
-    def extends(self, other: Margins) -> bool:
-        """Whether this matrix is the other one, or was made from it by appending columns."""
+    def extends(self, ancestor: Margins) -> bool:
+        """Return whether this matrix is the other one, or the other one with appended columns."""
         lineage: _StorageLineage | None = self._lineage
-        while lineage is not None and lineage is not other._lineage:
+        while lineage is not None and lineage is not ancestor._lineage:
             lineage = lineage.parent
         return lineage is not None
 
@@ -205,17 +206,17 @@ class Margins:
         if isinstance(self._storage, np.ndarray):
             return self._storage[:, q].astype(np.float64)
         columns, dense = self._columns, np.zeros(self.N)
-        held = slice(columns.indptr[q], columns.indptr[q + 1])
-        dense[columns.indices[held]] = columns.data[held]
+        entries = slice(columns.indptr[q], columns.indptr[q + 1])
+        dense[columns.indices[entries]] = columns.data[entries]
         return dense
 
     @cached_property
     def _columns(self) -> Any:
-        """A sparse storage by columns: of one by rows a column is found by looking at every entry."""
+        """A sparse storage by columns: finding a column in compressed rows takes a pass over every entry."""
         return self._storage.tocsc()
 
     def to_array(self) -> Float[Array, "N t"]:
-        """Return U as a dense float64 array of 8 N t bytes, which is read-only: the storage itself if that is such."""
+        """Return U as a dense, read-only float64 array of 8 N t bytes: the storage itself if it is such an array."""
         dense = self._storage.toarray() if scipy.sparse.issparse(self._storage) else self._storage
         return as_read_only(dense.astype(np.float64, copy=False))
 
@@ -233,7 +234,7 @@ class Margins:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array]) -> Margins:
-        """Return the matrix with these `arrays`, after the usual checks.
+        """Return the matrix with the arrays of `arrays`, after the usual checks.
 
         Raises
         ------
@@ -246,7 +247,7 @@ class Margins:
         return cls(scipy.sparse.csr_array(parts, shape=tuple(int(size) for size in arrays["shape"])))
 
     def check_unchanged(self) -> None:
-        """Raise ProblemError if U is a mapped file and is not what it was; only of such a file boostopt has no copy."""
+        """Raise ProblemError if U is a mapped file that has changed; only of such files boostopt has no copy."""
         if self._on_disk is not None and _hash_on_disk(self._storage) != self._on_disk:
             raise ProblemError(
                 "U must stay as it was when the program was bound; the mapped file has other numbers now. Bind the "
@@ -283,7 +284,7 @@ class RowGroups:
 
 
 def _drop_last_bits(key: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return numbers with the last bits rounded away, in which equal ones may differ that were computed."""
+    """Return numbers without their last bits, in which equal numbers may differ after rounding."""
     mantissa, exponent = np.frexp(key)
     return np.ldexp(np.round(mantissa * 2.0**40), exponent)
 
@@ -296,10 +297,12 @@ class _StorageLineage:
 
 
 def _append_column(storage: Any, column: Any, lineage: _StorageLineage) -> tuple[Any, Any]:
-    """Return the storage with a column added, and the buffer that it is part of (None for sparse storage)."""
+    """Return the storage with a further column, and its buffer (None for sparse storage)."""
     if scipy.sparse.issparse(storage):
-        together = scipy.sparse.hstack([storage, scipy.sparse.csr_array(column)], format="csr")
-        return _private(together.astype(np.result_type(storage.dtype, column.dtype), copy=False)), None
+        storage_with_column = scipy.sparse.hstack([storage, scipy.sparse.csr_array(column)], format="csr")
+        return _as_read_only_storage(
+            storage_with_column.astype(np.result_type(storage.dtype, column.dtype), copy=False)
+        ), None
     N, t = storage.shape
     buffer, dtype = lineage.buffer, np.result_type(storage.dtype, column.dtype)
     # Only one descendant may write behind this matrix's columns; a second one gets storage of its own.
@@ -315,13 +318,13 @@ def _append_column(storage: Any, column: Any, lineage: _StorageLineage) -> tuple
 def _check_and_convert(U: Any) -> Any:
     """Check U and return an immutable copy in one of the three storages."""
     matrix = _checked(U)
-    if isinstance(matrix, np.ndarray) and matrix.dtype == _kind(matrix) and is_mapped(matrix):
+    if isinstance(matrix, np.ndarray) and matrix.dtype == _storage_type(matrix) and is_mapped(matrix):
         return as_read_only(matrix)
-    return _immutable(matrix, _kind(matrix))
+    return _immutable(matrix, _storage_type(matrix))
 
 
 def _hash_on_disk(storage: Any) -> bytes | None:
-    """Return a hash of the numbers of a mapped file; None for a storage in memory."""
+    """Return a hash of the entries of a mapped file; None for a storage in memory."""
     memory: Any = getattr(storage, "base", None)
     mapped = isinstance(memory, memoryview) and isinstance(memory.obj, np.ndarray) and is_mapped(memory.obj)
     if not mapped:
@@ -332,8 +335,8 @@ def _hash_on_disk(storage: Any) -> bytes | None:
     return digest.digest()
 
 
-def _kind(matrix: Any) -> type[Any]:
-    """Return the type of the numbers that a matrix is stored with."""
+def _storage_type(matrix: Any) -> type[Any]:
+    """Return the number type in which a matrix is stored."""
     return np.float64 if matrix.dtype.kind == "f" else np.int8
 
 
@@ -365,8 +368,8 @@ def _immutable(storage: Any, dtype: npt.DTypeLike | None = None) -> Any:
     return immutable_rows(storage, dtype) if scipy.sparse.issparse(storage) else as_immutable(storage, dtype)
 
 
-def _private(storage: Any) -> Any:
-    """Return a storage that was made here as one that nobody else can write to, without a copy."""
+def _as_read_only_storage(storage: Any) -> Any:
+    """Return a new storage as read-only, without a copy."""
     if not scipy.sparse.issparse(storage):
         return as_read_only(storage)
     storage.sort_indices()
@@ -374,7 +377,7 @@ def _private(storage: Any) -> Any:
 
 
 def _check_entries(entries: Any, matrix: Any) -> None:
-    """Raise unless all entries are finite and in [-1, 1]; min and max carry a NaN along, so two passes decide."""
+    """Raise ProblemError unless all entries are finite and in [-1, 1]; min and max propagate NaN: two passes decide."""
     if entries.size == 0:
         return
     low, high = entries.min(), entries.max()
@@ -382,15 +385,15 @@ def _check_entries(entries: Any, matrix: Any) -> None:
         return
     flat = np.asarray(entries, dtype=np.float64).ravel()
     bad = ~np.isfinite(flat)
-    worst = int(np.argmax(bad if bad.any() else np.abs(flat)))
+    index = int(np.argmax(bad if bad.any() else np.abs(flat)))
     sparse = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
-    place = np.unravel_index(worst, matrix.shape) if sparse is None else (sparse.row[worst], sparse.col[worst])
-    at = tuple(int(i) for i in place)
+    place = np.unravel_index(index, matrix.shape) if sparse is None else (sparse.row[index], sparse.col[index])
+    position = tuple(int(i) for i in place)
     if bad.any():
         raise ProblemError(
-            f"U must have finite entries; got {flat[worst]} at {at}. Remove or impute missing predictions."
+            f"U must have finite entries; got {flat[index]} at {position}. Remove or impute missing predictions."
         )
     raise ProblemError(
-        f"U must have entries in [-1, 1]; got max |U| = {abs(flat[worst]):.15g} at {at}. "
+        f"U must have entries in [-1, 1]; got max |U| = {abs(flat[index]):.15g} at {position}. "
         "Divide the hypotheses by their largest absolute value."
     )

@@ -1,4 +1,4 @@
-"""A part of the rows, given by their codes and labels, and the splits of features by these codes."""
+"""Row blocks: codes, labels and multiplicities of contiguous rows, and splits by codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_MULTIPLICITY, MAX_EXAMPLES = 1 << 20, 1 << 32
 
 
 class Split(NamedTuple):
-    """h(x) = sign where the code of a feature is above a number, -sign elsewhere."""
+    """A hypothesis: h(x) = sign if the code of a feature exceeds a number, otherwise -sign."""
 
     feature: int
     code: int
@@ -24,16 +24,16 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RowBlock:
-    """Some rows.
+    """Codes, labels and multiplicities of some rows.
 
     Attributes
     ----------
     codes
-        Of each feature, uint8 or uint16, shape (features, n) or a row each.
+        The codes of each feature, uint8 or uint16, shape (features, n), or a sequence of n codes for each feature.
     y
         Labels -1 and 1, shape (n,).
     c
-        Multiplicities, whole numbers from 1 to 2^20, shape (n,); None where all are 1.
+        Multiplicities, whole numbers from 1 to 2^20, shape (n,); None if all are 1.
     """
 
     codes: UInt[Array, "features n"] | Sequence[UInt[Array, " n"]]
@@ -41,7 +41,7 @@ class RowBlock:
     c: Int[Array, " n"] | None = None
 
     def __sizeof__(self) -> int:
-        """Return how many bytes its arrays take: a scheduler asks before it moves a part."""
+        """Return the size of the arrays in bytes, which a scheduler needs before it moves a row block."""
         return sum(row.nbytes for row in (*self.codes, self.y, *(() if self.c is None else (self.c,))))
 
     @property
@@ -51,15 +51,15 @@ class RowBlock:
 
     @property
     def total(self) -> int:
-        """Number of rows with multiplicity."""
+        """Number of rows, counted with multiplicity."""
         return self.n if self.c is None else int(self.c.sum())
 
     def stride(self, step: int, first: int) -> RowBlock:
-        """Return every step-th row from a first one on."""
+        """Return every step-th row, beginning with the row `first`."""
         c = None if self.c is None else self.c[first::step].copy()
         return RowBlock([row[first::step].copy() for row in self.codes], self.y[first::step].copy(), c)
 
     def with_constant(self) -> RowBlock:
-        """Return the rows with one more feature, whose code is 1 throughout; nothing of it is stored."""
+        """Return the rows with a further feature whose code is always 1, without storing its codes."""
         ones = np.broadcast_to(self.codes[0].dtype.type(1), self.n)
         return RowBlock([*self.codes, ones], self.y, self.c)

@@ -1,4 +1,4 @@
-"""Thresholds at which features are cut: all of them, or those at the quantiles of a sample."""
+"""Thresholds of features: all of them, or thresholds at the quantiles of a sample."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from boostopt._utils.array_types import Array, Float
 
 def midpoints(lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]) -> Float[Array, " thresholds"]:
     """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
-    # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
-    # rounds to one of them: the lower one still splits.
+    # Halve before adding, because the sum may overflow. Between neighbours that are one ulp apart, the midpoint
+    # rounds to one of them; the lower one still separates them.
     return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))
 
 
 def distinct_values(
     blocks: Iterable[Float[Array, "_ features"]], features: Sequence[int], max_values: int
 ) -> dict[int, Float[Array, " _"]]:
-    """Return the distinct values of the features that have at most so many, ascending, by feature.
+    """Return the distinct values of the features with at most `max_values` of them, ascending, by feature.
 
     Parameters
     ----------
     blocks
-        The rows, some at a time.
+        The rows, in blocks.
     features
-        Those that are looked at: a feature is left alone as soon as it has more.
+        The features to examine: a feature is dropped as soon as it has more values.
     max_values
         The largest number of values.
     """
-    found: dict[int, Float[Array, " _"]] = {j: np.empty(0) for j in features}
+    values_by_feature: dict[int, Float[Array, " _"]] = {j: np.empty(0) for j in features}
     for block in blocks:
-        for j in list(found):
-            values = np.unique(np.concatenate([found[j], block[:, j] + 0.0]))  # -0.0 is the same number
+        for j in list(values_by_feature):
+            values = np.unique(np.concatenate([values_by_feature[j], block[:, j] + 0.0]))  # -0.0 is the same number
             if len(values) > max_values:
-                del found[j]
+                del values_by_feature[j]
             else:
-                found[j] = values
-    return found
+                values_by_feature[j] = values
+    return values_by_feature
 
 
 def all_thresholds(values: Float[Array, " values"]) -> Float[Array, " thresholds"]:
@@ -47,10 +47,11 @@ def all_thresholds(values: Float[Array, " values"]) -> Float[Array, " thresholds
 
 
 def quantile_thresholds(x: Float[Array, " n"], c: Float[Array, " n"], bins: int) -> Float[Array, " thresholds"]:
-    """Return at most bins - 1 thresholds that cut values x of multiplicities c into parts of about equal weight.
+    """Return at most bins - 1 thresholds that divide values x of multiplicities c into parts of about equal weight.
 
-    The k-th lies halfway between two neighbouring values: the lowest below or at which k / bins of the weight lies, and
-    the next one. A value of much weight has a part to itself. k copies of an example are an example of multiplicity k.
+    Threshold k lies halfway between two neighbouring values: the first one whose cumulative weight reaches k / bins
+    of the total, and the next one. A value of large weight has a part of its own. k copies of an example are
+    equivalent to an example of multiplicity k.
     """
     values, place = np.unique(x + 0.0, return_inverse=True)
     weight = np.cumsum(np.bincount(place.ravel(), c))

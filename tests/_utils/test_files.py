@@ -45,7 +45,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, kind: str)
         path.mkdir()
     else:
         path.symlink_to(path)
-    what = "it is a directory" if kind == "folder" else "what is there is no regular file"
+    what = "it is a directory" if kind == "folder" else "it is no regular file"
     for write in (resolve_target, lambda path: write_atomically(path, lambda file: file.write(b"x"))):
         with pytest.raises(DataError, match=rf"cannot be written: {what}\. Choose another place\."):
             write(path)

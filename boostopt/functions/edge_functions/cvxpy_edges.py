@@ -24,7 +24,7 @@ from boostopt._utils.cvxpy_tools import (
     cp,
     required_cones,
     solve_approximately,
-    substituted,
+    substitute_variable,
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_callable
@@ -129,7 +129,7 @@ class DescribedEdges(EdgeFunction):
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         model = self._model(e.size)
-        return substituted(model.G, model.e, e), []
+        return substitute_variable(model.G, model.e, e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")

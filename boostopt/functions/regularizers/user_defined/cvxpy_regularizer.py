@@ -32,7 +32,7 @@ from boostopt._utils.cvxpy_tools import (
     cp,
     required_cones,
     solve_approximately,
-    substituted,
+    substitute_variable,
     with_exact_exponents,
 )
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
@@ -452,7 +452,7 @@ class DescribedRegularizer(Regularizer):
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         # As it was read: arrays that the functions refer to may have changed since.
-        f, constraints = substituted([self._f, self._stated], self._d, d)
+        f, constraints = substitute_variable([self._f, self._stated], self._d, d)
         return f, [*Cap(self.domain).cvxpy_value(d)[1], *constraints]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
