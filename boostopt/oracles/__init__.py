@@ -1,4 +1,4 @@
-"""Oracles: where hypotheses, the columns of the margin matrix, come from.
+"""Oracles: the sources of hypotheses, which are the columns of the margin matrix.
 
 Exact, so that the bound holds for the whole class and not only for the collected hypotheses:
 

@@ -29,7 +29,7 @@ class Hypothesis(ABC):
     """A hypothesis h with values in [-1, 1]; immutable. Two hypotheses are equal if they name the same function."""
 
     kind: ClassVar[str]
-    """The name of its kind in files."""
+    """The name of the class in files."""
 
     @abstractmethod
     def __call__(self, X: Any) -> Float[Array, " n"]:
@@ -53,7 +53,7 @@ class Hypothesis(ABC):
     def __hash__(self) -> int: ...
 
     @abstractmethod
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, value: object) -> bool: ...
 
     @abstractmethod
     def state(self) -> StateDict:
@@ -92,7 +92,7 @@ def compact_margins(margins: Float[Array, " N"]) -> Num[Array, " N"]:
 
 @dataclass(frozen=True, eq=False)
 class Query(ImmutableArrays):
-    """The question to an oracle.
+    """A query of an oracle.
 
     Attributes
     ----------
@@ -101,8 +101,8 @@ class Query(ImmutableArrays):
     count
         The largest number of columns wanted.
     gain
-        A function of margins: by how much the optimum of the program rises if the hypothesis with these margins joins.
-        It is for oracles that choose by this increase. None if there is no program.
+        The increase of the optimum of the program if a hypothesis with these margins is added, as a function of the
+        margins. It is for oracles that choose by this increase. None if there is no program.
     varied
         Whether the columns after the first may be chosen for their differences; otherwise the largest edges are wanted.
 
@@ -129,12 +129,12 @@ class Answer:
     Attributes
     ----------
     columns
-        At least one and at most `count` different columns. The one with the largest edge comes first, unless the oracle
-        has another rule of choice.
+        At least one and at most `count` different columns. The column with the largest edge comes first, unless the
+        oracle has another rule of choice.
     largest
-        A number that no edge of the class exceeds under these weights, rounding included; None if none is known.
+        An upper bound of all edges of the class under these weights, rounding included; None without a bound.
     preferred
-        Whether the oracle preferred the first column to a known one with a larger edge. Stopping rules then use
+        Whether the oracle preferred the first column to a known column with a larger edge. Stopping rules then use
         `largest` as the largest edge, and not the edge of the first column.
     """
 
@@ -143,12 +143,12 @@ class Answer:
     preferred: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.largest, np.floating):  # what is compared with NumPy's floats is no bool
+        if isinstance(self.largest, np.floating):  # comparisons with NumPy floats return no bool
             object.__setattr__(self, "largest", float(self.largest))
 
 
 class Oracle(ABC):
-    """The examples and a class of hypotheses."""
+    """A set of examples and a class of hypotheses."""
 
     reflexive: bool = False
     """Whether the class contains the negation of every hypothesis."""
@@ -171,13 +171,13 @@ class Oracle(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that the oracle was made of: the examples, and what has the multiplicity 0."""
+        """Number of rows passed to the oracle: the examples that count, and the rows of multiplicity 0."""
         return self.N
 
     def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        """Return the values of the examples that count, from one value for each row that the oracle was made of.
+        """Return the values of the examples that count, from one value for each row passed to the oracle.
 
-        An array of another shape is returned unchanged, as every array is if all rows count.
+        An array of another shape is returned unchanged. So is every array if all rows count.
         """
         return values
 
@@ -193,12 +193,12 @@ class Oracle(ABC):
 
     @property
     def balance(self) -> float:
-        """Number of examples of class 1 minus those of class -1, with multiplicity; 0 if the labels are not known."""
+        """Number of examples of class 1 minus those of class -1, with multiplicity; 0 without labels."""
         return 0.0 if self.y is None else float(self.c @ self.y)
 
     @property
     def majority(self) -> int:
-        """The class with more examples; 1 if both have equally many or the labels are not known."""
+        """The class with more examples, 1 or -1; 1 if both are equal or there are no labels."""
         return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
@@ -232,7 +232,7 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A hash of the examples and the class, by which a checkpoint of other data is refused."""
+        """A hash of the examples and the class: a run refuses a checkpoint with another hash."""
 
     def state(self) -> StateDict:
         """Return the state that changes from call to call, for checkpoints: of a random generator, or a position."""
@@ -248,16 +248,18 @@ def check_oracle(oracle: object) -> None:
         raise OptionError(f"expected an oracle; got {short_repr(oracle)}. Make one: boostopt.oracles has several.")
 
 
-def check_oracle_factory(made: Any, X: Any, y: Any, c: Any, what: str) -> None:
-    """Raise OptionError unless a class or a function can be called with features, labels and multiplicities."""
+def check_oracle_factory(factory: Any, X: Any, y: Any, c: Any, description: str) -> None:
+    """Raise OptionError unless a class or a function takes features, labels and multiplicities."""
     try:
-        inspect.signature(made).bind(X, y, c)
+        inspect.signature(factory).bind(X, y, c)
     except (TypeError, ValueError) as fault:
-        of = made.func if isinstance(made, partial) else made
-        name = getattr(of, "__name__", short_repr(of))
+        function = factory.func if isinstance(factory, partial) else factory
+        name = getattr(function, "__name__", short_repr(function))
         advice = (
             f"Give it a third argument, the multiplicities of the examples: {name}.__init__(self, X, y, c=None)."
-            if isinstance(of, type)
+            if isinstance(function, type)
             else "Write lambda X, y, c: ..., where c are the multiplicities of the examples."
         )
-        raise OptionError(f"{what} must take (X, y, c); {name} does not: {reason_of(fault)}. {advice}") from fault
+        raise OptionError(
+            f"{description} must take (X, y, c); {name} does not: {reason_of(fault)}. {advice}"
+        ) from fault

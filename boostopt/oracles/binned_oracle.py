@@ -1,4 +1,4 @@
-"""The contract of an oracle whose hypotheses are splits of encoded rows, which boosting can read itself."""
+"""The contract of an oracle whose hypotheses are splits of encoded rows, to which boosting has access."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from boostopt.rows.row_block import Split
 
 
 class BinnedOracle(Oracle):
-    """An oracle of the splits of encoded rows."""
+    """An oracle whose hypotheses are splits of encoded rows."""
 
     aggregates_only: bool = False
-    """Whether it supports only looks at the rows, and raises ProblemError for every other request."""
+    """Whether the oracle supports data passes only, and raises ProblemError for every other request."""
 
     @property
     @abstractmethod
     def binned_rows(self) -> BinnedRows | None:
-        """The rows; None if sums of integers do not apply, and `best` must find the hypotheses."""
+        """The rows; None if sums of integers do not apply, so that hypotheses come from `best`."""
 
     @abstractmethod
     def hypothesis_of(self, split: Split) -> Hypothesis:

@@ -1,4 +1,4 @@
-"""Features, checked once for all the hypotheses that are evaluated on them."""
+"""Features for predictions, checked once for all hypotheses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from boostopt.oracles.base import Hypothesis
 
 
 class FeatureMatrix:
-    """Features for predictions. They are checked on first use, and only once.
+    """Features for predictions, checked on first use, and only once.
 
     Attributes
     ----------
@@ -37,7 +37,8 @@ class FeatureMatrix:
             return int(shape[0]) if shape else len(self.raw)
         except TypeError as failure:
             raise ProblemError(
-                f"X must have one row for each example; got {short_repr(self.raw)}: {reason_of(failure)}. Pass a matrix."
+                f"X must have one row for each example; got {short_repr(self.raw)}: {reason_of(failure)}. Pass a "
+                "matrix."
             ) from failure
 
     def checked(self, count: int) -> Any:
@@ -56,7 +57,7 @@ class FeatureMatrix:
         return self._checked
 
     def checked_for_users(self, count: int) -> Any:
-        """Return the same features for a user's code, which may write: an immutable copy."""
+        """Return the same features as an immutable copy, for a user's code, which may write."""
         self.checked(count)
         return self._checked_copy
 
@@ -67,12 +68,12 @@ class FeatureMatrix:
 
     def raw_column(self, q: int) -> Array | None:
         """Return column q of X without checking any entries; None if X has no such column."""
-        columns = self._given_columns
+        columns = self._raw_columns
         return _column(columns, q) if columns.ndim == 2 and q < columns.shape[1] else None
 
     @cached_property
     def immutable(self) -> Any:
-        """A copy of X for the hypotheses of users, which may write; X itself if it is no array."""
+        """A copy of X for users' hypotheses, which may write; X itself if it is no array."""
         return immutable_copy(self.raw)
 
     @cached_property
@@ -89,7 +90,7 @@ class FeatureMatrix:
         return _column_format(self._checked)
 
     @cached_property
-    def _given_columns(self) -> Any:
+    def _raw_columns(self) -> Any:
         return _column_format(self.raw)
 
 
@@ -111,7 +112,7 @@ class FeatureHypothesis(Hypothesis):
 
 
 def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, " n"]]:
-    """Yield h(x) for each row of X, hypothesis by hypothesis; X is checked once for all of boostopt's own.
+    """Yield h(x) for each row of X, hypothesis by hypothesis; X is checked once for all hypotheses of boostopt.
 
     Parameters
     ----------
@@ -136,7 +137,7 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
 
 
 def _user_values(hypothesis: Hypothesis, features: FeatureMatrix) -> Float[Array, " n"]:
-    """Return the values of a hypothesis that is not boostopt's, checked."""
+    """Return the values of a user's hypothesis, checked."""
     with writes_named(f"the hypothesis {hypothesis}"):
         h = np.asarray(hypothesis(features.immutable))
     if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
@@ -147,15 +148,15 @@ def _user_values(hypothesis: Hypothesis, features: FeatureMatrix) -> Float[Array
     return h.astype(np.float64, copy=False)
 
 
-def checked_features(X: Any, before: int = 0) -> Any:
+def checked_features(X: Any, row_offset: int = 0) -> Any:
     """Return X as a float64 array, or as a CSR array without explicit zeros, of finite numbers.
 
     Parameters
     ----------
     X
         Features, shape (n, features).
-    before
-        Number of rows before these if they are a part; messages count from there.
+    row_offset
+        Number of rows before X if X is a block of rows; messages count from the first row of all.
 
     Raises
     ------
@@ -174,12 +175,12 @@ def checked_features(X: Any, before: int = 0) -> Any:
         return features
     if sparse:
         coordinates = features.tocoo()
-        at = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
-        n, j, value = coordinates.row[at], coordinates.col[at], coordinates.data[at]
+        position = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
+        n, j, value = coordinates.row[position], coordinates.col[position], coordinates.data[position]
     else:
         n, j = np.argwhere(~np.isfinite(features))[0]
         value = features[n, j]
-    raise ProblemError(f"X must be finite; got {value} at row {n + before}, feature {j}. Impute or drop it.")
+    raise ProblemError(f"X must be finite; got {value} at row {n + row_offset}, feature {j}. Impute or drop it.")
 
 
 def _float64(X: Any) -> Array:
@@ -188,7 +189,7 @@ def _float64(X: Any) -> Array:
         array = np.asarray(X)
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its entries are {array.dtype}")
-        with np.errstate(over="ignore"):  # longer floats may overflow: they are refused as infinite
+        with np.errstate(over="ignore"):  # longer floats may overflow; infinities are refused later
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
@@ -208,7 +209,7 @@ def _compressed(X: Any) -> Any:
 
 
 def _column_format(X: Any) -> Any:
-    """Return X in a format whose columns are contiguous, if it is sparse."""
+    """Return a sparse X by columns, and any other X as an array."""
     if scipy.sparse.issparse(X):
         rows = check_csr("X", X)
         return rows.tocsc() if rows.ndim == 2 else rows

@@ -1,4 +1,4 @@
-"""Hypotheses in words, with the names of their features."""
+"""Descriptions of hypotheses, with the names of their features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from boostopt.oracles.stumps.stump import Stump
 
 
 def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
-    """Return a hypothesis in words, with the name of its feature if it is known."""
+    """Return a hypothesis in words, with the name of its feature if there is one."""
     words = str(hypothesis)
     if not isinstance(hypothesis, Stump | Feature) or hypothesis.feature >= len(names):
         return words

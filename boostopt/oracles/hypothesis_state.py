@@ -15,8 +15,8 @@ from boostopt.oracles.base import Hypothesis, StateDict
 def hypothesis_kinds() -> dict[str, type[Hypothesis]]:
     """Return the public classes of hypotheses that files can hold, by their `kind`."""
     public = [getattr(oracles, name) for name in oracles.__all__]
-    made = [each for each in public if isinstance(each, type) and issubclass(each, Hypothesis)]
-    return {vars(each)["kind"]: each for each in made if "kind" in vars(each)}
+    classes = [entry for entry in public if isinstance(entry, type) and issubclass(entry, Hypothesis)]
+    return {vars(entry)["kind"]: entry for entry in classes if "kind" in vars(entry)}
 
 
 def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
@@ -25,18 +25,18 @@ def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
 
 
 def hypothesis_from_state(state: StateDict) -> Hypothesis:
-    """Return the hypothesis with a saved state, of one of boostopt's classes or of a user's class with its kind."""
-    made = next((made for made in _subclasses(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
-    if made is None or made.__module__.startswith("boostopt."):
+    """Return the hypothesis with a saved state, of a class of boostopt or of a user's class with its kind."""
+    cls = next((cls for cls in _subclasses(Hypothesis) if vars(cls).get("kind") == state["kind"]), None)
+    if cls is None or cls.__module__.startswith("boostopt."):
         return shipped_from_state(state)
-    return made.restored({name: value for name, value in state.items() if name != "kind"})
+    return cls.restored({name: value for name, value in state.items() if name != "kind"})
 
 
 def _subclasses(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
     """Yield the subclasses of a class, the last one defined first."""
-    for made in reversed(base.__subclasses__()):
-        yield made
-        yield from _subclasses(made)
+    for cls in reversed(base.__subclasses__()):
+        yield cls
+        yield from _subclasses(cls)
 
 
 def shipped_from_state(state: StateDict) -> Hypothesis:
@@ -50,7 +50,8 @@ def shipped_from_state(state: StateDict) -> Hypothesis:
     kind = state.get("kind")
     if not isinstance(kind, str) or kind not in hypothesis_kinds():
         raise DataError(
-            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(sorted(hypothesis_kinds()))}; got {kind!r}. "
+            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(sorted(hypothesis_kinds()))}; got "
+            f"{kind!r}. "
             "Those of your own are read where the file that defines them was read before: import it, or name it, by "
             "--oracle FILE.py or --base FILE.py on the command line."
         )

@@ -1,4 +1,4 @@
-"""The examples from which an oracle learns: features, labels and multiplicities, checked."""
+"""The examples of an oracle: features, labels and multiplicities, checked."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LabelledExamples(ImmutableArrays):
     Attributes
     ----------
     X
-        Features, shape (N, features): a float64 array or a float64 CSR array without explicit zeros. It is a copy that
-        nobody can change, as the other arrays are.
+        Features, shape (N, features): a float64 array or a float64 CSR array without explicit zeros. Like the other
+        arrays, X is an immutable copy.
     y
         Labels -1 and 1, shape (N,).
     c
@@ -100,7 +100,7 @@ def check_classes(labels: Int8[Array, " N"]) -> None:
     if (labels == labels[0]).all():
         raise ProblemError(
             f"both classes must occur among the examples that count; got {len(labels)} such examples of one class. "
-            "Pass examples of both classes: there is nothing to tell apart in one."
+            "Pass examples of both classes."
         )
 
 
@@ -123,7 +123,7 @@ def check_features_and_labels(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array
 def check_multiplicities(
     c: npt.ArrayLike | None, N: int, name: str = "the multiplicities c"
 ) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
-    """Return which of N examples count, and their multiplicities.
+    """Return the rows that count among N examples, and their multiplicities.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def check_multiplicities(
     N
         Number of examples in the input.
     name
-        Their name in error messages.
+        Name of the multiplicities in error messages.
 
     Raises
     ------
     ProblemError
-        They are not such numbers, all of them are 0, or their sum overflows.
+        c are not such numbers, all of them are 0, or their sum overflows.
     """
     check_unmasked("c", c)
     try:
@@ -161,7 +161,7 @@ def check_multiplicities(
 
 
 def as_signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
-    """Return labels as -1 and 1, in their shape."""
+    """Return labels as -1 and 1, in the same shape."""
     labels = check_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
         labels = np.asarray(labels.tolist())  # for example, a column of a table
@@ -173,7 +173,7 @@ def as_signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
 
 
 class ExamplesOracle(Oracle):
-    """An oracle that holds features and labels, as `self._examples`."""
+    """An oracle with features and labels, `self._examples`."""
 
     _examples: LabelledExamples
 
@@ -220,7 +220,7 @@ class ExamplesOracle(Oracle):
         return FeatureMatrix(self._examples.X)
 
     def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
-        """Whether a hypothesis with these values on the examples is in the class; True if the oracle cannot tell."""
+        """Return whether a hypothesis with these values on the examples is in the class, True if in doubt."""
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""A class of hypotheses that is given by its margins: the columns of a matrix, optionally with their negations."""
+"""The oracle of a margin matrix: its columns, optionally with their negations, are the class of hypotheses."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Given(FeatureHypothesis):
 
 
 class GivenMargins(Placeable):
-    """Choose among the columns of a given margin matrix.
+    """The columns of a given margin matrix as a class of hypotheses.
 
     Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
 
@@ -225,13 +225,13 @@ class GivenMargins(Placeable):
         e = np.ldexp(self._U.edges(weights), exponent)
         self._U.check_unchanged()
         edges = np.concatenate([e, -e]) if self.reflexive else e
-        chosen = self._chosen(query, edges, rounding)
-        columns = tuple(self._column(int(k), float(edges[k])) for k in chosen)
+        selected = self._choose(query, edges, rounding)
+        columns = tuple(self._column(int(k), float(edges[k])) for k in selected)
         self._calls += 1
         return Answer(columns, float(edges.max()) + rounding)
 
-    def _chosen(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
-        """Return numbers in the class: q for a column, t + q for its negation."""
+    def _choose(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
+        """Return the numbers of the chosen hypotheses in the class: q for a column, t + q for its negation."""
         eligible = self._candidates(edges, rounding)
         if self._calls < len(self._order):
             k = self._order[self._calls]
@@ -253,7 +253,7 @@ class GivenMargins(Placeable):
         return eligible[np.argsort(-score, kind="stable")[: query.count]]
 
     def _candidates(self, edges: Float[Array, " k"], rounding: float) -> Int[Array, " eligible"]:
-        """Return which hypotheses reach the guarantee, up to rounding; all if there is none."""
+        """Return the numbers of the hypotheses that reach the guarantee, up to rounding; all without a guarantee."""
         if self.guarantee is None:
             return np.arange(len(edges))
         eligible = np.flatnonzero(edges >= self.guarantee - rounding)
@@ -265,7 +265,7 @@ class GivenMargins(Placeable):
         return eligible
 
     def _gains(self, query: Query, eligible: Int[Array, " eligible"]) -> Float[Array, " eligible"]:
-        """Return by how much each hypothesis raises the optimum."""
+        """Return the increase of the optimum by each hypothesis."""
         if query.gain is None:
             raise ProblemError(
                 'choose="largest_increase" needs a program whose optimum rises; got a query without one. '
@@ -284,9 +284,9 @@ class GivenMargins(Placeable):
 
     def __str__(self) -> str:
         negations = " and their negations" if self.reflexive else ""
-        chosen = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
+        choice = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
         promise = "" if self.guarantee is None else f", edge {self.guarantee:g} guaranteed"
-        return f"{self._t} given columns{negations}, {chosen}{promise}"
+        return f"{self._t} given columns{negations}, {choice}{promise}"
 
     @property
     def digest(self) -> str:
@@ -309,7 +309,8 @@ class GivenMargins(Placeable):
 class DistributedMargins(DistributedOracle, GivenMargins):
     """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
+    The oracle supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to
+    the last bit.
 
     Raises
     ------
@@ -321,10 +322,10 @@ class DistributedMargins(DistributedOracle, GivenMargins):
     """
 
     def _set_margins(self, U: Any, c: Any) -> None:
-        placing = DistributedEncoder(U, None, c, name="U", labelled=False)
-        placing.count(classes=False)
-        self._t = placing.blocks.features
-        self._set_rows(sign_rows(placing, self._t, encode_signs, "U"), placing.balance)
+        encoder = DistributedEncoder(U, None, c, name="U", labelled=False)
+        encoder.count(classes=False)
+        self._t = encoder.blocks.features
+        self._set_rows(sign_rows(encoder, self._t, encode_signs, "U"), encoder.balance)
 
     @property
     def y(self) -> None:
@@ -342,7 +343,7 @@ def _check_choice_options(choose: npt.ArrayLike, guarantee: float | None) -> Non
     ):
         if not left_out:
             raise OptionError(
-                f"{name} says how the oracle answers, and rows on a cluster are looked at without asking it; got "
+                f"{name} says how the oracle answers, and data passes over rows on a cluster do not ask it; got "
                 f"{short_repr(value)}. Leave it out, or take the margins into memory: U.compute()."
             )
 

@@ -1,4 +1,4 @@
-"""The oracle of the features themselves: exact, with one matrix product."""
+"""The oracle whose hypotheses are the features themselves: exact, with one matrix product."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from boostopt.rows.row_block import Split
 
 @dataclass(frozen=True)
 class Feature(FeatureHypothesis):
-    """h(x) = sign * x[feature] / scale, clipped to [-1, 1].
+    """The hypothesis h(x) = sign * x[feature] / scale, clipped to [-1, 1].
 
     Attributes
     ----------
     feature
-        Counted from 0.
+        The feature, from 0.
     scale
-        Positive.
+        The positive number that h is divided by.
     sign
         1 or -1.
     features
-        Number of features that x has.
+        Number of features of x.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class Feature(FeatureHypothesis):
 
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         values = features.column(self.feature, self.features)
-        with np.errstate(over="ignore"):  # a scale below 1 may cause this: also cut to [-1, 1]
+        with np.errstate(over="ignore"):  # a scale below 1 may cause overflow, which is clipped as well
             return self.sign * np.clip(values / self.scale, -1.0, 1.0)
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class RawFeatures(ExamplesOracle, Placeable):
         self._set_examples(X, y, c)
 
     def _set_examples(self, X: Any, y: Any, c: Any) -> None:
-        """Set the examples that count, and find the scales."""
+        """Set the examples that count, and compute the scales."""
         self._examples = check_examples(X, y, c)
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
@@ -166,7 +166,7 @@ class RawFeatures(ExamplesOracle, Placeable):
         for k in top_k(np.where(sizes >= top - 2 * rounding, top, sizes), query.count):
             sign = -1 if self.reflexive and edges[k] < 0 else 1
             column = self._column(int(self._nonzero_features[k]), sign, weights, exponent)
-            if not any(np.array_equal(column.margins, other.margins) for other in columns):
+            if not any(np.array_equal(column.margins, previous.margins) for previous in columns):
                 columns.append(column)
         return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(top + rounding, math.inf), exponent))
 
@@ -191,15 +191,16 @@ class RawFeatures(ExamplesOracle, Placeable):
         if self._transposed is None:
             return np.array(self._examples.X[:, feature])
         values = np.zeros(self.N)
-        here = slice(self._transposed.indptr[feature], self._transposed.indptr[feature + 1])
-        values[self._transposed.indices[here]] = self._transposed.data[here]
+        entries = slice(self._transposed.indptr[feature], self._transposed.indptr[feature + 1])
+        values[self._transposed.indices[entries]] = self._transposed.data[entries]
         return values
 
 
 class DistributedFeatures(DistributedOracle, RawFeatures):
     """`RawFeatures` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
+    The oracle supports data passes only. A run by histogram Newton equals a run over the same rows in memory, to
+    the last bit.
 
     Raises
     ------
@@ -211,10 +212,10 @@ class DistributedFeatures(DistributedOracle, RawFeatures):
     """
 
     def _set_examples(self, X: Any, y: Any, c: Any) -> None:
-        placing = DistributedEncoder(X, y, c)
-        placing.count()
-        self._features = placing.blocks.features
-        self._set_rows(sign_rows(placing, self._features, encode_signs, "X"), placing.balance)
+        encoder = DistributedEncoder(X, y, c)
+        encoder.count()
+        self._features = encoder.blocks.features
+        self._set_rows(sign_rows(encoder, self._features, encode_signs, "X"), encoder.balance)
 
     def hypothesis_of(self, split: Split) -> Feature:
         return Feature(split.feature, 1.0, split.sign, self._features)

@@ -1,4 +1,4 @@
-"""The choice among hypotheses by their edges, ties by their order."""
+"""Selection of the largest edges; ties by position."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def top_k(values: Num[Array, " k"], count: int) -> list[int]:
     """Return the positions of the `count` largest values, descending; equal values keep their order."""
     if count <= 1:
         return [int(np.argmax(values))]
-    least = np.partition(values, -count)[-count] if count < len(values) else values.min()
-    those = np.flatnonzero(values >= least)
-    return [int(k) for k in those[np.argsort(-values[those], kind="stable")][:count]]
+    kth_largest = np.partition(values, -count)[-count] if count < len(values) else values.min()
+    candidates = np.flatnonzero(values >= kth_largest)
+    return [int(k) for k in candidates[np.argsort(-values[candidates], kind="stable")][:count]]
 
 
 def top_k_groups(values: Num[Array, " k"], starts: Int[Array, " groups"], count: int) -> list[int]:

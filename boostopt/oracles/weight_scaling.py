@@ -1,4 +1,4 @@
-"""The weights of a query, scaled so that sums over them neither overflow nor vanish."""
+"""The weights of a query, scaled so that sums over them neither overflow nor underflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MACHINE_EPSILON = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff."""
 
 MAX_WEIGHT_SUM = float(np.finfo(np.float64).max) / 4
-"""The largest sum of weights: edges and bounds on edges then do not overflow."""
+"""The largest sum of absolute weights: edges and bounds of edges then do not overflow."""
 
 
 def check_weights(d: Float[Array, " weights"], N: int) -> float:
@@ -58,7 +58,7 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
 
 
 def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[Float[Array, " N"], Int8[Array, " N"]]:
-    """Return |d| over its sum, and the labels, negated if a weight is negative, for learners that fit.
+    """Return |d| over its sum, and the labels, negated where weights are negative, for learners.
 
     A weight -d_n of the label y_n is a weight d_n of the label -y_n; no edge changes.
 
@@ -74,6 +74,6 @@ def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[
     return size / size.sum(), np.where(s < 0, -y, y).astype(np.int8)
 
 
-def unscaled_upper_bound(most: float, exponent: int) -> float:
-    """Return an upper bound on 2^exponent times a number, even if the product is subnormal and rounded."""
-    return math.nextafter(math.ldexp(most, exponent), math.inf)
+def unscaled_upper_bound(bound: float, exponent: int) -> float:
+    """Return an upper bound of 2^exponent times a number, even if the product is subnormal and rounded."""
+    return math.nextafter(math.ldexp(bound, exponent), math.inf)

@@ -95,7 +95,7 @@ class BinnedFeatures:
                 code_sums += np.bincount(place, low, size).astype(np.int64)
         return sums
 
-    def above(self, i: int) -> Bool[Array, " N"]:
+    def is_above(self, i: int) -> Bool[Array, " N"]:
         """Return which rows lie above threshold i."""
         k = int(np.searchsorted(self.first_threshold, i, side="right")) - 1
         return np.greater(self.codes[self.varying_features[k]], i - self.first_threshold[k])

@@ -102,11 +102,13 @@ class Margins:
         """The longest chain of additions in `edges`: the rows of a block, then one term for each block."""
         return min(self.N, BLOCK_ROWS) + -(-self.N // BLOCK_ROWS)
 
-    def blocks(self, most: int = BLOCK_ROWS) -> Iterator[tuple[slice, Float[Array, "rows t"] | scipy.sparse.csr_array]]:
+    def blocks(
+        self, max_rows: int = BLOCK_ROWS
+    ) -> Iterator[tuple[slice, Float[Array, "rows t"] | scipy.sparse.csr_array]]:
         """Yield (rows, block) over all rows in order; a block is float64, dense or sparse as U is."""
         storage = self._floats
-        for start in range(0, self.N, most):
-            rows = slice(start, min(start + most, self.N))
+        for start in range(0, self.N, max_rows):
+            rows = slice(start, min(start + max_rows, self.N))
             block = storage[rows]
             yield rows, block if block.dtype == np.float64 else block.astype(np.float64)
 

@@ -149,7 +149,7 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     problem = Problem.create(resolve_formulation("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
     one = told(problem, require_not_none(oracle.binned_rows, "rows"))
     for parts in (2, 8, 200):
-        assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == one
+        assert told(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == one
     mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
     assert (
         isinstance(mapped.coded.codes, np.memmap) and told(problem, require_not_none(mapped.binned_rows, "rows")) == one
@@ -166,7 +166,7 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     sampled = told(problem, require_not_none(oracle.binned_rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
-        assert told(problem, BinnedRows.from_binned(oracle.coded, oracle.y, oracle.c, parts)) == sampled
+        assert told(problem, BinnedRows.from_binned(oracle.binned, oracle.y, oracle.c, parts)) == sampled
 
 
 def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
@@ -223,7 +223,7 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
 
     monkeypatch.setattr(HistogramNewton, "_add_columns", joining)
     run = looked(oracle, epsilon=1e-3)
-    features = len(oracle.coded.varying_features)
+    features = len(oracle.binned.varying_features)
     assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
     for k, splits in enumerate(joined):
         before = sorted((s.feature, s.code) for earlier in joined[:k] for s in earlier)

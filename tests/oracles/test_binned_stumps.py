@@ -98,14 +98,14 @@ def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monk
     X[:, 4] = np.arange(300) % 6 == 1  # no row of the sample, every 6th from 0
     X[:, 5] = np.where(np.arange(300) % 6 == 0, 1.0, X[:, 5])  # one value in the sample
     oracle = BinnedStumps(X, y, bins=8)
-    thresholds = {j: oracle.coded.thresholds_by_feature[j] for j in range(6)}
+    thresholds = {j: oracle.binned.thresholds_by_feature[j] for j in range(6)}
     assert thresholds[1].tolist() == [-1.5, -0.5, 0.5, 1.5]
     assert thresholds[4].tolist() == [0.5]
     assert len(thresholds[3]) == len(thresholds[5]) == 0
     values = np.unique(X[::6, 0])
     assert len(thresholds[0]) == 7 and set(thresholds[0]) <= set((values[1:] + values[:-1]) / 2)
     for j, cuts in thresholds.items():
-        assert np.array_equal(oracle.coded.codes[j], [(x > cuts).sum() for x in X[:, j]])
+        assert np.array_equal(oracle.binned.codes[j], [(x > cuts).sum() for x in X[:, j]])
     assert largest(oracle, d) <= largest(DecisionStumps(X, y), d)
 
 
@@ -118,8 +118,8 @@ def test_codes_in_a_file_answer_as_those_in_the_memory(bins: int, tmp_path: Path
     path.write_text("what was there before")
     there = BinnedStumps(mapped, y, bins=bins, codes=path)
     here = BinnedStumps(X, y, bins=bins)
-    assert isinstance(there.coded.codes, np.memmap) and not there.coded.codes.flags.writeable
-    assert there.coded.codes.dtype == here.coded.codes.dtype == (np.uint8 if bins == 5 else np.uint16)
+    assert isinstance(there.binned.codes, np.memmap) and not there.binned.codes.flags.writeable
+    assert there.binned.codes.dtype == here.binned.codes.dtype == (np.uint8 if bins == 5 else np.uint16)
     assert there.digest == here.digest
     assert answers(there, d, 7) == answers(here, d, 7)
     assert not list(leftover_temporary_files(path))

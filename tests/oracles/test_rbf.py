@@ -70,7 +70,7 @@ PACKED = np.concatenate([CENTRES.ravel(), LOG_WIDTHS])
 
 @pytest.mark.parametrize("lambda_", [1e-6, 1.0, 300.0])
 def test_error_and_output_weights_are_those_of_least_squares(lambda_: float) -> None:
-    there = ReducedError(X, Y, S, lambda_).at(CENTRES, LOG_WIDTHS)
+    there = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
     K = design(CENTRES, LOG_WIDTHS)
     w = best_weights(K, lambda_ / S.sum())
     np.testing.assert_allclose(there.output_weights, w, rtol=1e-9, atol=1e-9 * np.abs(w).max())
@@ -80,9 +80,9 @@ def test_error_and_output_weights_are_those_of_least_squares(lambda_: float) -> 
 @pytest.mark.parametrize("lambda_", [1e-6, 1.0, 300.0])
 def test_gradients_are_those_of_differences(lambda_: float) -> None:
     problem = ReducedError(X, Y, S, lambda_)
-    there = problem.at(CENTRES, LOG_WIDTHS)
+    there = problem.evaluate(CENTRES, LOG_WIDTHS)
     gradient = np.concatenate([there.by_centres.ravel(), there.by_log_widths])
-    slow = differences(lambda x: problem.at(*split(x)).error, PACKED)
+    slow = differences(lambda x: problem.evaluate(*split(x)).error, PACKED)
     assert np.abs(gradient - slow).max() <= 1e-6 * np.abs(gradient).max()
 
 
@@ -110,7 +110,7 @@ def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
     assert wrong[1.0] < 1e-8
     assert wrong[2.0] > 0.1
     # What is right by hand is what is computed.
-    there = ReducedError(X, Y, S, lambda_).at(CENTRES, LOG_WIDTHS)
+    there = ReducedError(X, Y, S, lambda_).evaluate(CENTRES, LOG_WIDTHS)
     computed = np.concatenate([there.by_centres.ravel(), there.by_log_widths])
     np.testing.assert_allclose(computed, along(PACKED, 1.0)[1], atol=1e-9)
 
@@ -118,8 +118,8 @@ def test_the_printed_factor_of_the_regularisation_gives_no_gradient() -> None:
 def test_centres_that_coincide_are_solved_by_least_squares() -> None:
     """With so small a regularisation the equations are singular in floating point; the sum of equal bumps is not."""
     twice = np.vstack([CENTRES, CENTRES[:2]]), np.concatenate([LOG_WIDTHS, LOG_WIDTHS[:2]])
-    once = ReducedError(X, Y, S, 1e-10).at(CENTRES, LOG_WIDTHS)
-    there = ReducedError(X, Y, S, 1e-10).at(*twice)
+    once = ReducedError(X, Y, S, 1e-10).evaluate(CENTRES, LOG_WIDTHS)
+    there = ReducedError(X, Y, S, 1e-10).evaluate(*twice)
     assert there.error == pytest.approx(once.error, rel=1e-10)
     w = there.output_weights
     np.testing.assert_allclose(np.vstack([w[:2] + w[-2:], w[2:-2]]), once.output_weights, rtol=1e-7)
@@ -127,8 +127,8 @@ def test_centres_that_coincide_are_solved_by_least_squares() -> None:
 
 def test_a_centre_far_from_everything_has_no_weight_and_changes_nothing() -> None:
     far = np.vstack([CENTRES, np.full((1, 3), 100.0)]), np.append(LOG_WIDTHS, -1.0)
-    once = ReducedError(X, Y, S, 1e-6).at(CENTRES, LOG_WIDTHS)
-    there = ReducedError(X, Y, S, 1e-6).at(*far)
+    once = ReducedError(X, Y, S, 1e-6).evaluate(CENTRES, LOG_WIDTHS)
+    there = ReducedError(X, Y, S, 1e-6).evaluate(*far)
     assert there.error == pytest.approx(once.error, rel=1e-12)
     np.testing.assert_array_equal(there.output_weights[-1], 0)
     np.testing.assert_array_equal(there.by_centres[-1], 0)
@@ -151,7 +151,7 @@ def test_a_fit_is_the_network_of_its_reduced_error() -> None:
     data = bananas(200, noise=0.1)
     network = fit_rbf(data.X, data.y, K=10)
     problem = ReducedError(data.X, data.y[:, np.newaxis].astype(float), np.ones(200), 1e-6)
-    there = problem.at(network.centres, np.log(network.widths))
+    there = problem.evaluate(network.centres, np.log(network.widths))
     assert there.error == pytest.approx(((data.y - network.value(data.X)) ** 2).sum() / 2, rel=1e-8)
     np.testing.assert_allclose(network.output_weights, there.output_weights[:, 0], rtol=1e-5)
 

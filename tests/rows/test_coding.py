@@ -52,7 +52,7 @@ def test_edges_are_those_of_every_threshold() -> None:
             h = np.where(X[:, j] > cut, 1, -1)
             assert edges[i] == int(h @ s)
             assert table.thresholds[i] == cut
-            assert np.array_equal(table.above(i), h == 1)
+            assert np.array_equal(table.is_above(i), h == 1)
             i += 1
     assert i == len(edges)
 

@@ -656,7 +656,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
         lambda: oracle.c,
         lambda: oracle.y,
         lambda: oracle.digest,
-        lambda: oracle.coded,
+        lambda: oracle.binned,
     ):
         with pytest.raises(ProblemError, match=r"\blooks\b.*X\.compute\(\)"):
             question()

@@ -1,4 +1,4 @@
-"""The rest of an oracle of rows on a cluster if its run is loaded without the rows."""
+"""A substitute for an oracle of rows on a cluster in a run that is loaded without the rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from boostopt.rows.row_block import Split
 
 
 class DetachedOracle(DistributedOracle):
-    """The rest of an oracle of rows on a cluster, in a run loaded without its rows: the class in words, and sizes."""
+    """A substitute for an oracle of rows on a cluster, in a run loaded without its rows: its description and sizes."""
 
     reflexive: bool
 
@@ -43,17 +43,17 @@ class DetachedOracle(DistributedOracle):
     def hypothesis_of(self, split: Split) -> NoReturn:
         raise rows_missing_error()
 
-    def _unsupported(self, what: str) -> ProblemError:
+    def _unsupported(self, request: str) -> ProblemError:
         return rows_missing_error()
 
 
 def raise_rows_missing() -> NoReturn:
-    """Raise the error for a distribution that only the rows of a run can give."""
+    """Raise the error for a distribution that needs the rows of a run."""
     raise rows_missing_error()
 
 
 def rows_missing_error() -> ProblemError:
-    """Return the error for a request that only the rows of a run can answer."""
+    """Return the error for a request that needs the rows of a run."""
     return ProblemError(
         "this run was stored without its rows: it has hypotheses, weights, trace and both "
         "ends of the certificate, which run.verify_class(oracle) tells anew, and nothing as long as the rows. Boost "

@@ -1,4 +1,4 @@
-"""Oracles of rows on a cluster: they return sums over the rows, and refuse everything that is as long as the rows."""
+"""Oracles of rows on a cluster: they return sums over the rows, and refuse arrays of the length of the rows."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from boostopt.rows.encoding import BinnedFeatures
 
 
 class Placeable(Oracle):
-    """An oracle of rows in memory with a subclass for rows on a cluster: a Dask collection makes an object of that one.
+    """An oracle of rows in memory that has a subclass for rows on a cluster.
 
-    Only the class itself has such a subclass: a subclass of a user's is another class of hypotheses.
+    For a Dask collection, the constructor makes an object of the subclass. Only the class itself has such a
+    subclass: a user's subclass is another class of hypotheses.
     """
 
     distributed: ClassVar[type[Placeable] | None] = None
-    """The subclass for rows on a cluster; it names itself by `DistributedOracle`."""
+    """The subclass for rows on a cluster, which `DistributedOracle` enters here."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Any:
         rows = arguments[0] if arguments else options.get("X", options.get("U"))
-        own: Any = vars(cls).get("distributed") if is_dask_collection(rows) else None
-        return object.__new__(own or cls)
+        distributed_class: Any = vars(cls).get("distributed") if is_dask_collection(rows) else None
+        return object.__new__(distributed_class or cls)
 
 
 class DistributedOracle(BinnedOracle):
-    """An oracle of rows on a cluster, which supports looks only."""
+    """An oracle of rows on a cluster, which supports data passes only."""
 
     aggregates_only = True
 
@@ -88,22 +89,22 @@ class DistributedOracle(BinnedOracle):
         """Raise ProblemError: margins are as long as the rows."""
         raise self._unsupported("the margins of a hypothesis")
 
-    def _unsupported(self, what: str) -> ProblemError:
-        """Return the error for a question whose answer is as long as the rows."""
-        return aggregates_only_error(what)
+    def _unsupported(self, request: str) -> ProblemError:
+        """Return the error for a request whose answer is as long as the rows."""
+        return aggregates_only_error(request)
 
 
-def aggregates_only_error(what: str) -> ProblemError:
+def aggregates_only_error(request: str) -> ProblemError:
     """Return the error for a request that rows on a cluster do not support."""
     return ProblemError(
-        "rows on a cluster support looks only, which boost uses for LPBoost, ERLPBoost, SoftBoost and similar programs "
-        f"without options of steps; got a request for {what}. For anything else, load the rows into memory: "
+        "rows on a cluster support data passes only, which boost uses for LPBoost, ERLPBoost, SoftBoost and "
+        f"similar programs without options of steps; got a request for {request}. For anything else, load the rows into memory: "
         "X.compute(), y.compute(); in a command, leave out --cluster."
     )
 
 
 def check_distributed(oracle: Oracle, kind: str) -> None:
-    """Raise ProblemError unless an oracle is of rows on a cluster: subclasses have no such oracle."""
+    """Raise ProblemError unless an oracle has rows on a cluster: subclasses of users have no such oracle."""
     if not isinstance(oracle, DistributedOracle):
         raise ProblemError(
             f"{kind} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. Compute the "
@@ -118,7 +119,7 @@ class DistributedEncoder:
     ----------
     X, y, c
         Features, labels and multiplicities.
-    **how
+    **block_options
         The division of the collection into blocks: see `DaskBlocks`.
 
     Attributes
@@ -149,7 +150,7 @@ class DistributedEncoder:
         self.blocks, self.block_counts = DaskBlocks(X, y, c, **block_options), list[LabelCounts]()
 
     def count(self, task: Callable[..., LabelCounts] = count_labels, classes: bool = True) -> list[LabelCounts]:
-        """Count labels and multiplicities by a task, and leave out the blocks without rows that count.
+        """Count labels and multiplicities by a task, and drop the blocks without rows that count.
 
         Raises
         ------
@@ -159,30 +160,31 @@ class DistributedEncoder:
         """
         self.block_counts = self.blocks.map_labels(task)
         check_label_counts(self.block_counts, classes)
-        self.blocks.keep([k for k, each in enumerate(self.block_counts) if each.n_counted])
+        self.blocks.keep([k for k, counts in enumerate(self.block_counts) if counts.n_counted])
         return self.block_counts
 
     @property
     def balance(self) -> int:
         """Number of examples of class 1 minus those of class -1, with multiplicity."""
-        return sum(each.balance for each in self.block_counts)
+        return sum(counts.balance for counts in self.block_counts)
 
-    def rows(self, task: Callable[..., Any], large: Any, coded: BinnedFeatures) -> BinnedRows:
-        """Return the rows.
+    def rows(self, task: Callable[..., Any], large: Any, binned: BinnedFeatures) -> BinnedRows:
+        """Return the encoded rows.
 
         Parameters
         ----------
         task
-            A function that makes a part from `large` and from the features, labels and multiplicities of a block.
+            A function that returns a row block from `large` and from the features, labels and multiplicities of a
+            block.
         large
             A large argument, sent to the cluster once.
-        coded
+        binned
             The thresholds, with the codes of no rows.
         """
         from boostopt.rows.dask_rows import DaskRows
 
         parts, sizes = (
             self.blocks.map_blocks(task, large),
-            [each.n_counted for each in self.block_counts if each.n_counted],
+            [counts.n_counted for counts in self.block_counts if counts.n_counted],
         )
-        return DaskRows(self.blocks.client, parts, sizes, sum(each.total for each in self.block_counts), coded)
+        return DaskRows(self.blocks.client, parts, sizes, sum(counts.total for counts in self.block_counts), binned)

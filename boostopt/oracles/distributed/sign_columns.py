@@ -1,4 +1,4 @@
-"""Columns of -1 and 1 on a cluster: each is a feature with two codes, cut at 0, even if it is constant."""
+"""Columns of -1 and 1 on a cluster, as features with two codes and the threshold 0, even if they are constant."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from boostopt.rows.encoding import BinnedFeatures
 from boostopt.rows.row_block import RowBlock
 
 
-def sign_rows(placing: DistributedEncoder, columns: int, task: Any, large: Any) -> BinnedRows:
-    """Return the rows of columns of signs.
+def sign_rows(encoder: DistributedEncoder, columns: int, task: Any, large: Any) -> BinnedRows:
+    """Return the encoded rows of columns of signs.
 
     Parameters
     ----------
-    placing
+    encoder
         The collection, after the count.
     columns
         Number of columns.
     task, large
-        The function that makes a part, and its large argument: as in `Placing.rows`.
+        The function that returns a row block, and its large argument: as in `DistributedEncoder.rows`.
 
     Raises
     ------
     ProblemError
         A task refuses its block.
     """
-    return placing.rows(
+    return encoder.rows(
         task, large, BinnedFeatures.from_codes(np.empty((columns, 0), np.uint8), [np.zeros(1)] * columns)
     )
 
 
 def encode_signs(name: str, X: Any, y: Any, c: Any) -> RowBlock:
-    """Return some rows, whose features are -1 and 1, as codes 0 and 1.
+    """Return some rows with features -1 and 1 as a row block of codes 0 and 1.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def encode_signs(name: str, X: Any, y: Any, c: Any) -> RowBlock:
     rows = ExampleBlocks(X, y, c)
     codes, begin = np.empty((rows.features, len(rows.y)), np.uint8), 0
     for block in rows.blocks():
-        strange = np.argwhere(np.abs(block) != 1.0)
-        if len(strange):
-            n, q = strange[0].tolist()
+        invalid = np.argwhere(np.abs(block) != 1.0)
+        if len(invalid):
+            n, q = invalid[0].tolist()
             raise ProblemError(
                 f"on a cluster {name} must hold -1 and 1 alone, as votes of classifiers are; got {block[n, q]:.6g} in "
                 f"column {q}. Pass signs, or take it into memory: {name}.compute()."

@@ -22,15 +22,15 @@ EXACT_INTEGER_LIMIT = 2.0**53
 """Whole numbers below this are added without rounding, so that they cancel without loss."""
 
 LARGEST_DEGREE = 1000
-"""Largest degree of a polynomial kernel: each power costs a product over the examples; files may name any."""
+"""Largest degree of a polynomial kernel: each power costs a product over the examples, and files may name any."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """K(x, z): "linear" x·z, "polynomial" (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|²).
+    """A kernel K(x, z): "linear" x·z, "polynomial" (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|²).
 
-    Parameters that a kernel does not have are gamma = 1, degree = 1 and coef0 = 0. With these values, the linear kernel
-    is the polynomial one.
+    Parameters that a kernel does not have are gamma = 1, degree = 1 and coef0 = 0. With these values, the linear
+    kernel is the polynomial one.
 
     Raises
     ------
@@ -68,10 +68,10 @@ class Kernel:
         if self.name == "rbf":
             distances = np.maximum(squared_norms(X)[:, np.newaxis] + squared_norms(Z) - 2 * products, 0)
             return np.exp(-self.gamma * distances)
-        return self._of_products(products)
+        return self._from_products(products)
 
-    def _of_products(self, products: Array) -> Array:
-        """Return the values of a kernel that is a function of <x, z>, from <x, z>."""
+    def _from_products(self, products: Array) -> Array:
+        """Return K(x, z) from <x, z>, for a kernel that is a function of <x, z>."""
         if self.name == "linear":
             return products
         base = self.gamma * products + self.coef0
@@ -108,7 +108,7 @@ class Kernel:
             return np.exp(-self.gamma * squared_norms(difference))
         if self.name != "rbf" and not scipy.sparse.issparse(X):
             # Row by row: the rounding of a matrix product depends on how many rows there are.
-            return self._of_products(np.einsum("nj,j->n", X, z))
+            return self._from_products(np.einsum("nj,j->n", X, z))
         return self.block(X, z[np.newaxis])[:, 0]
 
     def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -126,9 +126,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class KernelColumn(FeatureHypothesis):
-    """sign * K(x, z) / scale for a training example z, cut to [-1, 1].
+    """The hypothesis sign * K(x, z) / scale for a training example z, clipped to [-1, 1].
 
-    Two of them are equal if they have the same row, sign and kernel.
+    Two such hypotheses are equal if they have the same row, sign and kernel.
 
     Attributes
     ----------

@@ -34,20 +34,21 @@ MIN_KERNEL_VALUE = 1e-280
 """The smallest allowed bound on the kernel values of an example: much smaller values lose digits to underflow."""
 
 LARGEST_LOSS = 1e-8
-"""Allowed error of a column by cancellation, relative to its scale: ordinary kernels lose 1e-14."""
+"""Largest allowed error of a column by cancellation, relative to its scale: ordinary kernels lose 1e-14."""
 
 TIE_DIGITS = 12
-"""Edges that agree in this many decimals of the total weight are equal up to rounding: the first example is taken."""
+"""Decimals of the total weight: edges that agree in them are equal up to rounding, and the first example wins."""
 
 
 class KernelColumns(ExamplesOracle):
-    """Choose among the columns of a kernel matrix, scaled into [-1, 1].
+    """The columns of a kernel matrix, scaled into [-1, 1], as a class of hypotheses.
 
-    Exact up to the rounding of kernel values, which the bound on the edges includes. If gamma x·z is nearly -coef0, the
-    base of a polynomial kernel cancels, and its columns would be nothing but rounding. Such a kernel is refused.
+    Exact up to the rounding of kernel values, which the bound of the edges includes. If gamma x·z is nearly -coef0,
+    the base of a polynomial kernel cancels, and its columns would consist of rounding errors. Such a kernel is
+    refused.
 
-    Equal examples give one hypothesis, named after the first of them. An example without nonzero features gives none if
-    all its kernel values are 0 (linear, and polynomial with coef0 = 0).
+    Equal examples give one hypothesis, named after the first of them. An example without nonzero features gives
+    none if all its kernel values are 0 (linear, and polynomial with coef0 = 0).
 
     Parameters
     ----------
@@ -112,19 +113,20 @@ class KernelColumns(ExamplesOracle):
         self._nonzero = self._bound > 0
         if ((self._bound < MIN_KERNEL_VALUE) & (norms > 0)).any():
             raise ProblemError(
-                f"the {self.kernel} must have values of at least {MIN_KERNEL_VALUE:g} on examples that are not 0, for digits "
-                f"are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale the features up."
+                f"the {self.kernel} must have values of at least {MIN_KERNEL_VALUE:g} on examples that are not 0, for "
+                f"digits are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale "
+                "the features up."
             )
         if not self._nonzero.any():
             raise ProblemError(
                 f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0. Pass other features, "
                 "or take a kernel that is not 0 there, such as rbf."
             )
-        # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
+        # Bounds of the scales. By symmetry, every computed column of the kernel increases the lower bounds.
         self._lower, self._upper = diagonal, self._bound.copy()
         self._scale_is_exact = np.full(len(norms), kernel == "rbf")
         self._compute_scales(np.array([np.argmax(norms)]))
-        # Checked before a run and not during it, if the kernel may cancel at all.
+        # If the kernel may cancel, check it before a run and not during the run.
         for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
             self._compute_scales(k)
 
@@ -139,9 +141,9 @@ class KernelColumns(ExamplesOracle):
         weights, exponent = scaled_weights(query.d, self.N)
         e = self._unscaled_edges(np.bincount(self._group, self.y * weights, len(self._first)))
         total = float(np.abs(weights).sum())
-        chosen, largest = self._search(np.abs(e) if self.reflexive else e, total, query.count)
+        selected, largest = self._search(np.abs(e) if self.reflexive else e, total, query.count)
         columns = [
-            self._column(k, -1 if self.reflexive and e[k] < 0 else 1, weights, exponent) for k in chosen.tolist()
+            self._column(k, -1 if self.reflexive and e[k] < 0 else 1, weights, exponent) for k in selected.tolist()
         ]
         return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(largest, math.inf), exponent))
 
@@ -163,23 +165,23 @@ class KernelColumns(ExamplesOracle):
         """
         # The rounding of e: N additions and the errors of the terms; epsilon is twice the unit roundoff.
         rounding = MACHINE_EPSILON * total * ((self.N + 10) * self._bound + self._error)
-        tie, most = total * 10.0**-TIE_DIGITS, count
+        tie, n_scales = total * 10.0**-TIE_DIGITS, count
         while True:
             lower = np.where(self._nonzero, self._lower, 1)
             with np.errstate(divide="ignore", invalid="ignore"):
-                reached = np.where(e > 0, e / lower, e / np.maximum(self._upper, lower))
-                reached = np.where(lower > 0, reached + rounding / lower, np.inf)
-            reached[~self._nonzero] = -np.inf
-            done = np.flatnonzero(self._nonzero & self._scale_is_exact)
-            exact = e[done] / self._lower[done]
-            last = -np.inf if len(done) < count else np.partition(exact, -count)[-count] - tie
-            left = np.flatnonzero(self._nonzero & ~self._scale_is_exact & (reached >= last))
-            if len(left) == 0:
-                order = np.lexsort((done, -np.round(exact / (total or 1.0), TIE_DIGITS)))[:count]
-                return done[order], float(reached.max())
-            most = min(most, self._block_length(len(e)))
-            self._compute_scales(left[np.argsort(-reached[left], kind="stable")[:most]])
-            most *= 2
+                edge_bounds = np.where(e > 0, e / lower, e / np.maximum(self._upper, lower))
+                edge_bounds = np.where(lower > 0, edge_bounds + rounding / lower, np.inf)
+            edge_bounds[~self._nonzero] = -np.inf
+            computed = np.flatnonzero(self._nonzero & self._scale_is_exact)
+            exact = e[computed] / self._lower[computed]
+            last = -np.inf if len(computed) < count else np.partition(exact, -count)[-count] - tie
+            candidates = np.flatnonzero(self._nonzero & ~self._scale_is_exact & (edge_bounds >= last))
+            if len(candidates) == 0:
+                order = np.lexsort((computed, -np.round(exact / (total or 1.0), TIE_DIGITS)))[:count]
+                return computed[order], float(edge_bounds.max())
+            n_scales = min(n_scales, self._block_length(len(e)))
+            self._compute_scales(candidates[np.argsort(-edge_bounds[candidates], kind="stable")[:n_scales]])
+            n_scales *= 2
 
     def _compute_scales(self, k: Int[Array, " count"]) -> None:
         """Compute the scales of some examples."""
@@ -195,14 +197,14 @@ class KernelColumns(ExamplesOracle):
 
     def _check_cancellation(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
         """Raise ProblemError if columns have cancelled: their values would be rounding and not the kernel's."""
-        # First by the norms, which is enough for nearly all kernels.
+        # The norms decide first: they are enough for nearly all kernels.
         doubtful = ~(MACHINE_EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._nonzero[k]
         if not doubtful.any():
             return
-        lost = self.kernel.cancellation_error(self._points, self._dense_points(k[doubtful]), values[:, doubtful])
-        worst = int(np.argmax(lost))
-        if lost[worst] > LARGEST_LOSS:
-            row, share = self._examples.input_rows[self._first[k[doubtful][worst]]], min(float(lost[worst]), 1.0)
+        errors = self.kernel.cancellation_error(self._points, self._dense_points(k[doubtful]), values[:, doubtful])
+        worst = int(np.argmax(errors))
+        if errors[worst] > LARGEST_LOSS:
+            row, share = self._examples.input_rows[self._first[k[doubtful][worst]]], min(float(errors[worst]), 1.0)
             raise ProblemError(
                 f"the {self.kernel} must not cancel on the examples; of its values at example {row} a share of up to "
                 f"{share:.1g} is rounding, for gamma x·z is nearly -coef0. Change gamma or coef0."
@@ -223,8 +225,8 @@ class KernelColumns(ExamplesOracle):
     def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         if not isinstance(hypothesis, KernelColumn) or (hypothesis.sign < 0 and not self.reflexive):
             return False
-        at = np.flatnonzero(self._examples.input_rows == hypothesis.row)
-        if len(at) == 0 or not self._nonzero[self._group[at[0]]]:
+        rows = np.flatnonzero(self._examples.input_rows == hypothesis.row)
+        if len(rows) == 0 or not self._nonzero[self._group[rows[0]]]:
             return False
         # Equal examples give one hypothesis, that of the first of them.
         own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
@@ -238,9 +240,9 @@ class KernelColumns(ExamplesOracle):
 
     def _blocks(self, n: int) -> Iterator[Int[Array, " count"]]:
         """Yield the distinct examples in groups whose kernel values with n others fit into a block."""
-        step, most = self._block_length(n), len(self._first)
-        for start in range(0, most, step):
-            yield np.arange(start, min(start + step, most))
+        step, n_points = self._block_length(n), len(self._first)
+        for start in range(0, n_points, step):
+            yield np.arange(start, min(start + step, n_points))
 
     def _block_length(self, n: int) -> int:
         """Return the number of examples that fit into a block, with their features and n kernel values for each."""

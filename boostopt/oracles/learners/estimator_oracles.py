@@ -1,4 +1,4 @@
-"""Hypotheses fitted by scikit-learn's classifiers: heuristic, because no fit proves that its edge is the largest."""
+"""Oracles that fit scikit-learn's classifiers: heuristic, because no fit proves that its edge is the largest."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from boostopt.oracles.learners.fitted import VALUE_METHODS, Fitted, class_name, 
 from boostopt.oracles.weight_scaling import as_distribution
 
 MAX_DRAWS = 20
-"""Largest number of samples that are drawn to find one with both classes."""
+"""Largest number of samples that are drawn until one has both classes."""
 
 
 class EstimatorOracle(ExamplesOracle):
-    """The common part of oracles that fit a classifier in each call; they differ in `_fit`."""
+    """The base of oracles that fit a classifier in each call; they differ in `_fit`."""
 
     reflexive: bool
 
@@ -86,8 +86,10 @@ class EstimatorOracle(ExamplesOracle):
         from sklearn.base import clone
 
         model: Any = clone(self._estimator)
-        drawn = {name: int(rng.integers(2**31)) for name in sorted(model.get_params()) if _is_random_state(name)}
-        return model.set_params(**drawn)
+        random_states = {
+            name: int(rng.integers(2**31)) for name in sorted(model.get_params()) if _is_random_state(name)
+        }
+        return model.set_params(**random_states)
 
     @property
     def digest(self) -> str:
@@ -108,7 +110,7 @@ class EstimatorOracle(ExamplesOracle):
 
 
 class Estimators(EstimatorOracle):
-    """Fit a classifier to the weighted examples. Heuristic: nothing is known of the class as a whole.
+    """Classifiers fitted to the weighted examples. Heuristic: there is no bound for the class.
 
     Parameters
     ----------
@@ -122,8 +124,8 @@ class Estimators(EstimatorOracle):
     c
         Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
     values
-        The method that gives h(x): "predict" gives -1 or 1; "decision_function" is cut to [-1, 1], so that h is -1 or 1
-        beyond the margin of a classifier; "predict_proba" gives 2p - 1 with the probability p of class 1.
+        The method that gives h(x): "predict" gives -1 or 1; "decision_function" is clipped to [-1, 1], so that h is -1
+        or 1 beyond the margin of a classifier; "predict_proba" gives 2p - 1 with the probability p of class 1.
     reflexive
         Whether the negations belong to the class. If so, the oracle negates a classifier with a negative edge.
     random_state
@@ -150,8 +152,8 @@ class Estimators(EstimatorOracle):
     ) -> None:
         from sklearn.utils.validation import has_fit_parameter
 
-        own = getattr(estimator, "random_state", None)
-        seed = random_state if random_state is not None else own if isinstance(own, int) else 0
+        estimator_seed = getattr(estimator, "random_state", None)
+        seed = random_state if random_state is not None else estimator_seed if isinstance(estimator_seed, int) else 0
         super().__init__(estimator, X, y, c, values, reflexive, seed)
         if not has_fit_parameter(self._estimator, "sample_weight"):
             raise ProblemError(
@@ -161,7 +163,7 @@ class Estimators(EstimatorOracle):
 
     def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         rows = np.flatnonzero(d)
-        if not _both_classes(y[rows]):
+        if not _has_both_classes(y[rows]):
             rows = np.arange(self.N)
         X = self._examples.X if len(rows) == self.N else self._examples.X[rows]
         return model.fit(X, y[rows].astype(np.int64), sample_weight=self.N * d[rows])
@@ -171,7 +173,7 @@ class Estimators(EstimatorOracle):
 
 
 class Resampled(EstimatorOracle):
-    """Fit a classifier to a sample drawn by the weights, for classifiers whose fit takes no weights. Heuristic.
+    """Classifiers fitted to samples drawn by the weights, for learners that take no weights. Heuristic.
 
     Parameters
     ----------
@@ -211,12 +213,13 @@ class Resampled(EstimatorOracle):
     def _fit(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         for _ in range(MAX_DRAWS):
             rows = rng.choice(self.N, self._size, p=d)
-            if _both_classes(y[rows]):
+            if _has_both_classes(y[rows]):
                 return model.fit(self._examples.X[rows], y[rows].astype(np.int64))
         shares = d[y > 0].sum()
         raise ProblemError(
-            f"a sample must hold both classes; {MAX_DRAWS} samples of {self._size} examples held one. The weights of class "
-            f"1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to Estimators."
+            f"a sample must hold both classes; {MAX_DRAWS} samples of {self._size} examples held one. The weights "
+            f"of class 1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to "
+            "Estimators."
         )
 
     def __str__(self) -> str:
@@ -224,11 +227,11 @@ class Resampled(EstimatorOracle):
         return f"{class_name(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
 
 
-def _both_classes(y: Int8[Array, " n"]) -> bool:
-    """Whether both classes occur."""
+def _has_both_classes(y: Int8[Array, " n"]) -> bool:
+    """Return whether both classes occur."""
     return bool((y > 0).any() and (y < 0).any())
 
 
 def _is_random_state(parameter: str) -> bool:
-    """Whether a parameter is the seed of an estimator or of a part of it."""
+    """Return whether a parameter is the seed of an estimator or of a part of it."""
     return parameter == "random_state" or parameter.endswith("__random_state")

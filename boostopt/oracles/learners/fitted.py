@@ -120,17 +120,17 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
         return cls(number, sign, description, values, features, on_training, None)
 
 
-def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Float[Array, " n"]:
-    """Return h(x) in [-1, 1] of a fitted classifier, checked; errors name its class, or what it is called.
+def hypothesis_values(model: Any, values: str, X: Any, label: str = "") -> Float[Array, " n"]:
+    """Return h(x) in [-1, 1] of a fitted classifier, checked; errors use a label, or the name of its class.
 
     Raises
     ------
     ProblemError
-        It does not return one finite value for each example, or it returns labels other than -1 and 1, or probabilities
-        outside [0, 1].
+        The classifier does not return one finite value for each example, or returns labels other than -1 and 1, or
+        probabilities outside [0, 1].
     """
-    n, called = X.shape[0], called or class_name(model)
-    name = f"{called}.{values}"
+    n, label = X.shape[0], label or class_name(model)
+    name = f"{label}.{values}"
     raw = np.asarray(getattr(model, values)(X))
     expected = (n, 2) if values == "predict_proba" else (n,)
     if raw.shape != expected:
@@ -139,9 +139,9 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
             "Pass a classifier that keeps to scikit-learn's conventions."
         )
     if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
-        strange = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
+        invalid = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
         raise ProblemError(
-            f"{name} must return finite numbers; got {short_repr(strange)}. Look at what it was fitted to."
+            f"{name} must return finite numbers; got {short_repr(invalid)}. Look at what it was fitted to."
         )
     raw = raw.astype(np.float64)
     if values == "decision_function":
@@ -156,7 +156,7 @@ def hypothesis_values(model: Any, values: str, X: Any, called: str = "") -> Floa
     classes = np.asarray(getattr(model, "classes_", ()))
     if not np.array_equal(classes, (-1, 1)):
         raise ProblemError(
-            f"{called} must know the classes [-1, 1] that it was fitted to; got {short_repr(classes.tolist())}. Pass a "
+            f"{label} must know the classes [-1, 1] that it was fitted to; got {short_repr(classes.tolist())}. Pass a "
             "classifier that keeps its labels in classes_."
         )
     p = raw[:, 1]

@@ -1,9 +1,7 @@
-"""RBF networks with adaptive centres: what an oracle and a classifier fit, and the learners that they stand on.
-
-    from boostopt.oracles.rbf.fitting import fit_rbf
+"""RBF networks with adaptive centres, and their fitting by k-means and conjugate gradients.
 
     network = fit_rbf(X, y, weights, K=20)
     network.value(X)
 
-Nothing here imports boosting.
+This package does not import boosting.
 """

@@ -1,4 +1,4 @@
-"""Fit RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15]."""
+"""Fitting of RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15]."""
 
 from __future__ import annotations
 
@@ -21,19 +21,20 @@ from boostopt.oracles.rbf.reduced_error import ReducedError
 __all__ = ["RBFNetwork", "RBFSettings", "fit_rbf"]
 
 LAMBDA_ADVICE = "Take the paper's, 1e-6."
-"""The advice on the regularisation."""
+"""Advice about the regularization."""
 
 WIDTH_RANGE = 1e-5, 1e3
 """Smallest and largest width in a fit, in half ranges of the features.
 
-At the smallest one the rounding of products leaves five digits of the exponents; the largest is as good as constant.
+At the smallest width, the rounding of products leaves five digits of the exponents; the largest is as good as
+constant.
 """
 
 MAX_STEP = 2.0
-"""By how much a logarithm of a width, or a centre in units of its first width, may change in a step."""
+"""Largest change in a step, of a logarithm of a width, or of a centre in units of its first width."""
 
 SMALLEST_RANGE = 1e-280
-"""Half ranges below are taken for 0: widths would lose their digits."""
+"""Half ranges below this number count as 0: widths would lose their digits."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class RBFSettings:
     Attributes
     ----------
     K
-        Number of centres, at least 1; as many as there are different points if these are fewer.
+        Number of centres, at least 1; the number of different points if there are fewer.
     iterations
-        Steps of conjugate gradients in each fit at most, from 0.
+        Largest number of steps of conjugate gradients in each fit, from 0.
     lambda_
-        Factor of |w|² / (2N), the regularisation of the output weights w, positive.
+        Factor of |w|² / (2N), the regularization of the output weights w, positive.
 
     Raises
     ------
@@ -60,7 +61,7 @@ class RBFSettings:
     lambda_: float = 1e-6
 
     def __post_init__(self) -> None:
-        """Read each setting as what it should be."""
+        """Check the settings, and convert them to plain numbers."""
         centres = check_integer("K", self.K, 1, "a whole number of centres", "Ask for one or more.")
         steps = check_integer(
             "iterations", self.iterations, 0, "a whole number of steps", "Pass how many steps may be taken."
@@ -81,24 +82,24 @@ def fit_rbf(
 ) -> RBFNetwork:
     """Return an RBF network fitted to weighted examples.
 
-    The centres start from weighted k-means, the widths from the distance to the nearest other centre; conjugate
-    gradients follow, with the best output weights in every step of every line search.
+    The centres start from weighted k-means, the widths from the distance to the nearest other centre. Conjugate
+    gradients follow, with the best output weights at every point of every line search.
 
     Parameters
     ----------
     X
-        Features, shape (N, features), finite. One width serves all of them: give them like scales.
+        Features, shape (N, features), finite. One width serves all features, so give them similar scales.
     y
-        Targets, shape (N,) or (N, outputs), finite: labels -1 and 1, say.
+        Targets, shape (N,) or (N, outputs), finite, such as labels -1 and 1.
     weights
-        s, shape (N,), non-negative, 1 by default. A weight k counts as k copies: sum s is the N of the formulas, so
-        that a distribution d is passed as N d. Examples with 0 are left out.
+        s, shape (N,), non-negative, 1 by default. A weight k counts as k copies, and sum s is the N of the formulas.
+        So pass a distribution d as N d. Examples with 0 are left out.
     settings
-        Number of centres, steps and regularisation; those by default where none are given.
+        Number of centres, steps and regularization; the defaults if None.
     random_state
-        Seed or generator of the first centres; None for a start without chance.
+        Seed or generator of the first centres; None for a deterministic start.
     **keywords
-        Fields of `RBFSettings`, which count before the settings.
+        Fields of `RBFSettings`, which override the settings.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def fit_rbf(
 
     References
     ----------
-    Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
+    Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as in `reduced_error`.
     """
     settings = replace(settings or RBFSettings(), **keywords)
     points, targets, s = _check_examples(X, y, weights)
@@ -123,47 +124,49 @@ def fit_rbf(
     origin, unit = _center_and_scale(points)
     scaled = (points - origin) / unit
     rng = None if random_state is None else np.random.default_rng(random_state)
-    first = kmeans(scaled, s, settings.K, rng)
-    widths = np.clip(_initial_widths(scaled, first), *WIDTH_RANGE)
+    first_centres = kmeans(scaled, s, settings.K, rng)
+    widths = np.clip(_initial_widths(scaled, first_centres), *WIDTH_RANGE)
     problem = ReducedError(scaled, targets.reshape(len(s), -1), s, settings.lambda_)
-    start = np.concatenate([np.zeros(first.size), np.log(widths)])
-    least = conjugate_gradients(partial(_objective, problem, first, widths), start, settings.iterations, MAX_STEP).x
-    centres, log_widths = _unpacked(first, widths, least)
-    w = problem.at(centres, log_widths).output_weights
-    with np.errstate(over="ignore"):  # a centre far beyond examples at the end of the numbers
+    start = np.concatenate([np.zeros(first_centres.size), np.log(widths)])
+    solution = conjugate_gradients(
+        partial(_objective, problem, first_centres, widths), start, settings.iterations, MAX_STEP
+    ).x
+    centres, log_widths = _unpack_variables(first_centres, widths, solution)
+    w = problem.evaluate(centres, log_widths).output_weights
+    with np.errstate(over="ignore"):  # a centre far from examples near the largest numbers
         centres = np.clip(origin + unit * centres, -LARGEST, LARGEST)
         sigma = np.clip(unit * np.exp(log_widths), None, LARGEST)
     return RBFNetwork(centres, sigma, w.reshape(-1, *targets.shape[1:]))
 
 
 def _objective(
-    problem: ReducedError, first: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
+    problem: ReducedError, first_centres: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
 ) -> tuple[float, Float[Array, " n"]]:
-    """Return E / N and its gradient in the variables of the fit: of any weights a number of ordinary size."""
-    centres, log_widths = _unpacked(first, widths, x)
-    there = problem.at(centres, log_widths)
-    free = log_widths == x[first.size :]
-    by_centres = widths[:, np.newaxis] * there.by_centres
-    gradient = np.concatenate([by_centres.ravel(), free * there.by_log_widths])
-    return there.error / problem.total, gradient / problem.total
+    """Return E / N and its gradient in the variables of the fit; E / N does not depend on the scale of the weights."""
+    centres, log_widths = _unpack_variables(first_centres, widths, x)
+    evaluation = problem.evaluate(centres, log_widths)
+    free = log_widths == x[first_centres.size :]
+    by_centres = widths[:, np.newaxis] * evaluation.by_centres
+    gradient = np.concatenate([by_centres.ravel(), free * evaluation.by_log_widths])
+    return evaluation.error / problem.total, gradient / problem.total
 
 
-def _unpacked(
-    first: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
+def _unpack_variables(
+    first_centres: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
 ) -> tuple[Float[Array, "K features"], Float[Array, " K"]]:
-    """Return centres and ln sigma, bounded, from the variables of the fit.
+    """Return the centres and ln sigma, bounded, from the variables of the fit.
 
-    These are the ways of the centres in units of their first widths, and ln sigma: with the centres as they are, ten
-    steps left a tenth more of the error on noisy bananas.
+    The variables are the displacements of the centres in units of their first widths, and ln sigma. With the
+    centres themselves as variables, ten steps left a tenth more of the error on noisy bananas.
     """
-    moved = x[: first.size].reshape(first.shape)
-    return first + widths[:, np.newaxis] * moved, np.clip(
-        x[first.size :], math.log(WIDTH_RANGE[0]), math.log(WIDTH_RANGE[1])
+    displacements = x[: first_centres.size].reshape(first_centres.shape)
+    return first_centres + widths[:, np.newaxis] * displacements, np.clip(
+        x[first_centres.size :], math.log(WIDTH_RANGE[0]), math.log(WIDTH_RANGE[1])
     )
 
 
 def _initial_widths(X: Float[Array, "N features"], centres: Float[Array, "K features"]) -> Float[Array, " K"]:
-    """Return the distance from each centre to the nearest other one; of a single one the spread of the points."""
+    """Return the distance from each centre to the nearest other one; the spread of the points for a single centre."""
     difference = centres[:, np.newaxis] - centres
     distances = np.sqrt(np.einsum("klj,klj->kl", difference, difference))
     np.fill_diagonal(distances, np.inf)
@@ -173,7 +176,7 @@ def _initial_widths(X: Float[Array, "N features"], centres: Float[Array, "K feat
 
 
 def _center_and_scale(X: Float[Array, "N features"]) -> tuple[Float[Array, " features"], float]:
-    """Return the middle of the features and their largest half range, 1 if there is none."""
+    """Return the centre of the ranges of the features, and the largest half range, 1 if all features are constant."""
     low, high = 0.5 * X.min(axis=0), 0.5 * X.max(axis=0)
     unit = float((high - low).max())
     return low + high, unit if unit > SMALLEST_RANGE else 1.0

@@ -1,4 +1,4 @@
-"""Centres of weighted points by k-means: a start for what is optimised afterwards, so a few steps are enough."""
+"""Centres of weighted points by k-means: a start for an optimization, so few steps are enough."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 
-STEPS = 10
-"""Steps of Lloyd's at most."""
+MAX_STEPS = 10
+"""Largest number of steps of Lloyd's algorithm."""
 
 
 def kmeans(
@@ -15,29 +15,29 @@ def kmeans(
 ) -> Float[Array, "k features"]:
     """Return k = min(K, number of different points) centres of weighted points.
 
-    The first centres are points: each next one is drawn with a probability in proportion to weight times squared
-    distance from the nearest centre so far; without a generator the point with the largest one is taken, the first of
-    several. Then come at most 10 steps of Lloyd's. A centre that is nearest to no point stays where it is.
+    The first centres are points. Each next one is drawn with a probability proportional to weight times squared
+    distance from the nearest centre so far. Without a generator, it is the first point with the largest such
+    product. Then come at most 10 steps of Lloyd's algorithm. A centre that is nearest to no point stays unchanged.
 
     Parameters
     ----------
     X
-        Points, shape (N, features), of a size whose squares neither overflow nor vanish.
+        Points, shape (N, features), of a size whose squares neither overflow nor underflow.
     weights
-        Positive, shape (N,).
+        Positive weights, shape (N,).
     K
         Number of centres wanted, at least 1.
     rng
-        What the first centres are drawn with; None for a start without chance.
+        The generator of the first centres; None for a deterministic start.
 
     References
     ----------
     Arthur and Vassilvitskii 2007, k-means++.
     """
-    centres = X[_spread(X, weights, K, rng)]
+    centres = X[_choose_first_centres(X, weights, K, rng)]
     weighted = weights[:, np.newaxis] * X
     nearest: Int[Array, " N"] | None = None
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         last, nearest = nearest, _nearest(X, centres)
         if last is not None and np.array_equal(last, nearest):
             break
@@ -48,25 +48,25 @@ def kmeans(
     return centres
 
 
-def _spread(
+def _choose_first_centres(
     X: Float[Array, "N features"], weights: Float[Array, " N"], K: int, rng: np.random.Generator | None
 ) -> Int[Array, " k"]:
-    """Return which points are the first centres."""
-    chosen: list[int] = []
+    """Return the indices of the points that are the first centres."""
+    indices: list[int] = []
     distances, shares = np.full(len(X), np.inf), weights
-    while len(chosen) < K and (shares > 0).any():
-        chosen.append(int(shares.argmax()) if rng is None else _drawn(shares, rng))
-        difference = X - X[chosen[-1]]
+    while len(indices) < K and (shares > 0).any():
+        indices.append(int(shares.argmax()) if rng is None else _draw_index(shares, rng))
+        difference = X - X[indices[-1]]
         distances = np.minimum(distances, np.einsum("nj,nj->n", difference, difference))
         shares = weights * distances
-    return np.array(chosen)
+    return np.array(indices)
 
 
-def _drawn(shares: Float[Array, " N"], rng: np.random.Generator) -> int:
-    """Return a number drawn in proportion to its share; never one of share 0."""
+def _draw_index(shares: Float[Array, " N"], rng: np.random.Generator) -> int:
+    """Return an index drawn in proportion to its share; never one of share 0."""
     sums = np.cumsum(shares)
-    at = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
-    return at if at < len(shares) else int(shares.argmax())  # rounding reached the whole sum
+    index = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+    return index if index < len(shares) else int(shares.argmax())  # rounding reached the whole sum
 
 
 def _nearest(X: Float[Array, "N features"], centres: Float[Array, "k features"]) -> Int[Array, " N"]:

@@ -16,7 +16,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class RBFNetwork:
-    """f(x) = sum_k w_k exp(-|x - mu_k|² / (2 sigma_k²)), with one output or several.
+    """The function f(x) = sum_k w_k exp(-|x - mu_k|² / (2 sigma_k²)), with one output or several.
 
     Attributes
     ----------
@@ -61,13 +61,14 @@ class RBFNetwork:
 
     @property
     def _unit(self) -> float:
-        """A power of two near the largest width: distances in it are exact, and overflow where g is 0 anyway."""
+        """A power of two near the largest width: distances in it are exact, and overflow only if g is 0 anyway."""
         return math.ldexp(1.0, math.frexp(float(self.widths.max()))[1] - 1)
 
     def value(self, X: Float[Array, "n features"]) -> Float[Array, " n *outputs"]:
         """Return f(x) for each row of X, shape (n,), or (n, outputs).
 
-        Differences are squared, not products subtracted as in a fit: right to the last digits wherever x lies.
+        The method squares differences, while a fit subtracts products. So f(x) is accurate to the last digits for
+        any x.
         """
         with np.errstate(over="ignore"):
             scaled = np.clip(X / self._unit, -LARGEST, LARGEST)

@@ -35,9 +35,9 @@ OUTPUT_FUNCTIONS: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] 
 
 @dataclass(frozen=True, eq=False)
 class RBFHypothesis(FeatureHypothesis):
-    """h(x) = sign f(x), tanh f(x) or f(x) cut to [-1, 1], for an RBF network f.
+    """The hypothesis h(x) = sign f(x), tanh f(x) or f(x) clipped to [-1, 1], for an RBF network f.
 
-    Two of them are equal if the networks are, number by number, and `values` is the same.
+    Two such hypotheses are equal if all numbers of the networks and `values` are equal.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ class RBFHypothesis(FeatureHypothesis):
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RBFHypothesis) and other._key == self._key
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, RBFHypothesis) and value._key == self._key
 
     def state(self) -> StateDict:
         return {"number": self.number, "values": self.values, **self._arrays}

@@ -1,7 +1,7 @@
 r"""The error of RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15].
 
 f(x) = sum_k w_k g_k(x) with g_k(x) = exp(-|x - mu_k|² / (2 sigma_k²)). Centres mu, widths sigma and output weights w
-minimise the weighted and regularised squared error
+minimize the weighted and regularized squared error
 
     E = 1/2 sum_n s_n (y_n - f(x_n))² + lambda / (2N) |w|²,      N = sum_n s_n.
 
@@ -28,9 +28,9 @@ from scipy.linalg import get_lapack_funcs
 from boostopt._utils.array_types import Array, Float
 
 MIN_PIVOT_FRACTION = 1e-12
-"""The share of a diagonal entry that a pivot of Cholesky's must leave: below, no more than four digits of it are right.
+"""Minimum pivot of Cholesky's method as a fraction of the diagonal entry: below, at most four digits are right.
 
-A centre far from all examples is no such case: its entry is small, and its pivot is all of it.
+A centre far from all examples is no such case: its diagonal entry is small, and its pivot equals the entry.
 """
 
 _SOLVE: Any = get_lapack_funcs("posv", dtype=np.float64)
@@ -44,7 +44,7 @@ class ReducedEvaluation:
     Attributes
     ----------
     error
-        E, least over w.
+        E, minimized over w.
     output_weights
         w, shape (K, outputs).
     by_centres
@@ -60,16 +60,16 @@ class ReducedEvaluation:
 
 
 class ReducedError:
-    """The least error over the output weights, as a function of centres and widths.
+    """The minimum of the error over the output weights, as a function of centres and widths.
 
-    The exponents -|x_n - mu_k|² / (2 sigma_k²) are one product of matrices, so that an evaluation costs a product of
-    K x (features + 2) and (features + 2) x N, one exponential for each of the N K entries, K² N flops for the equations
-    and K³/3 for their factor, and products of the first size again for the gradient.
+    The exponents -|x_n - mu_k|² / (2 sigma_k²) are one product of matrices. So an evaluation costs a product of K x
+    (features + 2) and (features + 2) x N, one exponential for each of the N K entries, K² N flops for the
+    equations, K³/3 flops for their factor, and products of the first size again for the gradient.
 
     Parameters
     ----------
     X
-        Features, shape (N, features), best centred and of size 1: the products cancel elsewhere.
+        Features, shape (N, features), best centred and of size 1: otherwise the products cancel.
     y
         Targets, shape (N, outputs).
     weights
@@ -90,7 +90,7 @@ class ReducedError:
         weights: Float[Array, " N"],
         lambda_: float,
     ) -> None:
-        # All is divided by N = sum s: so E / N has the weights s / N and the factor lambda / N² of |w|² / 2.
+        # All terms are divided by N = sum s: E / N has the weights s / N and the factor lambda / N² of |w|² / 2.
         self.total: float = float(weights.sum())
         self._ridge = lambda_ / self.total / self.total
         self._roots = np.sqrt(weights / self.total)
@@ -99,7 +99,7 @@ class ReducedError:
         self._with_ones = np.hstack([X, ones])
         self._lifted = np.hstack([X, np.einsum("nj,nj->n", X, X)[:, np.newaxis], ones]).T.copy()
 
-    def at(self, centres: Float[Array, "K features"], log_widths: Float[Array, " K"]) -> ReducedEvaluation:
+    def evaluate(self, centres: Float[Array, "K features"], log_widths: Float[Array, " K"]) -> ReducedEvaluation:
         """Return error, output weights and gradient for centres and logarithms of widths."""
         precisions = np.exp(-2 * log_widths)[:, np.newaxis]
         squares = np.einsum("kj,kj->k", centres, centres)[:, np.newaxis]
@@ -129,10 +129,10 @@ class ReducedError:
         w += correction
         return w, self._targets - bumps.T @ w
 
-    def _solved_by_least_squares(
+    def _solve_by_least_squares(
         self, bumps: Float[Array, "K N"]
     ) -> tuple[Float[Array, "K outputs"], Float[Array, "N outputs"]]:
-        """Return the same where centres nearly coincide, without squaring the condition number."""
+        """Return the same if centres nearly coincide, without squaring the condition number."""
         stacked = np.vstack([bumps.T, math.sqrt(self._ridge) * np.eye(len(bumps))])
         targets = np.vstack([self._targets, np.zeros((len(bumps), self._targets.shape[1]))])
         w = np.linalg.lstsq(stacked, targets, rcond=None)[0]

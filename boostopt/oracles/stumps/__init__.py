@@ -1,1 +1,1 @@
-"""Decision stumps: their search, sorted or binned."""
+"""Decision stumps, and oracles that search them by sorted or by binned features."""

@@ -46,7 +46,7 @@ class BinnedStumps(BinnedOracle, Placeable):
     A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`. Any other feature has
     at most bins - 1, at quantiles of the values of up to 200,000 examples. If all features are of the first kind, the
     class and every answer are those of `DecisionStumps`, to the last bit. Otherwise the class is smaller, and
-    certificates are about this smaller class. Features are read some rows at a time and kept as codes, in one byte an
+    certificates are about this smaller class. Features are read in blocks of rows and stored as codes, in one byte an
     entry for up to 256 bins, otherwise in two. One pass over the codes gives the edges of all stumps, as sums of
     integers.
 
@@ -74,7 +74,7 @@ class BinnedStumps(BinnedOracle, Placeable):
 
     Attributes
     ----------
-    coded
+    binned
         The codes, and their thresholds.
     complete
         Whether every feature has all its thresholds; the class is then that of `DecisionStumps`.
@@ -91,7 +91,7 @@ class BinnedStumps(BinnedOracle, Placeable):
     """
 
     complete: bool
-    coded: BinnedFeatures
+    binned: BinnedFeatures
     reflexive: bool
 
     _selection: tuple[Int[Array, " N"], int] | None = None
@@ -112,13 +112,13 @@ class BinnedStumps(BinnedOracle, Placeable):
         self._encode(X, y, c, path)
 
     def _encode(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
-        """Encode the rows, in a file if one is given."""
+        """Encode the rows, in a file if there is a path."""
         rows = ExampleBlocks(X, y, c)
         check_classes(rows.y)
         self._y, self._c, self._features, self._selection = rows.y, rows.c, rows.features, rows.selection
         self._cuts, self.complete = find_thresholds(rows, self._bins)
-        made = encode_in_memory if path is None else partial(encode_in_file, path)
-        self.coded = BinnedFeatures.from_codes(made(rows, self._cuts, self._dtype), self._cuts)
+        encode = encode_in_memory if path is None else partial(encode_in_file, path)
+        self.binned = BinnedFeatures.from_codes(encode(rows, self._cuts, self._dtype), self._cuts)
 
     def _check_options(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
         """Check the options, and return the file of the codes."""
@@ -139,7 +139,7 @@ class BinnedStumps(BinnedOracle, Placeable):
 
     @property
     def N(self) -> int:
-        return self.coded.N
+        return self.binned.N
 
     @property
     def c(self) -> Float[Array, " N"]:
@@ -166,18 +166,18 @@ class BinnedStumps(BinnedOracle, Placeable):
         ProblemError
             The weights do not have shape (N,), or they are not finite.
         """
-        return best_stumps(self.coded, query, self.y, self._features, self.reflexive)
+        return best_stumps(self.binned, query, self.y, self._features, self.reflexive)
 
     @property
     def binned_rows(self) -> BinnedRows | None:
-        """The coded rows.
+        """The encoded rows.
 
-        None if no feature varies, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A
-        subclass has none either, because it may be another class of hypotheses.
+        None if no feature varies, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32.
+        None also for subclasses, because a subclass may be another class of hypotheses.
         """
-        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not has_exact_sums(self.c):
+        if type(self) is not BinnedStumps or len(self.binned.thresholds) == 0 or not has_exact_sums(self.c):
             return None
-        return BinnedRows.from_binned(self.coded, self.y, self.c)
+        return BinnedRows.from_binned(self.binned, self.y, self.c)
 
     def hypothesis_of(self, split: Split) -> Stump:
         return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
@@ -203,7 +203,7 @@ class BinnedStumps(BinnedOracle, Placeable):
     def digest(self) -> str:
         """SHA-256 of the class and of the examples, as far as the class distinguishes them."""
         digest = hashlib.sha256(f"{type(self).__name__} reflexive={self.reflexive} {self._features}".encode())
-        for part in (*self.coded.thresholds_by_feature, *self.coded.codes, self._y, self._c):
+        for part in (*self.binned.thresholds_by_feature, *self.binned.codes, self._y, self._c):
             digest.update(f"{len(part)}".encode())
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
@@ -212,21 +212,21 @@ class BinnedStumps(BinnedOracle, Placeable):
         """Return h(x_n), None for a stump outside the class."""
         if stump.features != self._features or not (stump.sign == 1 or self.reflexive):
             return None
-        if len(self.coded.thresholds) == 0:
+        if len(self.binned.thresholds) == 0:
             return np.full(self.N, stump.sign, np.int8) if stump.threshold == -np.inf else None
-        cut = self.coded.thresholds_by_feature[stump.feature]
+        cut = self.binned.thresholds_by_feature[stump.feature]
         k = int(np.searchsorted(cut, stump.threshold))
         if k == len(cut) or cut[k] != stump.threshold:
             return None
-        above = np.greater(self.coded.codes[stump.feature], k)
-        return np.where(above, np.int8(stump.sign), np.int8(-stump.sign))
+        is_above = np.greater(self.binned.codes[stump.feature], k)
+        return np.where(is_above, np.int8(stump.sign), np.int8(-stump.sign))
 
 
 class DistributedStumps(DistributedOracle, BinnedStumps):
     """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
-    Thresholds are the same as for these rows in memory. So is every run that boosts by looks at the rows, to the last
-    bit. Everything as long as the rows stays on the cluster, so the oracle supports looks only.
+    Thresholds are the same as for these rows in memory. So is every run by histogram Newton, to the last bit.
+    Arrays of the length of the rows stay on the cluster, so the oracle supports data passes only.
 
     Raises
     ------
@@ -244,23 +244,23 @@ class DistributedStumps(DistributedOracle, BinnedStumps):
             raise OptionError(
                 f"codes on a cluster stay in the memory of its workers; got codes={str(path)!r}. Leave it out."
             )
-        placing = DistributedEncoder(X, y, c)
-        blocks, found = placing.blocks, placing.count()
-        before = accumulate((each.n_rows for each in found), initial=0)
-        counted = list(accumulate((each.n_counted for each in found), initial=0))
+        encoder = DistributedEncoder(X, y, c)
+        blocks, counts = encoder.blocks, encoder.count()
+        offsets = accumulate((count.n_rows for count in counts), initial=0)
+        counted = list(accumulate((count.n_counted for count in counts), initial=0))
         step, self._features = sample_stride(counted[-1]), blocks.features
         small = [
             (b, -k % step, step, self._bins)
-            for b, k, each in zip(before, counted, found, strict=False)
-            if each.n_counted
+            for b, k, count in zip(offsets, counted, counts, strict=False)
+            if count.n_counted
         ]
-        told: ThresholdSketch = blocks.tree_reduce(sketch_block, small, partial(merge_sketches, self._bins))
-        self._cuts, self.complete = told.thresholds(self._bins)
-        coded = BinnedFeatures.from_codes(np.empty((self._features, 0), self._dtype), self._cuts)
-        if len(coded.thresholds) == 0:
+        sketch: ThresholdSketch = blocks.tree_reduce(sketch_block, small, partial(merge_sketches, self._bins))
+        self._cuts, self.complete = sketch.thresholds(self._bins)
+        binned = BinnedFeatures.from_codes(np.empty((self._features, 0), self._dtype), self._cuts)
+        if len(binned.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
-        self._set_rows(placing.rows(partial(encode_examples, self._dtype), self._cuts, coded), placing.balance)
+        self._set_rows(encoder.rows(partial(encode_examples, self._dtype), self._cuts, binned), encoder.balance)
 
     @property
-    def coded(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def binned(self) -> BinnedFeatures:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise self._unsupported("all codes")

@@ -1,4 +1,4 @@
-"""Encoding of examples: rows are read in blocks and cut at thresholds from a sample or from few values."""
+"""Encoding of examples: rows are read in blocks, and features are binned at thresholds from a sample or few values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SAMPLE_SIZE = 200_000
 
 
 class ExampleBlocks:
-    """The examples that count, with features that are read some rows at a time.
+    """The examples that count, with features that are read in blocks of rows.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class ExampleBlocks:
     features
         Number of features.
     row_offset
-        Number of rows before these if they are a part; messages count from there.
+        Number of rows before these if they are a block of rows; messages count from the first row of all.
     """
 
     row_offset: int
@@ -44,11 +44,11 @@ class ExampleBlocks:
     y: Any
     features: int
 
-    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, before: int = 0) -> None:
-        self._X, self.row_offset = _matrix(X), before
+    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, row_offset: int = 0) -> None:
+        self._X, self.row_offset = _matrix(X), row_offset
         labels = as_signs(y)
         check_labels(self._X.shape, labels)
-        one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # of which nothing is stored
+        one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # stores a single number
         ones = np.arange(len(labels)), one
         self._rows, self.c = ones if c is None else check_multiplicities(c, len(labels))
         self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
@@ -60,21 +60,21 @@ class ExampleBlocks:
         return None if len(self._rows) == n_rows else (self._rows, n_rows)
 
     def blocks(self) -> Iterator[Float[Array, "_ features"]]:
-        """Yield the features, checked.
+        """Yield the features of the examples that count, checked, in blocks of rows.
 
         Raises
         ------
         ProblemError
             An entry is not a finite number.
         """
-        counts = np.zeros(self._X.shape[0], dtype=bool)
-        counts[self._rows] = True
-        for i in range(0, len(counts), BLOCK_ROWS):
-            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], before=self.row_offset + i))
-            yield block if counts[i : i + BLOCK_ROWS].all() else block[counts[i : i + BLOCK_ROWS]]
+        is_counted = np.zeros(self._X.shape[0], dtype=bool)
+        is_counted[self._rows] = True
+        for i in range(0, len(is_counted), BLOCK_ROWS):
+            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], row_offset=self.row_offset + i))
+            yield block if is_counted[i : i + BLOCK_ROWS].all() else block[is_counted[i : i + BLOCK_ROWS]]
 
     def stride(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
-        """Return the features and multiplicities of every step-th row, starting at a given one."""
+        """Return the features and multiplicities of every step-th example, beginning with the example `first`."""
         rows = self._rows[first::step]
         X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
         return X, self.c[first::step]
@@ -85,7 +85,7 @@ def _matrix(X: Any) -> Any:
     if scipy.sparse.issparse(X):
         X = check_csr("X", X)  # pyright: ignore[reportConstantRedefinition]
     if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
-        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which raises with the reason
+        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # raises an error with the reason
     return checked_features(X)
 
 
@@ -99,7 +99,7 @@ def sample_stride(n: int) -> int:
 
 
 def find_thresholds(rows: ExampleBlocks, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
-    """Return the thresholds of each feature, and whether these are all that there are."""
+    """Return the thresholds of each feature, and whether these are all possible thresholds."""
     X, c = rows.stride(sample_stride(len(rows.y)))
     sampled = distinct_values([X], range(rows.features), bins)
     values = sampled if len(X) == len(rows.y) else distinct_values(rows.blocks(), list(sampled), bins)
@@ -115,7 +115,7 @@ class ThresholdSketch:
     X, c
         A sample of the features, shape (n, features), and its multiplicities, shape (n,).
     values
-        For each feature with few values, all its values over all rows, ascending.
+        All values of each feature with few values, over all rows, ascending.
     """
 
     X: Float[Array, "n features"]
@@ -123,7 +123,7 @@ class ThresholdSketch:
     values: Mapping[int, Float[Array, " _"]]
 
     def thresholds(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
-        """Return the thresholds of each feature, and whether these are all that there are."""
+        """Return the thresholds of each feature, and whether these are all possible thresholds."""
         X, c, few, features = self.X, self.c, self.values, range(self.X.shape[1])
         cuts = [all_thresholds(few[j]) if j in few else quantile_thresholds(X[:, j], c, bins) for j in features]
         return cuts, len(few) == len(features)
@@ -135,12 +135,14 @@ class LabelCounts:
 
     Attributes
     ----------
-    given, n, total, balance
-        The number of all rows; of the rows that count; of these with multiplicity; and of class 1 minus class -1.
+    n_rows, n_counted
+        Number of all rows, and of the rows that count.
+    total, balance
+        Number of rows counted with multiplicity, and of class 1 minus class -1.
     labels
-        Which of -1, 0 and 1 occur as labels.
+        The values among -1, 0 and 1 that occur as labels.
     classes
-        Which of -1 and 1 occur as classes of rows that count.
+        The values among -1 and 1 that occur as classes of rows that count.
     """
 
     n_rows: int
@@ -172,22 +174,22 @@ def count_labels(y: Any, c: Any) -> LabelCounts:
     )
 
 
-def check_label_counts(censuses: Sequence[LabelCounts], classes: bool = True) -> None:
+def check_label_counts(counts: Sequence[LabelCounts], classes: bool = True) -> None:
     """Raise ProblemError unless labels are of one kind, examples count, and sums over all examples are exact.
 
     Parameters
     ----------
-    censuses
-        The counts of all parts of the rows.
+    counts
+        The counts of all blocks of rows.
     classes
         Whether both classes must occur.
     """
-    n, total = sum(each.n_counted for each in censuses), sum(each.total for each in censuses)
-    as_signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
-    if classes and len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
+    n, total = sum(count.n_counted for count in counts), sum(count.total for count in counts)
+    as_signs(sorted(frozenset[int]().union(*(count.labels for count in counts))))
+    if classes and len(frozenset[int]().union(*(count.classes for count in counts))) < 2:
         raise ProblemError(
             f"both classes must occur among the examples that count; got {n} such examples of one class. Pass "
-            "examples of both classes: there is nothing to tell apart in one."
+            "examples of both classes."
         )
     if not total:
         raise ProblemError("at least one example must count; got none. Pass rows whose multiplicities are not all 0.")
@@ -205,21 +207,21 @@ def _integer_multiplicities(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
     if array.shape != shape or not fits.all():
         got = f"shape {array.shape}" if fits.all() else short_repr(array[~fits][0].item())
         raise ProblemError(
-            f"on a cluster the multiplicities c must be whole numbers from 0 to {MAX_MULTIPLICITY}, one for each row; got "
-            f"{got}. Round them, or take the rows into memory."
+            f"on a cluster the multiplicities c must be whole numbers from 0 to {MAX_MULTIPLICITY}, one for each row; "
+            f"got {got}. Round them, or take the rows into memory."
         )
     return array.astype(np.int64)
 
 
-def sketch_block(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> ThresholdSketch:
-    """Return the data that some rows contribute to thresholds.
+def sketch_block(X: Any, y: Any, c: Any, row_offset: int, first: int, step: int, bins: int) -> ThresholdSketch:
+    """Return the contribution of some rows to the data for thresholds.
 
     Parameters
     ----------
     X, y, c
         Features, labels and multiplicities.
-    before, first
-        Number of rows before these; and the place of the first sampled row among those that count.
+    row_offset, first
+        Number of rows before these, and the position of the first sampled row among those that count.
     step, bins
         Distance between the rows of the sample, and the largest number of values that counts as few.
 
@@ -228,35 +230,35 @@ def sketch_block(X: Any, y: Any, c: Any, before: int, first: int, step: int, bin
     ProblemError
         An entry is not a finite number.
     """
-    rows = ExampleBlocks(X, y, c, before)
+    rows = ExampleBlocks(X, y, c, row_offset)
     values = distinct_values(rows.blocks(), range(rows.features), bins)
     return ThresholdSketch(*rows.stride(step, first), values)
 
 
 def merge_sketches(bins: int, sketches: Sequence[ThresholdSketch]) -> ThresholdSketch:
-    """Combine the data for thresholds from several parts of the rows, in their order."""
-    few = set(sketches[0].values).intersection(*(each.values for each in sketches))
-    values = {j: np.unique(np.concatenate([each.values[j] for each in sketches])) for j in sorted(few)}
-    X, c = np.concatenate([each.X for each in sketches]), np.concatenate([each.c for each in sketches])
-    return ThresholdSketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
+    """Merge the data for thresholds from several blocks of rows, in their order."""
+    few = set(sketches[0].values).intersection(*(sketch.values for sketch in sketches))
+    values = {j: np.unique(np.concatenate([sketch.values[j] for sketch in sketches])) for j in sorted(few)}
+    X, c = np.concatenate([sketch.X for sketch in sketches]), np.concatenate([sketch.c for sketch in sketches])
+    return ThresholdSketch(X, c, {j: distinct for j, distinct in values.items() if len(distinct) <= bins})
 
 
 def encode_examples(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
-    """Return some rows as codes."""
+    """Return some rows as a row block of codes."""
     rows = ExampleBlocks(X, y, c)
     return row_block(encode_in_memory(rows, cuts, dtype), rows)
 
 
 def row_block(codes: UInt[Array, "features n"], rows: ExampleBlocks) -> RowBlock:
-    """Return codes of examples with their labels and multiplicities."""
-    alone = bool((rows.c == 1.0).all())
-    return RowBlock(codes, rows.y, None if alone else rows.c.astype(np.int64))
+    """Return a row block of codes with labels and multiplicities."""
+    all_one = bool((rows.c == 1.0).all())
+    return RowBlock(codes, rows.y, None if all_one else rows.c.astype(np.int64))
 
 
 def encode_in_memory(
     rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
 ) -> UInt[Array, "features N"]:
-    """Return codes in memory."""
+    """Return the codes of the examples, in memory."""
     codes = np.empty((rows.features, len(rows.y)), dtype)
     _encode_into(codes, rows, cuts)
     return as_read_only(codes)
@@ -265,7 +267,7 @@ def encode_in_memory(
 def encode_in_file(
     path: Path, rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
 ) -> UInt[Array, "features N"]:
-    """Return codes in a file; the file is complete or does not exist."""
+    """Return the codes of the examples, in a file that is complete or does not exist."""
 
     def write(file: IO[bytes]) -> None:
         shape = (rows.features, len(rows.y))

@@ -1,4 +1,4 @@
-"""Decision stumps that AdaBoost chooses: the hypotheses of a program that is not trivial."""
+"""Decision stumps that AdaBoost chooses: hypotheses for a program that is not trivial."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from boostopt.oracles.stumps.random_matrix import draw_stumps
 from boostopt.oracles.stumps.stump import Stump
 
 MAX_ROWS = 2_000
-"""Rows by which stumps are chosen; of more rows the seed draws as many."""
+"""Number of rows from which stumps are chosen; the seed draws as many if there are more."""
 
 MAX_ROUNDS = 4
 """Rounds of AdaBoost for each column wanted."""
 
 N_CANDIDATES = 10
-"""Stumps that the oracle offers in a round; the best of them that may join does."""
+"""Stumps that the oracle offers in a round; the best new one of them is added."""
 
 MAX_EDGE = 1.0 - 1e-9
 """Edge above which the step of AdaBoost no longer grows."""
@@ -78,10 +78,10 @@ def boosted_stump_matrix(
     rng = generator("random_state", random_state)
     features, labels = check_features_and_labels(X, y)
     examples = check_examples(features, labels, c)
-    stumps = _boosted(_sample(examples, rng), t, rng)
+    stumps = _choose_stumps(_sample(examples, rng), t, rng)
     dense = features.toarray() if scipy.sparse.issparse(features) else features
     if len(stumps) < t:
-        stumps += _further(dense[examples.input_rows], examples, stumps, t, rng)
+        stumps += _draw_further(dense[examples.input_rows], examples, stumps, t, rng)
     if not stumps:  # all features are constant: so is the only hypothesis
         sign = 1 if examples.c @ examples.y >= 0.0 else -1
         stumps = [Stump(0, -math.inf, sign, dense.shape[1])]
@@ -96,36 +96,36 @@ def _sample(examples: LabelledExamples, rng: np.random.Generator) -> DecisionStu
     return DecisionStumps(examples.X[rows], examples.y[rows], examples.c[rows])
 
 
-def _boosted(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> list[Stump]:
+def _choose_stumps(oracle: DecisionStumps, t: int, rng: np.random.Generator) -> list[Stump]:
     """Return at most t different stumps in the order in which AdaBoost chooses them."""
     log_weights = np.log(oracle.c) + np.log(rng.exponential(size=oracle.N))
-    chosen: dict[tuple[int, float], Stump] = {}
+    stumps: dict[tuple[int, float], Stump] = {}
     signs: dict[int, int] = {}
     for _ in range(MAX_ROUNDS * t):
         d: Float[Array, " N"] = np.exp(log_weights - log_weights.max())
         columns = oracle.best(Query(d / d.sum(), N_CANDIDATES)).columns
-        if len(chosen) == t or columns[0].edge <= 0.0 or math.isinf(cast(Stump, columns[0].hypothesis).threshold):
+        if len(stumps) == t or columns[0].edge <= 0.0 or math.isinf(cast(Stump, columns[0].hypothesis).threshold):
             break
         for column in columns:
             stump = cast(Stump, column.hypothesis)
             place = stump.feature, stump.threshold
-            if column.edge > 0.0 and place not in chosen and signs.setdefault(stump.feature, stump.sign) == stump.sign:
-                chosen[place] = stump
+            if column.edge > 0.0 and place not in stumps and signs.setdefault(stump.feature, stump.sign) == stump.sign:
+                stumps[place] = stump
                 break
         else:
-            column = columns[0]  # no stump joins, but the weights move on
+            column = columns[0]  # no stump is added, but the weights change
         log_weights -= math.atanh(min(column.edge, MAX_EDGE)) * column.margins
-    return list(chosen.values())
+    return list(stumps.values())
 
 
-def _further(
-    X: Float[Array, "N features"], examples: LabelledExamples, chosen: list[Stump], t: int, rng: np.random.Generator
+def _draw_further(
+    X: Float[Array, "N features"], examples: LabelledExamples, stumps: list[Stump], t: int, rng: np.random.Generator
 ) -> list[Stump]:
-    """Draw further stumps until there are t, in the direction of their feature."""
-    signs = {stump.feature: stump.sign for stump in chosen}
-    places = {(stump.feature, stump.threshold) for stump in chosen}
-    drawn = [place for place in draw_stumps(X, t, rng) if place not in places][: t - len(chosen)]
-    for feature, threshold in drawn:
-        above = np.where(X[:, feature] > threshold, examples.c, -examples.c)
-        signs.setdefault(feature, 1 if above @ examples.y >= 0.0 else -1)
-    return [Stump(feature, threshold, signs[feature], X.shape[1]) for feature, threshold in drawn]
+    """Draw further stumps until there are t, in the direction of other stumps of their feature."""
+    signs = {stump.feature: stump.sign for stump in stumps}
+    places = {(stump.feature, stump.threshold) for stump in stumps}
+    new_places = [place for place in draw_stumps(X, t, rng) if place not in places][: t - len(stumps)]
+    for feature, threshold in new_places:
+        signed_counts = np.where(X[:, feature] > threshold, examples.c, -examples.c)
+        signs.setdefault(feature, 1 if signed_counts @ examples.y >= 0.0 else -1)
+    return [Stump(feature, threshold, signs[feature], X.shape[1]) for feature, threshold in new_places]

@@ -87,9 +87,9 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
     def binned_rows(self) -> BinnedRows | None:
         """The encoded examples.
 
-        None if no feature varies, if a feature has more than 65,536 values, if a sparse matrix would take more memory
-        as codes, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A subclass has none
-        either, because it may be another class of hypotheses.
+        None if no feature varies, if a feature has more than 65,536 values, if a sparse matrix would take more
+        memory as codes, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. None also
+        for subclasses, because a subclass may be another class of hypotheses.
         """
         if type(self) is not DecisionStumps or not has_exact_sums(self.c) or self._binned is None:
             return None
@@ -104,10 +104,10 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
         """The codes, None if there are none."""
         X, table = self._examples.X, self._sorted
         ends = np.append(table.first_threshold[1:], len(table.thresholds))
-        most = int((ends - table.first_threshold).max(initial=0))
-        dtype = np.dtype(np.uint8 if most < 256 else np.uint16)
-        stored = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
-        if not 0 < most <= MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > stored:
+        max_thresholds = int((ends - table.first_threshold).max(initial=0))
+        dtype = np.dtype(np.uint8 if max_thresholds < 256 else np.uint16)
+        sparse_bytes = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
+        if not 0 < max_thresholds <= MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > sparse_bytes:
             return None
         cuts = [np.empty(0)] * self._features
         for j, start, end in zip(table.varying_features, table.first_threshold, ends, strict=True):
@@ -119,10 +119,10 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
         return BinnedFeatures.from_codes(codes, cuts)
 
     def _contains(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
-        """Whether the class contains h: every threshold that splits the examples is equivalent to one of the class.
+        """Return whether the class contains h: a threshold that splits the examples is equivalent to one of the class.
 
         Constants belong to the class only if there are no other stumps.
         """
-        constant, others = bool((h == h[0]).all()), len(self._sorted.thresholds) > 0
+        constant, has_thresholds = bool((h == h[0]).all()), len(self._sorted.thresholds) > 0
         upward = h[0] == 1 if constant else isinstance(hypothesis, Stump) and hypothesis.sign == 1
-        return isinstance(hypothesis, Stump) and constant != others and bool(upward or self.reflexive)
+        return isinstance(hypothesis, Stump) and constant != has_thresholds and bool(upward or self.reflexive)

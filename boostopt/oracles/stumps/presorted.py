@@ -1,10 +1,10 @@
 """Features sorted once, so that one cumulative sum gives the edges of all thresholds of all features.
 
-The values of a feature divide the examples into blocks of equal value. The base is the largest block (the lowest one
-among equals). In a sparse matrix it is the block of zeros that are not stored, however small. Only the examples outside
-the base are kept. Each block but the base has one threshold. It separates the block, and all blocks beyond it as seen
-from the base, from the rest. These examples are contiguous among the kept ones. So a sum over them is a difference of
-two cumulative sums, and the base is never read.
+The values of a feature divide the examples into blocks of equal value. The base is the largest block (the lowest
+one among equals). In a sparse matrix, the base is the block of zeros that are not stored, of any size. Only the
+examples outside the base are stored. Each block except the base has one threshold. The threshold separates the
+block, and all blocks beyond it as seen from the base, from the rest. These examples are contiguous among the stored
+ones. So a sum over them is a difference of two cumulative sums, and the base is never read.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class PresortedFeatures:
     examples
         Examples outside the base of their feature, by feature and value.
     first, last
-        rows[first[i] : last[i]] are the examples that threshold i separates from the base.
+        examples[first[i] : last[i]] are the examples that threshold i separates from the base.
     below
         Whether these examples lie below the threshold.
     thresholds
-        Halfway between the two neighbouring values.
+        The numbers halfway between two neighbouring values.
     varying_features
         Features that are not constant, ascending.
     first_threshold
@@ -49,7 +49,7 @@ class PresortedFeatures:
     examples: Int[Array, " entries"]
     first: Int[Array, " thresholds"]
     last: Int[Array, " thresholds"]
-    below: Bool[Array, " thresholds"]
+    is_below: Bool[Array, " thresholds"]
     thresholds: Float[Array, " thresholds"]
     varying_features: Int[Array, " varying"]
     first_threshold: Int[Array, " varying"]
@@ -69,14 +69,14 @@ class PresortedFeatures:
         # and 2T - S if they lie above.
         edges *= -2
         edges += s.sum()
-        np.negative(edges, out=edges, where=~self.below)
+        np.negative(edges, out=edges, where=~self.is_below)
         return edges
 
-    def above(self, i: int) -> Bool[Array, " N"]:
+    def is_above(self, i: int) -> Bool[Array, " N"]:
         """Return which examples lie above threshold i."""
-        above = np.full(self.N, self.below[i])
-        above[self.examples[self.first[i] : self.last[i]]] ^= True
-        return above
+        is_above = np.full(self.N, self.is_below[i])
+        is_above[self.examples[self.first[i] : self.last[i]]] ^= True
+        return is_above
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,19 +96,19 @@ def presort(X: Any) -> PresortedFeatures:
     thresholds = np.cumsum([0, *(len(part.thresholds) for part in parts)])
     index = np.int32 if entries[-1] <= np.iinfo(np.int32).max else np.int64
 
-    def joined(arrays: list[Any], dtype: type[np.generic]) -> Any:
+    def concatenate(arrays: list[Any], dtype: type[np.generic]) -> Any:
         return np.concatenate([np.empty(0, dtype=dtype), *(array.astype(dtype, copy=False) for array in arrays)])
 
     return PresortedFeatures(
         N=X.shape[0],
-        examples=joined([part.examples for part in parts], np.int32),
-        first=joined([part.first + before for part, before in zip(parts, entries, strict=False)], index),
-        last=joined([part.last + before for part, before in zip(parts, entries, strict=False)], index),
-        below=joined([part.below for part in parts], np.bool_),
-        thresholds=joined([part.thresholds for part in parts], np.float64),
-        varying_features=joined([part.varying_features for part in parts], np.int64),
-        first_threshold=joined(
-            [part.first_threshold + before for part, before in zip(parts, thresholds, strict=False)], np.int64
+        examples=concatenate([part.examples for part in parts], np.int32),
+        first=concatenate([part.first + offset for part, offset in zip(parts, entries, strict=False)], index),
+        last=concatenate([part.last + offset for part, offset in zip(parts, entries, strict=False)], index),
+        is_below=concatenate([part.is_below for part in parts], np.bool_),
+        thresholds=concatenate([part.thresholds for part in parts], np.float64),
+        varying_features=concatenate([part.varying_features for part in parts], np.int64),
+        first_threshold=concatenate(
+            [part.first_threshold + offset for part, offset in zip(parts, thresholds, strict=False)], np.int64
         ),
     )
 
@@ -135,9 +135,9 @@ def _sparse_chunks(X: Any) -> Iterator[_SortedEntries]:
         limit = int(columns.indptr[start]) + SORT_CHUNK
         stop = max(start + 1, int(np.searchsorted(columns.indptr, limit, side="right")) - 1)
         features = np.repeat(np.arange(start, stop), np.diff(columns.indptr[start : stop + 1]))
-        here = slice(columns.indptr[start], columns.indptr[stop])
-        order = np.lexsort((columns.data[here], features))
-        yield _SortedEntries(features, columns.data[here][order], columns.indices[here][order].astype(np.int32))
+        entries = slice(columns.indptr[start], columns.indptr[stop])
+        order = np.lexsort((columns.data[entries], features))
+        yield _SortedEntries(features, columns.data[entries][order], columns.indices[entries][order].astype(np.int32))
         start = stop
 
 
@@ -149,35 +149,35 @@ def _thresholds_of(entries: _SortedEntries, N: int) -> PresortedFeatures:
     feature, value = entries.features[blocks], entries.values[blocks]
 
     new = _group_starts(feature)
-    of = np.cumsum(new) - 1
+    feature_index = np.cumsum(new) - 1
     first_blocks = np.flatnonzero(new)
-    largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[of])
-    _, lowest = np.unique(of[largest], return_index=True)
+    largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[feature_index])
+    _, lowest = np.unique(feature_index[largest], return_index=True)
     # The base of each feature is 0 if entries are not stored, otherwise the value of its largest block.
-    base = np.where(np.add.reduceat(sizes, first_blocks) < N, 0.0, value[largest[lowest]])[of]
-    below, kept = value < base, value != base
+    base = np.where(np.add.reduceat(sizes, first_blocks) < N, 0.0, value[largest[lowest]])[feature_index]
+    is_below, outside_base = value < base, value != base
 
-    # The neighbour on the side of the base; the base itself if it is not stored and lies in between.
-    above_it = np.append(value[1:], np.inf)
-    above_it[np.append(new[1:], True)] = np.inf
-    below_it = np.append(-np.inf, value[:-1])
-    below_it[new] = -np.inf
-    neighbour = np.where(below, np.minimum(above_it, base), np.maximum(below_it, base))[kept]
+    # The neighbour on the side of the base; the base itself if its entries are not stored and it lies in between.
+    next_value = np.append(value[1:], np.inf)
+    next_value[np.append(new[1:], True)] = np.inf
+    previous_value = np.append(-np.inf, value[:-1])
+    previous_value[new] = -np.inf
+    neighbour = np.where(is_below, np.minimum(next_value, base), np.maximum(previous_value, base))[outside_base]
 
-    last = np.cumsum(sizes[kept])
-    first = last - sizes[kept]
-    starts = np.flatnonzero(_group_starts(of[kept]))
-    here = np.cumsum(_group_starts(of[kept])) - 1
+    last = np.cumsum(sizes[outside_base])
+    first = last - sizes[outside_base]
+    starts = np.flatnonzero(_group_starts(feature_index[outside_base]))
+    group_index = np.cumsum(_group_starts(feature_index[outside_base])) - 1
     end_of_feature = np.append(first[starts[1:]], last[-1:])
-    below, value = below[kept], value[kept]
+    is_below, value = is_below[outside_base], value[outside_base]
     return PresortedFeatures(
         N=N,
-        examples=entries.rows[np.repeat(kept, sizes)],
-        first=np.where(below, first[starts][here], first),
-        last=np.where(below, last, end_of_feature[here]),
-        below=below,
+        examples=entries.rows[np.repeat(outside_base, sizes)],
+        first=np.where(is_below, first[starts][group_index], first),
+        last=np.where(is_below, last, end_of_feature[group_index]),
+        is_below=is_below,
         thresholds=midpoints(np.minimum(value, neighbour), np.maximum(value, neighbour)),
-        varying_features=feature[kept][starts],
+        varying_features=feature[outside_base][starts],
         first_threshold=starts,
     )
 

@@ -1,4 +1,4 @@
-"""Decision stumps: h(x) = +1 or -1 on either side of a threshold of one feature."""
+"""Random decision stumps as a margin matrix: h(x) = +1 or -1 on either side of a threshold of one feature."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ def stump_matrix(
 def draw_stumps(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -> list[tuple[int, float]]:
     """Draw up to `count` different stumps, each as its feature and its threshold."""
     varying = [int(j) for j in np.flatnonzero(X.min(axis=0) < X.max(axis=0))]
-    left: dict[int, Float[Array, " thresholds"]] = {}
-    drawn: list[tuple[int, float]] = []
-    while varying and len(drawn) < count:
+    remaining: dict[int, Float[Array, " thresholds"]] = {}
+    stumps: list[tuple[int, float]] = []
+    while varying and len(stumps) < count:
         j = int(rng.choice(varying))
-        if j not in left:
+        if j not in remaining:
             values = np.unique(X[:, j])
-            left[j] = rng.permutation(all_thresholds(values))
-        drawn.append((j, float(left[j][-1])))
-        left[j] = left[j][:-1]
-        if len(left[j]) == 0:
+            remaining[j] = rng.permutation(all_thresholds(values))
+        stumps.append((j, float(remaining[j][-1])))
+        remaining[j] = remaining[j][:-1]
+        if len(remaining[j]) == 0:
             varying.remove(j)
-    return drawn
+    return stumps

@@ -1,4 +1,4 @@
-"""The best stumps of a table of thresholds, from sums of integers."""
+"""The best stumps of a table of thresholds, from integer sums."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from boostopt.oracles.top_k import top_k_groups
 from boostopt.oracles.weight_scaling import scaled_weights
 
 WEIGHT_BITS = 62
-"""Binary places to which weights with a sum in [1/2, 1) are rounded: no edge then reaches 2^63, the end of int64."""
+"""Bits to which weights with a sum in [1/2, 1) are rounded: edges then stay below 2^63, the limit of int64."""
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ class ThresholdTable(Protocol):
         """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64."""
         ...
 
-    def above(self, i: int) -> Bool[Array, " N"]:
+    def is_above(self, i: int) -> Bool[Array, " N"]:
         """Return which examples lie above threshold i."""
         ...
 
@@ -80,8 +80,8 @@ def best_stumps(splits: ThresholdTable, query: Query, y: Int8[Array, " N"], feat
     unit = exponent - WEIGHT_BITS
     stumps = _best_distinct(splits, s, query, y, features, reflexive)
     columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
-    most = math.nextafter(float(stumps[0][2] + splits.N // 2 + 1), math.inf)
-    return Answer(columns, math.ldexp(most, unit))
+    bound = math.nextafter(float(stumps[0][2] + splits.N // 2 + 1), math.inf)
+    return Answer(columns, math.ldexp(bound, unit))
 
 
 def _best_distinct(
@@ -94,18 +94,20 @@ def _best_distinct(
         sign = -1 if reflexive and edge < 0 else 1
         return [(Stump(0, -math.inf, sign, features), (sign * y).astype(np.int8), sign * edge)]
     edges = splits.threshold_edges(s)
-    signs_free = np.abs(edges) if reflexive else edges
+    best_edges = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
     if query.varied and count <= len(starts):
-        places = top_k_groups(signs_free, starts, count)
+        places = top_k_groups(best_edges, starts, count)
     else:
-        places = np.argsort(-signs_free, kind="stable").tolist()
+        places = np.argsort(-best_edges, kind="stable").tolist()
     for i in places:
         if len(stumps) == count:
             break
         feature = int(splits.varying_features[np.searchsorted(starts, i, side="right") - 1])
         sign = -1 if reflexive and edges[i] < 0 else 1
-        margins, edge = np.where(splits.above(i), sign * y, -sign * y).astype(np.int8), int(signs_free[i])
-        if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):
+        margins, edge = np.where(splits.is_above(i), sign * y, -sign * y).astype(np.int8), int(best_edges[i])
+        if not any(
+            edge == other_edge and np.array_equal(margins, other_margins) for _, other_margins, other_edge in stumps
+        ):
             stumps.append((Stump(feature, float(thresholds[i]), sign, features), margins, edge))
     return stumps

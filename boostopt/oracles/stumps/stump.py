@@ -18,18 +18,18 @@ from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 
 @dataclass(frozen=True)
 class Stump(FeatureHypothesis):
-    """h(x) = sign if x[feature] > threshold, otherwise -sign.
+    """The hypothesis h(x) = sign if x[feature] > threshold, otherwise -sign.
 
     Attributes
     ----------
     feature
-        Counted from 0.
+        The feature, from 0.
     threshold
-        Minus infinity for the constant hypothesis h = sign.
+        A number; minus infinity for the constant hypothesis h = sign.
     sign
         1 or -1.
     features
-        Number of features that x has.
+        Number of features of x.
 
     Raises
     ------
@@ -52,8 +52,8 @@ class Stump(FeatureHypothesis):
             )
 
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
-        above = features.column(self.feature, self.features) > self.threshold
-        return np.where(above, float(self.sign), -float(self.sign))
+        is_above = features.column(self.feature, self.features) > self.threshold
+        return np.where(is_above, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
         return self._describe(f"feature {self.feature}")
