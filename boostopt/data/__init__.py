@@ -1,1 +1,1 @@
-"""Data sets by name or from a file, and answers that were computed elsewhere."""
+"""Data sets by name or from a file, and answers that other tools have computed."""

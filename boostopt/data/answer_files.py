@@ -1,6 +1,6 @@
-"""Answers computed elsewhere, from files: arrays, tables, and solution files that use the names of an exported program.
+"""Answers of other tools, from files: arrays, tables, and solution files with the names of an exported program.
 
-In text a weight is a line "d_7 0.25" or "w_2 0.5", counted from 1, as `boostopt.exporting` names columns and rows.
+In text, a weight is a line "d_7 0.25" or "w_2 0.5", counted from 1, as `boostopt.exporting` names columns and rows.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TEXT_SUFFIXES = (".sol", ".txt")
 """Endings of text files with a name and a value on each line."""
 
 MAX_NAMED = 6
-"""The most names that a message lists when a file holds something else."""
+"""Largest number of names in a message about a file without d and w."""
 
 
 @dataclass(frozen=True)
 class ExternalAnswer:
-    """An answer computed elsewhere.
+    """An answer that another tool has computed.
 
     Attributes
     ----------
@@ -51,16 +51,16 @@ class ExternalAnswer:
         """Return the answer for N examples and t hypotheses, with the weights 0 that the file leaves out."""
         if not self.leaves_zeros_out:
             return self
-        return replace(self, d=_filled(self.d, N), w=_filled(self.w, t))
+        return replace(self, d=_pad_with_zeros(self.d, N), w=_pad_with_zeros(self.w, t))
 
 
-def _filled(weights: Any, length: int) -> Any:
-    """Return weights with zeros after them, up to a length; longer weights, or None, as they are."""
+def _pad_with_zeros(weights: Any, length: int) -> Any:
+    """Return weights padded with zeros up to a length; longer weights, or None, unchanged."""
     return None if weights is None else np.concatenate([weights, np.zeros(max(0, length - len(weights)))])
 
 
 def load_answer(source: str) -> ExternalAnswer:
-    """Load an answer computed elsewhere: the arrays d, w or both.
+    """Load an answer that another tool has computed: the arrays d, w or both.
 
     Parameters
     ----------
@@ -81,35 +81,35 @@ def load_answer(source: str) -> ExternalAnswer:
         raise DataError(f"expected the file of an answer; {lack_of(source)}")
     if file_suffix(path) == ".npz":
         arrays = read_npz(path)
-        held, weights = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
+        names, weights = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
         unread = tuple(sorted(set(arrays) - set(weights)))
     elif file_suffix(path) in SEPARATORS:
-        held, rows = read_table(path)
-        weights = parse_number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
+        names, rows = read_table(path)
+        weights = parse_number_columns(path, names, rows, [name for name in ("d", "w") if name in names])
         unread = ()
     elif file_suffix(path) in TEXT_SUFFIXES:
         entries, leaves_zeros_out = read_entries(source, _read_text(path))
-        held, weights = _some_names(entries), _collect_weights(source, entries, leaves_zeros_out)
+        names, weights = _some_names(entries), _collect_weights(source, entries, leaves_zeros_out)
         unread = ()
     else:
         raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}. Save it as one of these.")
     if not weights:
         layouts = f" {LAYOUTS}" if file_suffix(path) in TEXT_SUFFIXES else ""
-        raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.{layouts}")
+        raise DataError(f"{source} must hold d, w or both; it holds {', '.join(names) or 'nothing'}.{layouts}")
     for name, values in weights.items():
         _require_finite(source, name, values)
     return ExternalAnswer(**weights, unread=unread, leaves_zeros_out=leaves_zeros_out)
 
 
 def _require_finite(source: str, name: str, values: Any) -> None:
-    """Refuse an entry that is not finite: `certify` would replace it, and certify another answer than the saved one."""
+    """Raise DataError for an entry that is not finite: `certify` would replace it, and certify another answer."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
-    at = np.argwhere(~np.isfinite(values))
-    first = ", ".join(map(str, at[0].tolist()))
+    positions = np.argwhere(~np.isfinite(values))
+    first = ", ".join(map(str, positions[0].tolist()))
     raise DataError(
-        f"{source}: {name} must be finite; got {values[tuple(at[0])]} at ({first}), {len(at)} such entries. "
-        "Leave the array out if there is no such answer; program.certify counts such entries as 0."
+        f"{source}: {name} must be finite; got {values[tuple(positions[0])]} at ({first}), {len(positions)} such "
+        "entries. Leave the array out if there is no such answer; program.certify counts such entries as 0."
     )
 
 
@@ -152,7 +152,7 @@ def _collect_weights(
 
 
 def _weight_vector(source: str, letter: str, values: dict[int, float], leaves_zeros_out: bool) -> Float[Array, " n"]:
-    """Return the weights 1, 2, ..., none of which may be missing unless it is 0."""
+    """Return the weights 1, 2, ...; none of them may be missing unless it is 0."""
     last = max(values)
     if 0 in values:
         raise DataError(f"{source}: weights are counted from 1; got {letter}_0. Name the first one {letter}_1.")
@@ -164,8 +164,8 @@ def _weight_vector(source: str, letter: str, values: dict[int, float], leaves_ze
         )
     if 8 * last > SMALL_ARRAY_BYTES and last > MAX_ENTRIES_PER_NONZERO * len(values):
         raise DataError(
-            f"{source}: expected at least one of {MAX_ENTRIES_PER_NONZERO} weights; got {len(values)} up to {letter}_{last}. Correct "
-            "the largest index."
+            f"{source}: expected at least one of {MAX_ENTRIES_PER_NONZERO} weights; got {len(values)} up to "
+            f"{letter}_{last}. Correct the largest index."
         )
     weights = np.zeros(last)
     weights[np.array(list(values)) - 1] = list(values.values())

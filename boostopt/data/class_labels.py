@@ -1,4 +1,4 @@
-"""Labels of data sets: numbers, truth values or texts, turned into two classes or taken as they are.
+"""Labels of data sets: numbers, truth values or texts, converted to two classes or returned unchanged.
 
 Arrays and parquet files have typed labels: their texts stay texts. The labels of a text file have no type. There a
 column is of numbers if each label is the usual spelling of a number, and of texts otherwise.
@@ -22,16 +22,18 @@ from boostopt.data.csv_tables import MISSING_VALUE_TEXTS, parse_number, truth_va
 from boostopt.errors import DataError, did_you_mean, format_names, short_repr
 
 MAX_EXACT_INTEGER = 2.0**53
-"""float64 holds every whole number below this one."""
+"""A bound below which float64 holds every whole number."""
 
-KEEP = "; if it is the name of a class, list the spellings of missing values that you use (missing_values=...)"
-"""The advice for a class whose name is a spelling of a missing value."""
+CLASS_NAME_ADVICE = (
+    "; if it is the name of a class, list the spellings of missing values that you use (missing_values=...)"
+)
+"""Advice for a class whose name is a spelling of a missing value."""
 
-PLAIN = (bool, int, float, str, bytes, Decimal)
-"""Types of labels in an array of objects that are not turned into texts."""
+PLAIN_TYPES = (bool, int, float, str, bytes, Decimal)
+"""Types of labels in an array of objects that are not converted to texts."""
 
 Label = bool | int | float | str
-"""A label, or a class, as a plain value."""
+"""A label, or a class, as a plain Python value."""
 
 
 def to_signs(
@@ -49,32 +51,35 @@ def to_signs(
     words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(
         map(_class_name, classes)
     )
-    wanted = classes[-1]
+    positive_class = classes[-1]
     if positive is not None:
         if not isinstance(positive, str | bool | np.bool_) and not is_real_number(positive):
             advice = "Pass one of the labels."
             raise invalid_value_error(
                 "positive", "the label of a class, a text or a number", positive, advice, DataError
             )
-        matched = names.index(positive) if positive in names else match_class(positive, classes)
-        if matched not in classes:
-            listing, near = ", ".join(words) if names else format_names(words), did_you_mean(positive, names or words)
-            raise DataError(f"{source}: unknown class {short_repr(positive)}.{near} Known: {listing}.")
-        wanted = matched
+        match = names.index(positive) if positive in names else match_class(positive, classes)
+        if match not in classes:
+            listing, suggestion = (
+                ", ".join(words) if names else format_names(words),
+                did_you_mean(positive, names or words),
+            )
+            raise DataError(f"{source}: unknown class {short_repr(positive)}.{suggestion} Known: {listing}.")
+        positive_class = match
     if len(classes) == 1:
         raise DataError(
-            f"{source} must have exactly two classes; all its examples are of one, {words[0]}. There is nothing to "
-            "tell apart."
+            f"{source} must have exactly two classes; all its examples are of one, {words[0]}. Pass "
+            "examples of both classes."
         )
     if positive is None and len(classes) != 2:
-        some = ", ".join(words[:6]) + (", ..." if len(words) > 6 else "")
+        first_names = ", ".join(words[:6]) + (", ..." if len(words) > 6 else "")
         raise DataError(
-            f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
+            f"{source} must have exactly two classes; it has {len(classes)} ({first_names}). "
             "Set one against the others with positive=..."
         )
-    (other,) = [key for key in classes if key != wanted] if len(classes) == 2 else [None]
-    negative = "all others" if other is None else _class_name(other, names)
-    return np.where(keys == wanted, 1, -1).astype(np.int8), (negative, _class_name(wanted, names))
+    (negative_class,) = [key for key in classes if key != positive_class] if len(classes) == 2 else [None]
+    negative = "all others" if negative_class is None else _class_name(negative_class, names)
+    return np.where(keys == positive_class, 1, -1).astype(np.int8), (negative, _class_name(positive_class, names))
 
 
 def _class_name(key: Label, names: Sequence[str] = ()) -> str:
@@ -109,35 +114,35 @@ def infer_label_type(
     if keys.dtype != object:
         return keys
     longest = max(map(len, keys.tolist()))
-    # Every place in an array of texts has room for the longest one, with four bytes a letter.
+    # Every entry of an array of texts has the size of the longest one, with four bytes a letter.
     if 4 * N * longest > MAX_UNPACKED_BYTES:
         raise DataError(f"{source}: labels must be short; got one of {longest:,} letters. Correct it.")
     return keys.astype(np.str_)
 
 
 def match_class(label: Any, classes: Sequence[Label]) -> Label | None:
-    """Return the class that a label denotes, read as the classes are: as a text, a number or a truth value.
+    """Return the class that a label denotes, parsed like the classes: as a text, a number or a truth value.
 
     Returns
     -------
     None if the label denotes no class.
     """
     text = _label_text(label)
-    if any(isinstance(each, str) for each in classes):
+    if any(isinstance(candidate, str) for candidate in classes):
         spellings = [text]
         if isinstance(label, float | np.floating) and float(label).is_integer():
             spellings.append(text.removesuffix(".0"))
-        found = next((spelling for spelling in spellings if spelling in classes), None)
-        if found is None and (truth := truth_value(text)) is not None:
-            found = next((each for each in classes if truth_value(str(each)) == truth), None)
-        return found
+        match = next((spelling for spelling in spellings if spelling in classes), None)
+        if match is None and (truth := truth_value(text)) is not None:
+            match = next((candidate for candidate in classes if truth_value(str(candidate)) == truth), None)
+        return match
     value: Any = truth_value(text)
     if value is None:
-        value = label if isinstance(label, int | float | np.number) else _number(text)
+        value = label if isinstance(label, int | float | np.number) else _parse_any_number(text)
     elif not set(classes) <= {0, 1}:
         return None
-    # The class, and not an equal value of another type.
-    return next((each for each in classes if each == value), None)
+    # Return the class itself, and not an equal value of another type.
+    return next((candidate for candidate in classes if candidate == value), None)
 
 
 def match_classes(
@@ -154,17 +159,17 @@ def match_classes(
     """
     values = _values(np.asarray(labels))
     different = set(values)
-    if not any(isinstance(each, str) for each in classes):
-        _check_spellings(source, [each for each in different if isinstance(each, str)])
+    if not any(isinstance(entry, str) for entry in classes):
+        _check_spellings(source, [entry for entry in different if isinstance(entry, str)])
     matched: dict[Any, Label | None] = {}
     for label in different:
-        found = match_class(label, classes)
-        matched[label] = _label_text(label) if found is None and not is_missing(label, missing) else found
+        match = match_class(label, classes)
+        matched[label] = _label_text(label) if match is None and not is_missing(label, missing) else match
     return [matched[label] for label in values]
 
 
 def is_missing(label: Any, missing: Collection[str] | None = None) -> bool:
-    """Whether a label is missing: blank, nan, or one of the spellings of a missing value."""
+    """Return whether a label is missing: blank, nan, or one of the spellings of a missing value."""
     if label is None or (isinstance(label, float | np.floating) and label != label):
         return True
     text = _label_text(label)
@@ -172,12 +177,12 @@ def is_missing(label: Any, missing: Collection[str] | None = None) -> bool:
 
 
 def missing_label(label: Any, column: str = "", missing: Collection[str] | None = None) -> str:
-    """Return the message, without the place, for an example whose label is missing."""
+    """Return the message, without the location, for an example whose label is missing."""
     text = _label_text(label) if isinstance(label, str | bytes) else ""
-    what = f"got {text!r}, which stands for a missing one," if text else "there is none"
-    where = f" in column {column!r}" if column else ""
-    keep = KEEP if text and missing is None else ""
-    return f"every example must have a label; {what}{where}. Leave that row out{keep}."
+    description = f"got {text!r}, which stands for a missing one," if text else "there is none"
+    place = f" in column {column!r}" if column else ""
+    advice = CLASS_NAME_ADVICE if text and missing is None else ""
+    return f"every example must have a label; {description}{place}. Leave that row out{advice}."
 
 
 def _parse(source: str, labels: Any, N: int, is_typed: bool, missing: Collection[str] | None) -> npt.NDArray[Any]:
@@ -203,10 +208,10 @@ def _parse(source: str, labels: Any, N: int, is_typed: bool, missing: Collection
 
 
 def _values(labels: npt.NDArray[Any]) -> list[Any]:
-    """Return labels as plain values: numbers, truth values, texts and bytes; of other types the text."""
+    """Return labels as plain values: numbers, truth values, texts and bytes; labels of other types as their text."""
     if labels.dtype.kind in "biufUS":
         return labels.tolist()
-    return [label if isinstance(label, PLAIN) else str(label) for label in labels]
+    return [label if isinstance(label, PLAIN_TYPES) else str(label) for label in labels]
 
 
 def check_count(source: str, labels: Any, N: int) -> None:
@@ -216,7 +221,7 @@ def check_count(source: str, labels: Any, N: int) -> None:
 
 
 def _plain(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers as truth values, int64 or float64; as texts if neither of these holds all of them."""
+    """Return numbers as truth values, int64 or float64; as texts if neither type holds all of them."""
     if numbers.dtype.kind == "b":
         return numbers.astype(bool)
     if numbers.dtype.kind in "iu":
@@ -247,10 +252,10 @@ def _read_texts(source: str, texts: Collection[str]) -> dict[str, Any]:
 
 
 def _usual_number(text: str) -> int | float | None:
-    """Return the number of which a text is the usual spelling, with or without a plus sign; None for other texts.
+    """Return the number whose usual spelling is a text, with or without a plus sign; None for other texts.
 
-    The usual spelling is the one that Python writes: 1000 and 0.5, but neither 01 nor 1e3. The number must be finite, a
-    whole one within int64.
+    The usual spelling is the one that Python writes: 1000 and 0.5, but neither 01 nor 1e3. The number must be
+    finite, and a whole number must be in int64.
     """
     unsigned = text[1:] if text[:1] == "+" and text[1:2].isdecimal() else text
     for kind, is_held in ((int, _is_int64), (float, math.isfinite)):
@@ -262,7 +267,7 @@ def _usual_number(text: str) -> int | float | None:
 
 
 def _is_int64(number: float) -> bool:
-    """Whether int64 holds a whole number."""
+    """Return whether int64 holds a whole number."""
     return -(1 << 63) <= number < 1 << 63
 
 
@@ -271,27 +276,28 @@ def _check_spellings(source: str, texts: Iterable[str]) -> None:
     spellings: dict[Any, str] = {}
     for text in sorted(texts):
         truth = truth_value(text)
-        value = _exact(text) if truth is None else (truth,)
-        other = text if value is None else spellings.setdefault(value, text)
-        if other != text:
-            what = "number" if truth is None else "truth value"
+        value = _parse_decimal(text) if truth is None else (truth,)
+        earlier = text if value is None else spellings.setdefault(value, text)
+        if earlier != text:
+            type_name = "number" if truth is None else "truth value"
             raise DataError(
-                f"{source}: expected one spelling of each class; got {other!r} and {text!r}, which are one {what}. "
-                "Write it in one way. If these are two classes, write the labels as texts into a parquet or npz file."
+                f"{source}: expected one spelling of each class; got {earlier!r} and {text!r}, which are one "
+                f"{type_name}. Write it in one way. If these are two classes, write the labels as texts into a "
+                "parquet or npz file."
             )
 
 
-def _exact(text: str) -> Decimal | None:
+def _parse_decimal(text: str) -> Decimal | None:
     """Return the finite number that a text spells in any way; None for other texts."""
     try:
         parse_number(text)
         value = Decimal(text)
-    except (ValueError, InvalidOperation):  # the latter for an exponent beyond all bounds
+    except (ValueError, InvalidOperation):  # InvalidOperation for an exponent that exceeds all limits
         return None
     return value if value.is_finite() else None
 
 
-def _number(text: str) -> int | float | None:
+def _parse_any_number(text: str) -> int | float | None:
     """Return the number that a text spells in any way; None for other texts."""
     for kind in (int, parse_number):
         with suppress(ValueError):
@@ -300,5 +306,5 @@ def _number(text: str) -> int | float | None:
 
 
 def _label_text(label: Any) -> str:
-    """A label as it is written."""
+    """Return a label as text, without surrounding space."""
     return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()

@@ -43,10 +43,10 @@ BOOLEAN_TEXTS: Mapping[str, bool] = {
 MISSING_VALUE_TEXTS = frozenset(
     ["", "#n/a n/a", *"? n/a na nan -nan none null #n/a #na <na> 1.#ind 1.#qnan -1.#ind -1.#qnan".split(" ")]
 )
-"""Spellings of a missing value in lower case: those of pandas.read_csv, and that of the UCI repository."""
+"""Spellings of a missing value in lower case: those of pandas.read_csv, and "?" of the UCI repository."""
 
 CSVRows = Iterator[tuple[int, list[str]]]
-"""For each row, the line on which it ends, and its cells."""
+"""The number of the last line and the cells, for each row."""
 
 
 def parse_number(text: str) -> float:
@@ -90,10 +90,11 @@ def truth_value(text: str) -> bool | None:
 def guard_formula(cell: Any) -> Any:
     """Return the cell for a value: a text that a spreadsheet would run gets an apostrophe.
 
-    `unguard_formula` removes the apostrophe. Numbers stay as they are, and so do texts that are numbers: these are no formulas.
+    `unguard_formula` removes the apostrophe. Numbers, and texts that are numbers, are no formulas and stay
+    unchanged.
     """
-    runs = isinstance(cell, str) and _SPREADSHEET_FORMULA.match(cell) and not is_number_text(cell)
-    return f"'{cell}" if runs else cell
+    is_formula = isinstance(cell, str) and _SPREADSHEET_FORMULA.match(cell) and not is_number_text(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def unguard_formula(cell: str) -> str:
@@ -170,13 +171,18 @@ def _require_equal_length(path: Path, lines: CSVRows, header: list[str]) -> CSVR
 
 
 def separator_advice(path: Path, header: Sequence[str]) -> str:
-    """Return the advice if a wrong sign separates the cells of a header; "" if none does."""
-    own = SEPARATORS.get(file_suffix(path), ",")
-    for sign, name in _SEPARATOR_NAMES.items():
-        if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
-            advice = f"Save the file with {_SEPARATOR_NAMES[own]}"
-            renamed = next((f", or name it {suffix}" for suffix, cut in SEPARATORS.items() if cut == sign), "")
-            return f" Cells must be separated by {_SEPARATOR_NAMES[own]}; the header has {name}. {advice}{renamed}."
+    """Return the advice if a wrong character separates the cells of a header; "" otherwise."""
+    separator = SEPARATORS.get(file_suffix(path), ",")
+    for other_separator, name in _SEPARATOR_NAMES.items():
+        if other_separator != separator and sum(cell.count(other_separator) for cell in header) > len(header) - 1:
+            advice = f"Save the file with {_SEPARATOR_NAMES[separator]}"
+            renamed = next(
+                (f", or name it {suffix}" for suffix, candidate in SEPARATORS.items() if candidate == other_separator),
+                "",
+            )
+            return (
+                f" Cells must be separated by {_SEPARATOR_NAMES[separator]}; the header has {name}. {advice}{renamed}."
+            )
     return ""
 
 
@@ -188,13 +194,13 @@ def column_positions(path: Path, header: list[str], names: Sequence[str]) -> lis
     DataError
         One of them occurs more than once.
     """
-    at = dict(zip(header, range(len(header)), strict=True))
-    if len(at) < len(header):
+    positions = dict(zip(header, range(len(header)), strict=True))
+    if len(positions) < len(header):
         count = Counter(header)
         for name in names:
             if count[name] > 1:
                 raise DataError(f"{path} has {count[name]} columns {name!r}. Keep the one that is meant.")
-    return [at[name] for name in names]
+    return [positions[name] for name in names]
 
 
 class NumberBuffer:
@@ -216,8 +222,9 @@ class NumberBuffer:
         self._rows += 1
         if self._entries.itemsize * len(self._entries) > MAX_UNPACKED_BYTES:
             raise DataError(
-                f"{self._path} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} rows of "
-                f"{self._columns} columns have more. Leave out rows or columns, or save the arrays with np.savez."
+                f"{self._path} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} "
+                f"rows of {self._columns} columns have more. Leave out rows or columns, or save the arrays with "
+                "np.savez."
             )
 
     def to_array(self) -> Float[Array, "N columns"]:
@@ -236,10 +243,10 @@ def parse_number_columns(
     DataError
         A column occurs twice, or has a cell that is not a number.
     """
-    at = column_positions(path, header, names)
+    positions = column_positions(path, header, names)
     cells: dict[str, list[str]] = {name: [] for name in names}
     for _, row in rows:
-        for name, j in zip(names, at, strict=True):
+        for name, j in zip(names, positions, strict=True):
             cells[name].append(row[j])
     return {name: _parse_column(path, name, column) for name, column in cells.items()}
 

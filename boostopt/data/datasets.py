@@ -32,10 +32,10 @@ from boostopt.oracles.stumps.boosted import boosted_stump_matrix
 from boostopt.oracles.stumps.random_matrix import stump_matrix
 
 SKLEARN_DATASETS = ("breast_cancer", "digits", "iris", "wine")
-"""The classification sets that come with scikit-learn; sets with more than two classes need `positive`."""
+"""The classification data sets of scikit-learn; sets with more than two classes need `positive`."""
 
 SKLEARN_FORM = "embedded"
-"""The form of a source that is one of these."""
+"""The form of a source that is a data set of scikit-learn."""
 
 HYPOTHESES = ("boosted", "random")
 """The ways in which `Dataset.margin_matrix` chooses decision stumps."""
@@ -112,7 +112,7 @@ class Dataset:
         return stump_matrix(self.X, self.y, t, random_state)
 
     def with_features(self, names: Sequence[str]) -> Dataset:
-        """Return the data set with these features alone, in this order; itself if it lacks one of them."""
+        """Return the data set with the named features only, in this order; itself if it lacks one of them."""
         if self.X is None or not names or tuple(names) == self.features or not set(names) <= set(self.features):
             return self
         columns = [self.features.index(name) for name in names]
@@ -278,13 +278,13 @@ def load_table(
 def load_features(
     source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL, zero_based: bool | None = None
 ) -> LabelledTable:
-    """Load the features for predictions of a classifier: those that it was fitted to, whatever else the source holds.
+    """Load the features for predictions of a classifier: those to which it was fitted; other columns are ignored.
 
     Parameters
     ----------
     source
         As in `load_dataset`.
-    check_names
+    names
         Names of the features, by which the columns of a CSV or parquet file are found in any order. If there are none,
         (), the columns are taken in their order.
     count
@@ -292,7 +292,7 @@ def load_features(
     label
         The column of a CSV or parquet file that holds the class, if there is one and it is not a feature.
     zero_based
-        As in `load_dataset`; that of the examples that the classifier was fitted to.
+        As in `load_dataset`; the value for the examples to which the classifier was fitted.
 
     Returns
     -------
@@ -320,7 +320,8 @@ def load_features(
     if X.shape[1] != count:
         raise DataError(
             f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
-            f"Leave out what is no feature, or name the column of the classes with label=... (here {label!r})."
+            f"Leave out columns that are no features, or name the column of the classes with label=... (here "
+            f"{label!r})."
         )
     if labels is not None:
         check_count(source, labels, len(X))
@@ -364,7 +365,7 @@ def _load_named_columns(
 
 
 def _check_indices(source: str, zero_based: bool | None) -> bool | None:
-    """Return whether indices begin with 0, if it is said; raise an error if it is said of a source without indices."""
+    """Return `zero_based`, checked; raise an error if a source without indices has one."""
     if zero_based is not None and not has_indices(source):
         raise DataError(f"expected svmlight text for indices of features; got {source!r}. Leave out zero_based=...")
     return check_optional(check_flag, "zero_based", zero_based)
@@ -378,12 +379,12 @@ def _load_unnamed(source: str, form: str, zero_based: bool | None = None, count:
 
 
 def has_columns(source: str) -> bool:
-    """Whether a source has named columns: a table or parquet files."""
+    """Return whether a source has named columns: a table or parquet files."""
     return _source_and_form(source)[1] in (CSV_FORM, PARQUET_SUFFIX)
 
 
 def has_indices(source: str) -> bool:
-    """Whether the features of a source have indices: svmlight text."""
+    """Return whether the features of a source have indices: svmlight text."""
     return _source_and_form(source)[1] not in (CSV_FORM, PARQUET_SUFFIX, ".npz", SKLEARN_FORM)
 
 
@@ -400,10 +401,10 @@ def _source_and_form(source: object) -> tuple[str, str]:
     if os.path.isdir(name):
         raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
     if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
-        near = did_you_mean(name, SKLEARN_DATASETS) if path.suffix == "" else ""
+        suggestion = did_you_mean(name, SKLEARN_DATASETS) if path.suffix == "" else ""
         lack = lack_of(name)
         raise DataError(
             f"expected a file or one of {', '.join(SKLEARN_DATASETS)}; "
-            + (lack.replace(" Check the path.", near) if near else lack)
+            + (lack.replace(" Check the path.", suggestion) if suggestion else lack)
         )
     return name, CSV_FORM if file_suffix(path) in SEPARATORS else file_suffix(path)

@@ -32,10 +32,10 @@ DEFAULT_LABEL = "label"
 """The default column of the classes."""
 
 INDEX_NAME_PATTERN = re.compile(r"(Unnamed: \d+)?")
-"""The column name of an index that pandas writes, and its name after it is read and written once more."""
+"""The column name that pandas gives to an index, and the empty name of an unnamed index."""
 
 MISSING_VALUE_ADVICE = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
-"""Advice about one."""
+"""The advice about a missing value."""
 
 ENCODE_ADVICE = " Encode it, or leave it out with drop=..."
 """The advice for text among numbers."""
@@ -49,9 +49,11 @@ def load_labelled_csv(
     header, rows = read_table(path)
     remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
     names = feature_names(path, header, label, weights, drop, separator_advice(path, header) or remedy)
-    at = column_positions(path, header, [label])[0]
+    label_position = column_positions(path, header, [label])[0]
     columns = column_positions(path, header, names if weights is None else [*names, weights])
-    table, labels, lines = _parse_table(path, header, rows, columns, f"every column but {label!r}", ENCODE_ADVICE, at)
+    table, labels, lines = _parse_table(
+        path, header, rows, columns, f"every column but {label!r}", ENCODE_ADVICE, label_position
+    )
     for line, text in zip(lines, labels.tolist(), strict=True):
         if is_missing(text, missing):
             raise DataError(f"{path}, line {line}: {missing_label(text, label, missing)}")
@@ -97,14 +99,14 @@ def feature_names(
     dropped = _dropped_columns(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
     if unknown is not None and unknown in (label, weights):
-        what = "classes" if unknown == label else "weights"
+        role = "classes" if unknown == label else "weights"
         raise DataError(
-            f"{source}: {unknown!r} is the column of the {what}, which is no feature anyway. Correct drop=..."
+            f"{source}: {unknown!r} is the column of the {role}, which is no feature anyway. Correct drop=..."
         )
     if unknown is not None:
-        others = [name for name in header if name not in (label, weights)]
+        known_names = [name for name in header if name not in (label, weights)]
         raise DataError(
-            f"{source} has no such column to drop: {unknown_name('column', unknown, others)} Correct drop=..."
+            f"{source} has no such column to drop: {unknown_name('column', unknown, known_names)} Correct drop=..."
         )
     left_out = {label, weights, *dropped}
     return [name for name in header if name not in left_out]
@@ -132,20 +134,20 @@ def load_named_csv(source: str, names: Sequence[str], label: str) -> SourceConte
     """Return the named columns of a table, its labels if there are any, and the names of the other columns."""
     path = Path(source)
     header, rows = read_table(path)
-    at = column_positions(path, header, [label])[0] if label in header and label not in names else None
+    label_position = column_positions(path, header, [label])[0] if label in header and label not in names else None
     require_columns(path, names, header, separator_advice(path, header))
-    columns = column_positions(path, header, names) if names else [j for j in range(len(header)) if j != at]
-    table, labels, _ = _parse_table(path, header, rows, columns, "every feature", "", at)
-    read = {at, *columns}
+    columns = column_positions(path, header, names) if names else [j for j in range(len(header)) if j != label_position]
+    table, labels, _ = _parse_table(path, header, rows, columns, "every feature", "", label_position)
+    read = {label_position, *columns}
     unread = tuple(name for j, name in enumerate(header) if j not in read)
-    labels = None if at is None else labels
+    labels = None if label_position is None else labels
     return SourceContents(source, table, labels, tuple(names), unread=unread, has_typed_labels=False)
 
 
 def require_columns(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
     """Raise DataError if a feature of a model is not a column of a table."""
-    there = set(header)
-    missing = [name for name in names if name not in there]
+    columns = set(header)
+    missing = [name for name in names if name not in columns]
     if missing:
         raise DataError(
             f"{source} must have the columns that the model was fitted to; it lacks {_first_names(missing)}. "
@@ -153,9 +155,11 @@ def require_columns(source: str | Path, names: Sequence[str], header: Sequence[s
         )
 
 
-def _first_names(names: Sequence[str], most: int = 6) -> str:
+def _first_names(names: Sequence[str], max_names: int = 6) -> str:
     """Return the first few names."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(repr, names[:max_names])) + (
+        f" and {len(names) - max_names} more" if len(names) > max_names else ""
+    )
 
 
 def _parse_features(cells: Sequence[str]) -> list[float]:
@@ -167,13 +171,13 @@ def _parse_features(cells: Sequence[str]) -> list[float]:
 
 
 def _truth_as_number(cell: str) -> str:
-    """Return 1 or 0 for a truth value, and any other cell as it is."""
+    """Return 1 or 0 for a truth value, and any other cell unchanged."""
     truth = truth_value(cell.strip())
     return cell if truth is None else str(int(truth))
 
 
 def _parse_table(
-    path: Path, header: list[str], rows: CSVRows, columns: list[int], which: str, remedy: str, label: int | None
+    path: Path, header: list[str], rows: CSVRows, columns: list[int], requirement: str, remedy: str, label: int | None
 ) -> tuple[Float[Array, "N columns"], npt.NDArray[Any], list[int]]:
     """Return columns of finite numbers, the column of the labels (empty for none), and the lines of the rows."""
     numbers, lines, labels = NumberBuffer(path, len(columns)), list[int](), list[str]()
@@ -186,8 +190,8 @@ def _parse_table(
             j = next(j for j in columns if not is_number_text(_truth_as_number(cells[j])))
             cell = cells[j].strip().lower()
             raise DataError(
-                f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "
-                f"{header[j]!r}.{MISSING_VALUE_ADVICE if cell in MISSING_VALUE_TEXTS else remedy}"
+                f"{path}, line {line}: {requirement} must be a number; {failure if cell else 'there is none'} in "
+                f"column {header[j]!r}.{MISSING_VALUE_ADVICE if cell in MISSING_VALUE_TEXTS else remedy}"
             ) from None
         lines.append(line)
         if label is not None:
@@ -198,7 +202,8 @@ def _parse_table(
     if not np.isfinite(table).all():
         n, k = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"{path}, line {lines[n]}: {which} must be finite; got {table[n, k]} in column {header[columns[k]]!r}."
+            f"{path}, line {lines[n]}: {requirement} must be finite; got {table[n, k]} in column "
+            f"{header[columns[k]]!r}."
             + (MISSING_VALUE_ADVICE if np.isnan(table[n, k]) else " Correct the cell, or leave the row out.")
         )
     return table, np.array(labels, dtype=object), lines

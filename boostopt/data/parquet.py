@@ -45,14 +45,14 @@ def parquet_files(source: str) -> list[str]:
             names = os.listdir(source)
         except OSError as failure:
             raise DataError(f"{source} cannot be read: {failure.strerror}. Change its permissions.") from failure
-        found = [os.path.join(source, name) for name in names if not name.startswith((".", "_"))]
-        return sorted((path for path in found if _is_parquet_file(path)), key=_natural_sort_key)
+        paths = [os.path.join(source, name) for name in names if not name.startswith((".", "_"))]
+        return sorted((path for path in paths if _is_parquet_file(path)), key=_natural_sort_key)
     if not source.lower().endswith(PARQUET_SUFFIX) or os.path.lexists(source) or not glob.has_magic(source):
         return [source] if _is_parquet_file(source) else []
-    found = [path for path in glob.glob(source) if _is_parquet_file(path)]
-    if not found:
+    paths = [path for path in glob.glob(source) if _is_parquet_file(path)]
+    if not paths:
         raise DataError(f"expected the pattern of some parquet files; there is no file {source!r}. Check the path.")
-    return sorted(found, key=_natural_sort_key)
+    return sorted(paths, key=_natural_sort_key)
 
 
 def _is_parquet_file(path: str) -> bool:
@@ -117,20 +117,20 @@ class ParquetFiles:
         self._source, self._files = source, files
         self._rows, self.header = 0, list[str]()
         for path in files:
-            about = self._call_pyarrow(path, self._parquet.read_metadata)
-            header = _column_names(about.schema.to_arrow_schema())
+            metadata = self._call_pyarrow(path, self._parquet.read_metadata)
+            header = _column_names(metadata.schema.to_arrow_schema())
             if path == files[0]:
                 self.header: list[str] = header
             elif set(header) != set(self.header):
-                other = sorted(set(header) ^ set(self.header))[0]
+                different_column = sorted(set(header) ^ set(self.header))[0]
                 raise DataError(
-                    f"{source}: the files must have the same columns; {files[0]} and {path} differ in {other!r}. Name "
-                    "those that belong together."
+                    f"{source}: the files must have the same columns; {files[0]} and {path} differ in "
+                    f"{different_column!r}. Name files that belong together."
                 )
-            self._rows += int(about.num_rows)
-        twice = next((name for k, name in enumerate(self.header) if name in self.header[:k]), None)
-        if twice is not None:
-            raise DataError(f"{source} has two columns {twice!r}. Keep the one that is meant.")
+            self._rows += int(metadata.num_rows)
+        repeated = next((name for k, name in enumerate(self.header) if name in self.header[:k]), None)
+        if repeated is not None:
+            raise DataError(f"{source} has two columns {repeated!r}. Keep the one that is meant.")
         if not self._rows:
             raise DataError(f"{source} has no rows.")
 
@@ -138,8 +138,9 @@ class ParquetFiles:
         """Return some columns of all rows, as an Arrow table."""
         if 8 * self._rows * len(columns) > MAX_UNPACKED_BYTES:
             raise DataError(
-                f"{self._source} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} rows of "
-                f"{len(columns)} columns have more. Leave out rows or columns, or boost on a cluster: --cluster local."
+                f"{self._source} must have at most {MAX_UNPACKED_BYTES:,} bytes as an array of numbers; {self._rows} "
+                f"rows of {len(columns)} columns have more. Leave out rows or columns, or boost on a cluster: "
+                "--cluster local."
             )
         parts = [
             self._call_pyarrow(path, lambda path: self._parquet.ParquetFile(path).read(columns)) for path in self._files
@@ -175,8 +176,8 @@ def _first_line(failure: Exception) -> str:
 
 def _column_names(schema: Any) -> list[str]:
     """Return the columns of a file, except for an index written by pandas."""
-    about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
+    metadata = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    index = {name for name in metadata.get("index_columns", ()) if isinstance(name, str)}
     return [name for name in schema.names if name not in index]
 
 
@@ -210,7 +211,7 @@ def not_numeric_error(source: str, name: str, kind: str) -> DataError:
 def _label_column(
     source: str, table: Any, label: str, missing: Collection[str] | None = None, is_optional: bool = False
 ) -> Any:
-    """Return a column of classes, each of which must be there unless it is optional."""
+    """Return a column of classes, none of which may be missing unless the column is optional."""
     column = table.column(label)
     if str(column.type).startswith("dictionary"):
         column = column.cast(column.type.value_type)
@@ -218,7 +219,7 @@ def _label_column(
     if column.null_count:
         labels = np.where(column.is_null().to_numpy(), "", labels.astype(object))
     if not is_optional:
-        for n, each in enumerate(labels.tolist()):
-            if is_missing(each, missing):
-                raise DataError(f"{source}, row {n}: {missing_label(each, label, missing)}")
+        for n, value in enumerate(labels.tolist()):
+            if is_missing(value, missing):
+                raise DataError(f"{source}, row {n}: {missing_label(value, label, missing)}")
     return labels

@@ -1,8 +1,8 @@
-"""The layouts of solution files: names with their values, and with their multipliers where a layout has these.
+"""The layouts of solution files: names with their values, and with their multipliers if the layout has them.
 
-In a solution file the weights of one side are values of columns, and the weights of the other side are multipliers of
-rows. Either the columns are named d_n and the rows w_q, or the other way round. Values of rows, and multipliers of
-columns, are no weights.
+In a solution file, the weights of one side are values of columns, and the weights of the other side are multipliers
+of rows. Either the columns are named d_n and the rows w_q, or the other way round. Values of rows, and multipliers
+of columns, are no weights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAYOUTS = (
 """The layouts that are read, as a sentence."""
 
 CBC = r"\A\s*(Optimal|Infeasible|Unbounded|Integer|Stopped|Status)\b.* - objective value\s"
-"""The first line of a file of CBC."""
+"""The first line of a solution file of CBC."""
 
 ZEROS_LEFT_OUT = rf"\(obj:|^# Columns \S+ sparse$|^ *writeLevel=\"[34]\"|{CBC}"
 """A mark of the layouts in which values that are 0 may be missing: those of SCIP, HiGHS, CPLEX and CBC."""
@@ -105,13 +105,13 @@ def _glpk(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[
 
 
 def _nameless(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
-    """Refuse the layouts without names: those of glpsol -w, and of HiGHS's styles -1 and 2."""
+    """Raise DataError for the layouts without names: those of glpsol -w, and of HiGHS's styles -1 and 2."""
     raise DataError(f"{source}: expected the names of weights; got a layout without names. {LAYOUTS}")
 
 
 def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the same in the layout of CBC: index, name, value and multiplier; rows, if there are any, come first."""
-    found = list[tuple[int, list[str], str]]()
+    weights = list[tuple[int, list[str], str]]()
     for number, part in words[1:]:
         cells = [word for word in part if word != "**"]  # the mark of a value that breaks its bounds
         matched = next(filter(None, map(WEIGHT_NAME_PATTERN.fullmatch, cells)), None)
@@ -122,10 +122,10 @@ def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[N
                 f"{source}, line {number}: expected index, name, value and multiplier; got {' '.join(part)[:80]!r}. "
                 "Have the solver write the file anew."
             )
-        found.append((number, cells, matched[1]))
-    has_rows = len({letter for *_, letter in found}) == 2
-    for number, cells, letter in found:
-        yield number, cells[1], cells[3 if has_rows and letter == found[0][2] else 2]
+        weights.append((number, cells, matched[1]))
+    has_rows = len({letter for *_, letter in weights}) == 2
+    for number, cells, letter in weights:
+        yield number, cells[1], cells[3 if has_rows and letter == weights[0][2] else 2]
 
 
 def _mosek(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
@@ -156,17 +156,19 @@ def _cplex(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator
 def _plain(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
     """Yield the name in each line with the value after it; a line without a weight or number is a heading."""
     for number, part in words:
-        named = [word for word in part if word not in ("=", "**")] or part
-        at = [k for k, word in enumerate(named) if WEIGHT_NAME_PATTERN.fullmatch(word)]
-        if at and named[0][0] != "#":
-            k = at[0]
-            if len(at) > 1 or (k > 0 and not (k + 1 < len(named) and is_number_text(named[k + 1]))):
+        words_without_marks = [word for word in part if word not in ("=", "**")] or part
+        positions = [k for k, word in enumerate(words_without_marks) if WEIGHT_NAME_PATTERN.fullmatch(word)]
+        if positions and words_without_marks[0][0] != "#":
+            k = positions[0]
+            if len(positions) > 1 or (
+                k > 0 and not (k + 1 < len(words_without_marks) and is_number_text(words_without_marks[k + 1]))
+            ):
                 raise DataError(
                     f"{source}, line {number}: expected one name and its value; got {' '.join(part)[:80]!r}. {LAYOUTS}"
                 )
-            yield _entry(source, number, named[k:])
-        elif len(named) > 1 and is_number_text(named[1]):
-            yield number, named[0], named[1]
+            yield _entry(source, number, words_without_marks[k:])
+        elif len(words_without_marks) > 1 and is_number_text(words_without_marks[1]):
+            yield number, words_without_marks[0], words_without_marks[1]
 
 
 def _entry(source: str, number: int, part: list[str]) -> NamedValue:
@@ -185,4 +187,4 @@ _READERS: Mapping[str, Callable[[str, Sequence[str], Sequence[Line]], Iterator[N
     r"<CPLEXSolution": _cplex,
     CBC: _cbc,
 }
-"""Readers by what is in a file of their layout."""
+"""Readers of the layouts, by a pattern that marks files of the layout."""

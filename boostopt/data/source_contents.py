@@ -30,16 +30,16 @@ ARCHIVES: Mapping[bytes, tuple[str, str]] = {
     b"PK\x03\x04": ("an archive of arrays, as np.savez writes it", ".npz"),
     b"PAR1": ("a parquet file", ".parquet"),
 }
-"""The first bytes of files that are known by their ending, what they are, and this ending."""
+"""The first bytes of files with their own suffix: what the files are, and this suffix."""
 
 MAX_DENSE_BYTES = MAX_UNPACKED_BYTES
-"""The most bytes of a sparse file as a dense array of features."""
+"""Largest size of a sparse file as a dense array of features, in bytes."""
 
 SMALL_ARRAY_BYTES = 1 << 28
-"""Bytes of the dense array up to which any sparsity is accepted."""
+"""Size of the dense array in bytes up to which any sparsity is accepted."""
 
 MAX_ENTRIES_PER_NONZERO = 1000
-"""The most entries of a larger array for each stored one: beyond this, a misspelt index is more likely than data."""
+"""Largest number of entries of a larger array for each stored one; above, a wrong index is more likely than data."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def load_svmlight(source: str, zero_based: bool | None = None, count: int | None
     table, y = loaded
     if (np.abs(y) >= MAX_EXACT_INTEGER).any():
         raise DataError(
-            f"{path}: labels of svmlight text must be smaller than 2^53 = {MAX_EXACT_INTEGER:.0f}, from which float64 merges whole "
-            "numbers. Number the classes anew, or write them into a CSV file."
+            f"{path}: labels of svmlight text must be smaller than 2^53 = {MAX_EXACT_INTEGER:.0f}, from "
+            "which float64 merges whole numbers. Number the classes anew, or write them into a CSV file."
         )
     smallest = int(table.indices.min()) if table.nnz else None
     if smallest == 0 and zero_based is False:
@@ -161,26 +161,26 @@ def load_svmlight(source: str, zero_based: bool | None = None, count: int | None
                 f"{first + count - 1}; got {table.shape[1] - 1}. Leave out the other features, or fit the model to all."
             )
         features.resize((features.shape[0], count))
-    _validate_dense_size(source, features)  # before there are names of as many features
+    _validate_dense_size(source, features)  # before the names of as many features exist
     return SourceContents(source, features, y, numbered_features(features.shape[1], zero_based), zero_based=zero_based)
 
 
 def numbered_features(count: int, zero_based: bool | None) -> tuple[str, ...]:
-    """Return the names of features that have only indices, which begin with 1 if they are known to do so."""
+    """Return the names of features that have only indices, which begin with 1 if `zero_based` is False."""
     first = 1 if zero_based is False else 0
     return tuple(f"feature {index}" for index in range(first, first + count))
 
 
 def _check_text(path: Path, content: bytes) -> None:
-    """Raise DataError for a file of another format under an ending that does not say so."""
+    """Raise DataError for a file of another format whose suffix does not show the format."""
     if content.startswith(NPY_MAGIC):
         raise DataError(
             f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
             "np.savez(file, U=U) for margins."
         )
-    for beginning, (what, ending) in ARCHIVES.items():
-        if content.startswith(beginning):
-            raise DataError(f"expected svmlight text in {path}; got {what}. Give the file the ending {ending}.")
+    for mark, (description, ending) in ARCHIVES.items():
+        if content.startswith(mark):
+            raise DataError(f"expected svmlight text in {path}; got {description}. Give the file the ending {ending}.")
 
 
 def _table_advice(content: bytes) -> str:
@@ -191,7 +191,7 @@ def _table_advice(content: bytes) -> str:
 
 
 def validate_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
-    """Refuse multiplicities c or a reference d0 without one number for each example, and c with an overflowing sum."""
+    """Raise DataError unless c and d0 have one number for each example, and c has a finite sum."""
     for name, values in weights.items():
         if values is not None and (values.dtype.kind not in "biuf" or values.shape != (N,)):
             raise DataError(
@@ -223,7 +223,7 @@ def _dense_features(source: str, features: Any) -> Float[Array, "N features"]:
 
 
 def _validate_dense_size(source: str, features: Any) -> None:
-    """Refuse sparse features that are too large as a dense array, or whose shape must be a mistake."""
+    """Raise DataError for sparse features that are too large as a dense array, or whose shape must be a mistake."""
     entries = features.shape[0] * features.shape[1]
     if 8 * entries > MAX_DENSE_BYTES:
         raise DataError(
