@@ -40,7 +40,7 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         return load(name)
 
     def names() -> list[str]:
-        """List the public names, loaded or not, and the other attributes of the module."""
+        """Return the public names, loaded or not, and the other attributes of the module."""
         return sorted({*vars(module_object), *public})
 
     return load_public, names, public

@@ -101,7 +101,7 @@ class ParquetFiles:
     Attributes
     ----------
     header
-        The columns, without those of an index.
+        The columns, without index columns.
 
     Raises
     ------

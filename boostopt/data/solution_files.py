@@ -129,7 +129,7 @@ def _cbc(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[N
 
 
 def _mosek(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator[NamedValue]:
-    """Yield the same in the layout of MOSEK, where a multiplier is the difference of those of the two bounds."""
+    """Yield the same in the layout of MOSEK, where a multiplier is the difference for the two bounds."""
     block, has_multipliers = "", False
     for number, part in words:
         if len(part) == 1 or part[0] == "INDEX":

@@ -61,7 +61,7 @@ class SourceContents:
     unread
         Names of the other columns or arrays.
     has_typed_labels
-        Whether labels that are texts are meant as texts; those of a text file may be numbers.
+        Whether labels that are texts stay texts; the labels of a text file may be numbers.
     zero_based
         Whether the indices of the features in the source begin with 0 or with 1; None if it has no indices.
     """

@@ -193,7 +193,7 @@ class Oracle(ABC):
 
     @property
     def balance(self) -> float:
-        """Number of examples of class 1 minus those of class -1, with multiplicity; 0 without labels."""
+        """Difference of the sizes of class 1 and class -1, with multiplicity; 0 without labels."""
         return 0.0 if self.y is None else float(self.c @ self.y)
 
     @property

@@ -27,7 +27,7 @@ def gram(
 ) -> Float[Array, "t1 t1"]:
     """Return V' diag(c r) V, with r_n = table[bin of margin n] and V the values of the splits and the labels.
 
-    Rows with r = 0 are skipped. The last row is that of the labels, (U'r, sum r). If there are many splits of few
+    Rows with r = 0 are skipped. The last row belongs to the labels: (U'r, sum r). If there are many splits of few
     features, the matrix follows from sums over cells, for two features at a time; otherwise it is a product.
     """
     features = {split.feature for split in splits}

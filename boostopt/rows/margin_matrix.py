@@ -2,7 +2,7 @@
 
 `U[n, q] = y_n h_q(x_n)` has one row for each of the N examples, one column for each of the t hypotheses and
 entries in [-1, 1]. The storage is float64, int8 (for integer input, an eighth of the memory) or compressed
-sparse rows. It is a copy of the caller's, which nobody can change. Sums over the examples run in blocks of rows. So the
+sparse rows. It is an immutable copy of the caller's matrix. Sums over the examples run in blocks of rows. So the
 block length, not N, bounds their rounding error, and no further copy of U is ever made.
 """
 
@@ -44,8 +44,8 @@ class Margins:
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is stored as float64, integer input as int8, as a copy that nobody can change. `Margins` and an
-        array that cannot be changed (one over `bytes`) are shared. A memory-mapped file of float64 or int8 stays on
+        Float input is stored as float64, integer input as int8, as an immutable copy. `Margins` and an
+        immutable array (one over `bytes`) are shared. A memory-mapped file of float64 or int8 stays on
         disk: `check_unchanged` reads it again before each certificate.
 
     Raises

@@ -10,7 +10,7 @@ from boostopt._utils.array_types import Array, Float
 
 
 def midpoints(lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]) -> Float[Array, " thresholds"]:
-    """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
+    """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, for any rounding."""
     # Halve before adding, because the sum may overflow. Between neighbours that are one ulp apart, the midpoint
     # rounds to one of them; the lower one still separates them.
     return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))

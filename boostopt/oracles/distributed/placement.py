@@ -45,7 +45,7 @@ class DistributedOracle(BinnedOracle):
     _balance: int
 
     def _set_rows(self, rows: BinnedRows, balance: int) -> None:
-        """Set the encoded rows, and the number of examples of class 1 minus those of class -1, with multiplicity."""
+        """Set the encoded rows, and the difference of the sizes of class 1 and class -1, with multiplicity."""
         self._rows, self._balance = rows, balance
 
     @property
@@ -98,8 +98,8 @@ def aggregates_only_error(request: str) -> ProblemError:
     """Return the error for a request that rows on a cluster do not support."""
     return ProblemError(
         "rows on a cluster support data passes only, which boost uses for LPBoost, ERLPBoost, SoftBoost and "
-        f"similar programs without options of steps; got a request for {request}. For anything else, load the rows into memory: "
-        "X.compute(), y.compute(); in a command, leave out --cluster."
+        f"similar programs without options of steps; got a request for {request}. For anything else, load the rows "
+        "into memory: X.compute(), y.compute(); in a command, leave out --cluster."
     )
 
 
@@ -165,7 +165,7 @@ class DistributedEncoder:
 
     @property
     def balance(self) -> int:
-        """Number of examples of class 1 minus those of class -1, with multiplicity."""
+        """Difference of the sizes of class 1 and class -1, with multiplicity."""
         return sum(counts.balance for counts in self.block_counts)
 
     def rows(self, task: Callable[..., Any], large: Any, binned: BinnedFeatures) -> BinnedRows:

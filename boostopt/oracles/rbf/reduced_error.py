@@ -123,7 +123,7 @@ class ReducedError:
         matrix.flat[:: len(bumps) + 1] += self._ridge
         factor, w, failed = _SOLVE(matrix, bumps @ self._targets)
         if failed or (factor.diagonal() ** 2 <= MIN_PIVOT_FRACTION * matrix.diagonal()).any():
-            return self._solved_by_least_squares(bumps)
+            return self._solve_by_least_squares(bumps)
         # One step of refinement: the gradient is right to first order in the error of w only.
         correction, _ = _SOLVE_FACTORED(factor, bumps @ (self._targets - bumps.T @ w) - self._ridge * w)
         w += correction
