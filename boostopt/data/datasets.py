@@ -152,9 +152,8 @@ def load_dataset(
         Whether the index of the first feature in svmlight text is 0 or 1. By default it is 0 if this index occurs, and
         1 otherwise. A second file of the same data should get the `zero_based` of the first.
     missing_values
-        The spellings of a missing label, in addition to a blank one. The default are the spellings of
-        `pandas.read_csv`, such
-        as NA, null and None, and ?, in any case. With [] a class may have such a name.
+        The spellings of a missing label, in addition to a blank one. The defaults are the spellings
+        of `pandas.read_csv`, such as NA, null and None, and ?, in any case. With [] a class may have such a name.
 
     Raises
     ------
