@@ -1,5 +1,6 @@
-"""Formulas of one weight or edge: read, differentiated, proved convex, computed. Nothing but NumPy is needed.
+"""Formulas of one weight or one edge: parsing, differentiation, proofs of convexity and evaluation, with NumPy only.
 
-Certificate files come from strangers and may state a formula. A text is never evaluated: it is read by a grammar into
-sums of products with rational coefficients, which are differentiated exactly and enclosed by intervals.
+Certificate files come from untrusted sources and may contain a formula. A formula is never evaluated as Python code. It
+is parsed by a grammar into sums of products with rational coefficients. These are differentiated exactly and enclosed
+by intervals.
 """

@@ -1,7 +1,8 @@
-"""Whether a formula is convex on a box: proved by intervals that are halved until f'' >= 0 is certain on each.
+"""Proof by interval arithmetic that a formula is convex on a box.
 
-Near an end of the box f'' may be infinite, so its sign is asked of f'' times a power of the variable as well, and of
-both multiplied out. A formula is refused in words, by a point at which f'' < 0 where there is one.
+The box is bisected until f'' >= 0 is certain on each piece. Near an end of the box f'' may be infinite. So the proof
+also uses f'' times a power of the variable, which has the same sign, and both of them multiplied out. If the proof
+fails, the error names a point at which f'' < 0, if one was found.
 """
 
 from __future__ import annotations
@@ -25,37 +26,39 @@ from boostopt.functions.formulas.expressions import (
 from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
 
 MAX_WORK = 2_000_000
-"""Pieces of all boxes in one round, times the powers that are computed on each; four pieces of a box in any case."""
+"""Maximum number of pieces of all boxes in one round, times the number of powers that are computed on each piece. Four
+pieces of each box are always allowed."""
 
 MAX_POWERS = 400
-"""Powers in f' and in f'': a text that makes more is refused; what comes from strangers must be judged in seconds."""
+"""Maximum number of powers in f' and in f''. A formula with more powers is rejected, because the formulas of untrusted
+files must be checked in seconds."""
 
 MAX_EXPANDED_TERMS = 30
-"""Terms up to which f'' is also multiplied by powers, and out."""
+"""Maximum number of terms of an f'' that is also multiplied by powers and multiplied out."""
 
 FIRST_ROUNDS, SIGN_ROUNDS, MAX_ROUNDS = 6, 16, 60
-"""Rounds of halving: before points are tried, for the sign of an argument, and at most."""
+"""Numbers of rounds of bisection: before points are tried, for the sign of an argument, and at most."""
 
 TEST_POINTS = np.concatenate([np.geomspace(1e-9, 0.5, 40), 1.0 - np.geomspace(0.4, 1e-9, 40)])
-"""Places in a box at which a point is looked for where f'' < 0."""
+"""Points at which f'' < 0 is tried, as fractions of the box."""
 
 
 @dataclass(frozen=True, eq=False)
 class BoxFamily:
-    """A box for one variable, and what the other names stand for in each of its rows.
+    """Boxes for one variable, one for each of n rows, with the values of the other names in each row.
 
     Attributes
     ----------
     variable
         The name of the variable.
     low, high
-        Ends of the box, shape (n,).
+        The ends of the boxes, shape (n,).
     names
         The other names, intervals of shape (n,).
     symbolic_bounds
-        The names that the ends have, if they have: at them sums vanish exactly.
+        The ends as expressions, if they have names. With them, expressions that vanish at an end are exactly 0.
     nonnegative_keys
-        Keys of sums that are not negative in the box.
+        Keys of the sums that are not negative in the boxes.
     """
 
     variable: str
@@ -66,32 +69,40 @@ class BoxFamily:
     nonnegative_keys: frozenset[str] = frozenset()
 
     def names_on(self, piece: Interval, rows: np.ndarray) -> dict[str, Interval]:
-        """Return all names on pieces of some rows' boxes."""
-        own = {name: Interval(values.lower[rows], values.upper[rows]) for name, values in self.names.items()}
-        return {**own, self.variable: piece}
+        """Return the intervals of all names on pieces of the boxes of some rows."""
+        names = {name: Interval(values.lower[rows], values.upper[rows]) for name, values in self.names.items()}
+        return {**names, self.variable: piece}
 
-    def enclose_at(self, of: Expression, x: np.ndarray) -> Interval:
-        """Return a sum at one point of each box."""
-        return enclose(of, {**self.names, self.variable: exact_interval(x)}, self.nonnegative_keys)
+    def enclose_at(self, expression: Expression, x: np.ndarray) -> Interval:
+        """Enclose an expression at one point of each box."""
+        return enclose(expression, {**self.names, self.variable: exact_interval(x)}, self.nonnegative_keys)
 
 
 @dataclass(frozen=True)
 class ConvexFormula:
-    """A convex formula with its first two derivatives, and the keys of sums that are not negative in its box."""
+    """A convex formula with its derivatives.
+
+    Attributes
+    ----------
+    value, slope, curvature
+        f, f' and f''.
+    nonnegative_keys
+        Keys of the sums in f that are not negative in its box.
+    """
 
     value: Expression
     slope: Expression
     curvature: Expression
-    known: frozenset[str] = frozenset()
+    nonnegative_keys: frozenset[str] = frozenset()
 
 
 def prove_convex(f: Expression, box: BoxFamily) -> ConvexFormula:
-    """Return a formula with its derivatives, once it is proved to be convex and finite within a box.
+    """Prove that a formula is convex and finite within a box, and return it with its derivatives.
 
     Raises
     ------
     FormulaError
-        It is not: it has a pole or no slope somewhere, its f'' is negative at a point, or it cannot be told.
+        The formula has a pole or no slope somewhere, f'' is negative at a point, or the proof failed.
     """
     check_finite(f, box)
     box = replace(box, nonnegative_keys=_nonnegative_sums(f, box))
@@ -106,24 +117,25 @@ def prove_convex(f: Expression, box: BoxFamily) -> ConvexFormula:
         if undecided is not None:
             raise FormulaError(
                 f"that it is convex could not be proved near {box.variable} = {undecided[0]:.6g}"
-                f"{_example_suffix(box, undecided[1])}. Write it as a sum of convex terms, or state it by CVXPY: {NONSMOOTH_ALTERNATIVE}"
+                f"{_format_example(box, undecided[1])}. Write it as a sum of convex terms, or state it by CVXPY: "
+                f"{NONSMOOTH_ALTERNATIVE}"
             )
     return ConvexFormula(f, slope, curvature, box.nonnegative_keys)
 
 
-def _example_suffix(box: BoxFamily, n: int) -> str:
-    """Return which example a fault is in, as the end of a clause; all edges have one box."""
+def _format_example(box: BoxFamily, n: int) -> str:
+    """Return the index of the example as the end of a clause; "" for edges, which all have the same box."""
     return f" (example {n})" if box.variable == "d" else ""
 
 
-def check_length(derived: Expression) -> None:
-    """Refuse a derivative that takes too long to be computed on many pieces."""
-    if sum(1 for _ in iterate_powers(derived)) > MAX_POWERS:
+def check_length(derivative: Expression) -> None:
+    """Reject a derivative that takes too long to be computed on many pieces."""
+    if sum(1 for _ in iterate_powers(derivative)) > MAX_POWERS:
         raise FormulaError("its derivatives are too long: write it with fewer terms")
 
 
 def check_slope(slope: Expression) -> None:
-    """Refuse a slope that jumps."""
+    """Reject a derivative with a jump."""
     if any(base.kind == "step" for base, _ in iterate_powers(slope)):
         raise FormulaError(
             "its slope jumps where max(x, 0) begins. Write a function that has a slope, max(x, 0)**2 or huber(x, M); "
@@ -132,7 +144,7 @@ def check_slope(slope: Expression) -> None:
 
 
 def check_finite(f: Expression, box: BoxFamily) -> None:
-    """Refuse a formula with a logarithm, a quotient or a root of what is not positive within the box."""
+    """Reject a formula with a logarithm, a quotient or a root of an argument that is not positive within the box."""
     for base, power in iterate_powers(f):
         whole = power.denominator == 1
         if base.kind == "huber" and not _is_provably_positive(base.arguments[1], box):
@@ -151,35 +163,40 @@ def check_finite(f: Expression, box: BoxFamily) -> None:
             raise FormulaError("a positive part, max(x, 0), must be raised to a power of at least 1")
 
 
-def _check_positive(inner: Expression, box: BoxFamily, what: str) -> None:
-    """Refuse what is not positive between the ends of the box."""
+def _check_positive(inner: Expression, box: BoxFamily, description: str) -> None:
+    """Reject an argument that is not positive between the ends of the box."""
     if not _is_provably_positive(inner, box):
         raise FormulaError(
-            f"{what} must be defined within the box: that the argument is positive there is not certain. "
+            f"{description} must be defined within the box: that the argument is positive there is not certain. "
             f"Write it with an argument that is linear in d, or state it by CVXPY: {NONSMOOTH_ALTERNATIVE}"
         )
 
 
 def _is_provably_positive(inner: Expression, box: BoxFamily) -> bool:
-    """Whether a sum is certainly positive between the ends: linear and not negative at them, or positive all over."""
+    """Return whether an expression is certainly positive between the ends of the box.
+
+    This holds if it is linear and not negative at both ends, or positive on the whole box.
+    """
     if not differentiate(inner, box.variable).depends_on(box.variable):
-        ends = [_at_end(inner, box, end) for end in (0, 1)]
-        both = ends[0] + ends[1]
-        return bool(((ends[0].lower >= 0) & (ends[1].lower >= 0) & (both.lower > 0)).all())
+        bounds = [_enclose_at_bound(inner, box, end) for end in (0, 1)]
+        both = bounds[0] + bounds[1]
+        return bool(((bounds[0].lower >= 0) & (bounds[1].lower >= 0) & (both.lower > 0)).all())
     return _find_undecided_piece([inner], box, strict=True, rounds=SIGN_ROUNDS) is None
 
 
-def _at_end(of: Expression, box: BoxFamily, end: int) -> Interval:
-    """Return a sum at an end of the boxes, exactly where the end has a name."""
+def _enclose_at_bound(expression: Expression, box: BoxFamily, end: int) -> Interval:
+    """Enclose an expression at an end of the boxes, exactly if the end has a name."""
     if box.symbolic_bounds:
-        made = enclose(substitute(of, {box.variable: box.symbolic_bounds[end]}), box.names)
-        return Interval(np.broadcast_to(made.lower, box.low.shape), np.broadcast_to(made.upper, box.low.shape))
-    made = box.enclose_at(of, (box.low, box.high)[end])
-    return Interval(np.broadcast_to(made.lower, box.low.shape), np.broadcast_to(made.upper, box.low.shape))
+        enclosure = enclose(substitute(expression, {box.variable: box.symbolic_bounds[end]}), box.names)
+        return Interval(
+            np.broadcast_to(enclosure.lower, box.low.shape), np.broadcast_to(enclosure.upper, box.low.shape)
+        )
+    enclosure = box.enclose_at(expression, (box.low, box.high)[end])
+    return Interval(np.broadcast_to(enclosure.lower, box.low.shape), np.broadcast_to(enclosure.upper, box.low.shape))
 
 
 def _nonnegative_sums(f: Expression, box: BoxFamily) -> frozenset[str]:
-    """Return the keys of those sums in a formula that are linear and not negative in the box."""
+    """Return the keys of the sums in a formula that are linear and not negative in the box."""
     sums = {base.arguments[0].key: base.arguments[0] for base, _ in iterate_powers(f) if base.kind == "sum"}
     linear = {
         key: inner for key, inner in sums.items() if not differentiate(inner, box.variable).depends_on(box.variable)
@@ -187,85 +204,92 @@ def _nonnegative_sums(f: Expression, box: BoxFamily) -> frozenset[str]:
     return frozenset(key for key, inner in linear.items() if _is_provably_positive(inner, box))
 
 
-def _equivalent_forms(of: Expression, box: BoxFamily) -> list[Expression]:
-    """Return sums that have the sign of f'': multiplied out, and times positive powers by which nothing is divided."""
-    if len(of.terms) > MAX_EXPANDED_TERMS:
-        return [of]
-    shifted = of
-    for base in {base.key: base for term in of.terms for base, _ in term.factors}.values():
+def _equivalent_forms(expression: Expression, box: BoxFamily) -> list[Expression]:
+    """Return expressions with the sign of f'': times powers that cancel divisions, and both forms multiplied out."""
+    if len(expression.terms) > MAX_EXPANDED_TERMS:
+        return [expression]
+    shifted = expression
+    for base in {base.key: base for term in expression.terms for base, _ in term.factors}.values():
         positive = base.kind == "name" or (base.kind == "sum" and base.arguments[0].key in box.nonnegative_keys)
-        least = min(dict(term.factors).get(base, Fraction(0)) for term in of.terms)
-        if positive and least < 0:
+        min_power = min(dict(term.factors).get(base, Fraction(0)) for term in expression.terms)
+        if positive and min_power < 0:
             shifted = collect_terms(
-                term for each in shifted.terms for term in (Expression((each,)) * power_expression(base, -least)).terms
+                term
+                for form in shifted.terms
+                for term in (Expression((form,)) * power_expression(base, -min_power)).terms
             )
-    made = [of, shifted]
-    for each in (of, shifted):
+    forms = [expression, shifted]
+    for form in (expression, shifted):
         try:
-            made.append(expand(each))
-        except FormulaError:  # too long when multiplied out: the others may do
+            forms.append(expand(form))
+        except FormulaError:  # too long when multiplied out: other forms may suffice
             continue
-    return list(dict.fromkeys(made))
+    return list(dict.fromkeys(forms))
 
 
 def _find_undecided_piece(
     candidates: list[Expression], box: BoxFamily, strict: bool = False, rounds: int = MAX_ROUNDS
 ) -> tuple[float, int] | None:
-    """Return a piece, by its middle and its row, on which no candidate is certainly >= 0; None where all are."""
+    """Return a piece on which no candidate is certainly >= 0 (> 0 if strict), None if there is no such piece.
+
+    Returns
+    -------
+    The middle of the piece and its row.
+    """
     rows = np.arange(len(box.low))
     piece = Interval(box.low[rows], box.high[rows])
-    powers = 1 + sum(1 for of in candidates for _ in iterate_powers(of))
-    most = max(MAX_WORK // powers, 4 * len(rows))
+    powers = 1 + sum(1 for candidate in candidates for _ in iterate_powers(candidate))
+    max_pieces = max(MAX_WORK // powers, 4 * len(rows))
     for _ in range(rounds):
-        names, certain = box.names_on(piece, rows), np.zeros(len(rows), dtype=bool)
-        for of in candidates:
-            low = enclose(of, names, box.nonnegative_keys).lower
-            certain = certain | ((low > 0) if strict else (low >= 0))
-        if certain.all():
+        names, is_nonnegative = box.names_on(piece, rows), np.zeros(len(rows), dtype=bool)
+        for candidate in candidates:
+            low = enclose(candidate, names, box.nonnegative_keys).lower
+            is_nonnegative = is_nonnegative | ((low > 0) if strict else (low >= 0))
+        if is_nonnegative.all():
             return None
-        rows, low, high = rows[~certain], piece.lower[~certain], piece.upper[~certain]
-        middle = _middle(low, high)
-        stuck = (middle <= low) | (middle >= high)
-        if stuck.any() or 2 * len(rows) > most:
+        rows, low, high = rows[~is_nonnegative], piece.lower[~is_nonnegative], piece.upper[~is_nonnegative]
+        middle = _split_point(low, high)
+        at_resolution = (middle <= low) | (middle >= high)
+        if at_resolution.any() or 2 * len(rows) > max_pieces:
             break
         rows = np.concatenate([rows, rows])
         piece = Interval(np.concatenate([low, middle]), np.concatenate([middle, high]))
     return float(piece.lower[-1] + 0.5 * (piece.upper[-1] - piece.lower[-1])), int(rows[-1])
 
 
-def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return where pieces are cut: by their sizes where the ends are of different ones."""
+def _split_point(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the points at which pieces are halved: geometric means if the ends differ by a factor, else midpoints."""
     with np.errstate(all="ignore"):
         even = 0.5 * (low + high)
         return np.where((low > 0) & (high > 4.0 * low), np.sqrt(low) * np.sqrt(high), even)
 
 
 def _check_points(curvature: Expression, box: BoxFamily) -> None:
-    """Refuse a formula by a point of a grid at which f'' < 0, if there is one."""
-    for share in TEST_POINTS:
-        x = box.low + share * (box.high - box.low)
+    """Reject a formula if f'' < 0 at a point of a grid."""
+    for fraction in TEST_POINTS:
+        x = box.low + fraction * (box.high - box.low)
         bend = box.enclose_at(curvature, x)
         high = np.broadcast_to(bend.upper, x.shape)
         if (high < 0).any():
             n = int(np.argmin(high))
             raise FormulaError(
                 f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g}"
-                f"{_example_suffix(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
+                f"{_format_example(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
             )
 
 
-def format_expression(of: Expression) -> str:
-    """Return a sum as a short text for a message."""
+def format_expression(expression: Expression) -> str:
+    """Return an expression as a short text for a message."""
     parts = list[str]()
-    for term in of.terms:
-        factors = [_printed(base) + ("" if power == 1 else f"**{power}") for base, power in term.factors]
+    for term in expression.terms:
+        factors = [_format_base(base) + ("" if power == 1 else f"**{power}") for base, power in term.factors]
         number = [f"{float(term.coefficient):.6g}"] if term.coefficient != 1 or not factors else []
         parts.append("*".join([*number, *factors]))
     text = " + ".join(parts) or "0"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _printed(base: Factor) -> str:
+def _format_base(base: Factor) -> str:
     """Return a base as a text."""
     if base.kind == "sum":
         return f"({format_expression(base.arguments[0])})"

@@ -1,7 +1,8 @@
-"""Formulas as CVXPY expressions: a rule for each term, or none where no rule gives one that is convex.
+"""Translation of formulas to convex CVXPY expressions, term by term.
 
-Terms are matched as they stand and, where that fails, multiplied out: x log(x / a) is rel_entr, -log x, powers, exp x,
-squares of positive parts and Huber functions have atoms of their own; what is linear is added up.
+Each term is matched with a rule, first in the form in which it was written, then multiplied out. The term x log(x / a)
+becomes rel_entr. Logarithms, powers, exponentials, squares of positive parts and Huber functions have atoms of their
+own. Linear terms are added. The translation fails if no rule gives a convex expression.
 """
 
 from __future__ import annotations
@@ -27,78 +28,90 @@ from boostopt.functions.formulas.expressions import (
 )
 
 
-def to_cvxpy(of: Expression, x: Any, variable: str, names: Mapping[str, Any]) -> Any:
-    """Return the sum of a formula over the entries of a CVXPY expression; None where no rule gives a convex one."""
+def to_cvxpy(expression: Expression, x: Any, variable: str, names: Mapping[str, Any]) -> Any:
+    """Return the sum of a formula over the entries of a CVXPY expression x; None if no rule gives a convex one."""
     model = _CvxpyTranslator(import_module("cvxpy"), x, Compiler(variable, names))
-    for form in (lambda: of, lambda: expand(of)):
+    for form in (lambda: expression, lambda: expand(expression)):
         try:
             terms = [model.term(term) for term in form().terms]
         except FormulaError:
             continue
-        made: Any = sum((model.cp.sum(term) for term in terms), start=model.cp.Constant(0.0))
-        if made.is_convex():
-            return made
+        total: Any = sum((model.cp.sum(term) for term in terms), start=model.cp.Constant(0.0))
+        if total.is_convex():
+            return total
     return None
 
 
 @dataclass(frozen=True)
 class _CvxpyTranslator:
-    """The rules, for one vector of variables."""
+    """The rules for one vector of variables.
+
+    Attributes
+    ----------
+    cp
+        The module of CVXPY.
+    x
+        The expression in place of the variable.
+    compiler
+        The compiler of the coefficients.
+    """
 
     cp: Any
     x: Any
-    names: Compiler
+    compiler: Compiler
 
     def term(self, term: Monomial) -> Any:
-        """Return a term as a vector."""
-        own, moving = term.split_by_dependence(self.names.variable)
-        number = np.broadcast_to(np.asarray(self._number(own)), self.x.shape)
-        if not moving:
+        """Return a term as a CVXPY expression of the shape of x."""
+        constant_factors, variable_factors = term.split_by_dependence(self.compiler.variable)
+        number = np.broadcast_to(np.asarray(self._constant_value(constant_factors)), self.x.shape)
+        if not variable_factors:
             return self.cp.Constant(number)
         if not np.isfinite(number).all():
             raise FormulaError("a coefficient is not finite")
-        entropy = self._entropy(number, moving)
+        entropy = self._entropy(number, variable_factors)
         if entropy is not None:
             return entropy
-        if len(moving) > 1:
+        if len(variable_factors) > 1:
             raise FormulaError("no rule for this product")
-        base, power = next(iter(moving))
+        base, power = next(iter(variable_factors))
         return self._logarithm(number, base, power) if base.kind == "log" else self._power(number, base, power)
 
-    def _number(self, term: Monomial) -> Any:
-        return self.names.function(Expression((term,)))(np.zeros(1))
+    def _constant_value(self, term: Monomial) -> Any:
+        return self.compiler.function(Expression((term,)))(np.zeros(1))
 
-    def _entropy(self, number: np.ndarray, moving: Factors) -> Any:
-        """Return k X log(X^m / a) as k m rel_entr(X, r), r^m = a; None where it is none."""
-        if len(moving) != 2 or any(power != ONE for _, power in moving):
+    def _entropy(self, number: np.ndarray, variable_factors: Factors) -> Any:
+        """Return k X log(X^m / a) as k m rel_entr(X, r) with r^m = a; None for other products."""
+        if len(variable_factors) != 2 or any(power != ONE for _, power in variable_factors):
             return None
-        log, X = sorted((base for base, _ in moving), key=lambda base: base.kind != "log")
+        log, X = sorted((base for base, _ in variable_factors), key=lambda base: base.kind != "log")
         product = log.arguments[0].single_term if log.kind == "log" else None
         if product is None:
             return None
-        own, inner = product.split_by_dependence(self.names.variable)
+        constant_factors, inner = product.split_by_dependence(self.compiler.variable)
         if [base for base, _ in inner] != [X]:
             return None
         m = float(next(power for _, power in inner))
-        reference = np.broadcast_to(np.asarray(self._number(own)) ** (-1.0 / m), self.x.shape)
+        reference = np.broadcast_to(np.asarray(self._constant_value(constant_factors)) ** (-1.0 / m), self.x.shape)
         return self.cp.multiply(number * m, self.cp.rel_entr(self._linear(power_expression(X)), reference))
 
     def _logarithm(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
         """Return k log(a X^m) as a constant and k m log X."""
-        of = base.arguments[0]
+        argument = base.arguments[0]
         if power != ONE:
             raise FormulaError("no rule for powers of logarithms")
-        product = of.single_term
+        product = argument.single_term
         if product is None:
-            return self.cp.multiply(number, self.cp.log(self._linear(of)))
-        own, inner = product.split_by_dependence(self.names.variable)
-        made = self.cp.Constant(number * np.log(self._number(own)))
-        for each, exponent in inner:
-            made = made + self.cp.multiply(number * float(exponent), self.cp.log(self._linear(power_expression(each))))
-        return made
+            return self.cp.multiply(number, self.cp.log(self._linear(argument)))
+        constant_factors, inner = product.split_by_dependence(self.compiler.variable)
+        total = self.cp.Constant(number * np.log(self._constant_value(constant_factors)))
+        for factor, exponent in inner:
+            total = total + self.cp.multiply(
+                number * float(exponent), self.cp.log(self._linear(power_expression(factor)))
+            )
+        return total
 
     def _power(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
-        """Return k X^p, X linear or one of the functions that have atoms."""
+        """Return k X^p for a linear X or a function with an atom."""
         cp, p = self.cp, float(power)
         if base.kind == "exp":
             return cp.multiply(number, cp.exp(self._linear(base.arguments[0])))
@@ -112,17 +125,17 @@ class _CvxpyTranslator:
         return cp.multiply(number, cp.square(inner) if p == 2.0 else cp.power(inner, p, approx=False))
 
     def _huber(self, number: np.ndarray, base: Factor, power: Fraction) -> Any:
-        at = np.unique(np.asarray(self.names.function(base.arguments[1])(np.zeros(1))))
-        if power != ONE or len(at) != 1:
+        M = np.unique(np.asarray(self.compiler.function(base.arguments[1])(np.zeros(1))))
+        if power != ONE or len(M) != 1:
             raise FormulaError("no rule for Huber functions of several widths, or for their powers")
-        return self.cp.multiply(number, self.cp.huber(self._linear(base.arguments[0]), float(at[0])))
+        return self.cp.multiply(number, self.cp.huber(self._linear(base.arguments[0]), float(M[0])))
 
-    def _linear(self, of: Expression) -> Any:
-        """Return a linear sum: its value at 0 and its slope times the variable."""
-        slope = differentiate(of, self.names.variable)
-        if slope.depends_on(self.names.variable):
+    def _linear(self, expression: Expression) -> Any:
+        """Return a linear expression, from its value at 0 and its slope."""
+        slope = differentiate(expression, self.compiler.variable)
+        if slope.depends_on(self.compiler.variable):
             raise FormulaError("no rule for what is not linear here")
-        at_zero = np.broadcast_to(self.names.function(of)(np.zeros(1)), self.x.shape)
-        steepness = np.broadcast_to(self.names.function(slope)(np.zeros(1)), self.x.shape)
-        moved = self.cp.multiply(steepness, self.x)
-        return moved + at_zero if at_zero.any() else moved
+        at_zero = np.broadcast_to(self.compiler.function(expression)(np.zeros(1)), self.x.shape)
+        slope_values = np.broadcast_to(self.compiler.function(slope)(np.zeros(1)), self.x.shape)
+        product = self.cp.multiply(slope_values, self.x)
+        return product + at_zero if at_zero.any() else product

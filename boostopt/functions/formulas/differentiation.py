@@ -1,4 +1,4 @@
-"""Formulas differentiated, multiplied out, and with others in the place of names."""
+"""Operations on formulas: differentiation, substitution and expansion of products."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from boostopt.functions.formulas.expressions import (
 )
 
 
-def differentiate(of: Expression, name: str = "d") -> Expression:
-    """Return the derivative in a name.
+def differentiate(expression: Expression, name: str = "d") -> Expression:
+    """Return the derivative with respect to a name.
 
     Raises
     ------
     FormulaError
-        There is none: a step has no slope.
+        The expression has a step, which has no derivative.
     """
     terms = list[Monomial]()
-    for term in of.terms:
+    for term in expression.terms:
         for k, (base, power) in enumerate(term.factors):
             if base.depends_on(name):
                 rest = Expression((Monomial(term.coefficient * power, term.factors[:k] + term.factors[k + 1 :]),))
@@ -59,10 +59,10 @@ def _derivative(base: Factor, power: Fraction, name: str) -> Expression:
     return lowered * inner
 
 
-def substitute(of: Expression, values: Mapping[str, Expression]) -> Expression:
-    """Return a sum with sums in the place of names."""
+def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Return an expression with expressions in place of names."""
 
-    def at(base: Factor, power: Fraction) -> Expression:
+    def replacement(base: Factor, power: Fraction) -> Expression:
         if base.name in values:
             return values[base.name].power(power)
         if not base.arguments:
@@ -70,41 +70,41 @@ def substitute(of: Expression, values: Mapping[str, Expression]) -> Expression:
         inner = tuple(substitute(part, values) for part in base.arguments)
         return (inner[0] if base.kind == "sum" else function_expression(base.kind, *inner)).power(power)
 
-    return _map_powers(of, at)
+    return _map_powers(expression, replacement)
 
 
-def expand(of: Expression) -> Expression:
-    """Return a sum with the sums in its products multiplied out, small whole powers included."""
+def expand(expression: Expression) -> Expression:
+    """Return an expression with products of sums multiplied out, and powers 2, 3 and 4 of sums too."""
 
-    def at(base: Factor, power: Fraction) -> Expression:
+    def replacement(base: Factor, power: Fraction) -> Expression:
         if base.kind != "sum" or power not in (1, 2, 3, 4):
             return power_expression(base, power)
         inner = expand(base.arguments[0])
-        made = inner
+        product = inner
         for _ in range(int(power) - 1):
-            made = _multiply_out(made, inner)
-        return made
+            product = _multiply_out(product, inner)
+        return product
 
-    return _map_powers(of, at, _multiply_out)
+    return _map_powers(expression, replacement, _multiply_out)
 
 
 def _map_powers(
-    of: Expression,
-    at: Callable[[Factor, Fraction], Expression],
-    times: Callable[[Expression, Expression], Expression] = Expression.__mul__,
+    expression: Expression,
+    replacement: Callable[[Factor, Fraction], Expression],
+    multiply: Callable[[Expression, Expression], Expression] = Expression.__mul__,
 ) -> Expression:
-    """Return a sum with something in the place of each power."""
-    made = list[Monomial]()
-    for term in of.terms:
-        made_of = constant_expression(term.coefficient)
+    """Return an expression with each power replaced by an expression."""
+    terms = list[Monomial]()
+    for term in expression.terms:
+        product = constant_expression(term.coefficient)
         for base, power in term.factors:
-            made_of = times(made_of, at(base, power))
-        made.extend(made_of.terms)
-    return collect_terms(made)
+            product = multiply(product, replacement(base, power))
+        terms.extend(product.terms)
+    return collect_terms(terms)
 
 
 def _multiply_out(a: Expression, b: Expression) -> Expression:
-    """Return a product, term by term."""
+    """Return a product of two sums, multiplied out."""
     if len(a.terms) * len(b.terms) > 4 * MAX_TERMS:
         raise FormulaError("multiplied out it is too long: write it with fewer terms")
     return collect_terms(multiply_terms(x, y) for x in a.terms for y in b.terms)

@@ -1,7 +1,7 @@
-"""Intervals of float64 numbers that contain the exact results: ends are moved outward after every operation.
+"""Interval arithmetic in float64: every operation rounds its ends outward, so that intervals contain exact results.
 
-An infinite end says that there is no bound. 0 times infinity is then 0: the infinite end itself is no number. What is
-certainly not negative stays so, however it is rounded. Where an operation is not defined everything is possible.
+An infinite end means that there is no bound on this side. So 0 times an infinite end is 0. Rounding never makes an end
+negative if the exact number is certainly not negative. If an operation is not defined, the interval is the whole line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from boostopt.functions.formulas.expressions import ONE, Expression, Factor, FormulaError, Monomial
 
 UNIT = 2.0**-52
-"""One rounding of a sum or a product is at most half of this, relative to the result."""
+"""Relative spacing of floats. A sum or a product has a relative rounding error of at most half of it."""
 
 ELEMENTARY_ERROR = 1e-15
 """Relative error of a logarithm, an exponential or a power: four units in the last place."""
@@ -27,41 +27,58 @@ SMALLEST = 5e-324
 """The smallest positive float."""
 
 SUBNORMAL = 2e-323
-"""Their error where the result is so small that floats have no relative accuracy: four of the smallest floats."""
+"""Absolute error of such functions for subnormal results: four times the smallest float."""
 
-ROUNDED_ONCE = {2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
-"""Powers that are rounded once, as a product is."""
+CORRECTLY_ROUNDED_POWERS = {2.0: np.square, 0.5: np.sqrt, -1.0: np.reciprocal}
+"""Powers that are rounded as accurately as a product, by their exponents."""
 
-ROOM = 1e-12
-"""Relative distance within which the place at which x^p log x turns is taken to be."""
+TURNING_POINT_RTOL = 1e-12
+"""Relative tolerance of the point at which x^p log x is smallest."""
 
-VANISHING = 1e-300
-"""Size below which the sign of an end is looked at before it is moved."""
+SIGN_CHECK_SIZE = 1e-300
+"""Absolute value of an end below which its sign is determined before it is rounded outward."""
 
 PAIRWISE_STEPS = 24
-"""Additions in which a number takes part in NumPy's pairwise sum, beside one for each doubling of its length."""
+"""Number of additions of a number in NumPy's pairwise sum, in addition to one for each doubling of the length."""
 
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Numbers between two ends, arrays of one shape or two floats."""
+    """The numbers between two ends.
+
+    Attributes
+    ----------
+    lower, upper
+        The ends, arrays of one shape or two floats.
+    """
 
     lower: Any
     upper: Any
 
     @classmethod
     def round_outward(
-        cls, low: Any, high: Any, least: Any = -np.inf, most: Any = np.inf, lost: float = 0.0
+        cls, low: Any, high: Any, min_value: Any = -np.inf, max_value: Any = np.inf, relative_error: float = 0.0
     ) -> Interval:
-        """Return an interval whose ends may have been rounded, within what is known for certain.
+        """Return an interval around computed ends that contains the exact ones.
 
-        Half of a unit is lost at most, and the other half covers the rounding of what is subtracted here.
+        Parameters
+        ----------
+        low, high
+            The ends, rounded once or with a relative error of at most `relative_error`.
+        min_value, max_value
+            Certain bounds of the exact numbers.
+        relative_error
+            The relative error of the ends beyond one rounding. One rounding is at most half of `UNIT`. The other half
+            covers the rounding of the subtraction in this method.
         """
         with np.errstate(all="ignore"):
-            share, least_float = UNIT + lost, SUBNORMAL if lost else SMALLEST
-            low, high = low - (np.abs(low) * share + least_float), high + (np.abs(high) * share + least_float)
-        # fmax and fmin leave out nan, which says that nothing is known.
-        return cls(np.fmax(low, least), np.fmin(high, most))
+            relative_step, least_float = UNIT + relative_error, SUBNORMAL if relative_error else SMALLEST
+            low, high = (
+                low - (np.abs(low) * relative_step + least_float),
+                high + (np.abs(high) * relative_step + least_float),
+            )
+        # fmax and fmin ignore nan, an end without a bound.
+        return cls(np.fmax(low, min_value), np.fmin(high, max_value))
 
     def __add__(self, other: Interval) -> Interval:
         with np.errstate(all="ignore"):
@@ -82,88 +99,94 @@ class Interval:
         with np.errstate(all="ignore"):
             ends = [x * y for x in self._ends for y in other._ends]
             low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
-            if np.isnan(low).any():  # an infinite end is no number: times 0 it is 0
+            if np.isnan(low).any():  # 0 times an infinite end is 0
                 ends = [np.where(np.isnan(end), 0.0, end) for end in ends]
                 low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
         if not _may_vanish(low, high):
             return Interval.round_outward(low, high)
-        alike = ((self.lower >= 0) & (other.lower >= 0)) | ((self.upper <= 0) & (other.upper <= 0))
-        apart = ((self.lower >= 0) & (other.upper <= 0)) | ((self.upper <= 0) & (other.lower >= 0))
-        return Interval.round_outward(low, high, np.where(alike, 0.0, -np.inf), np.where(apart, 0.0, np.inf))
+        same_sign = ((self.lower >= 0) & (other.lower >= 0)) | ((self.upper <= 0) & (other.upper <= 0))
+        opposite = ((self.lower >= 0) & (other.upper <= 0)) | ((self.upper <= 0) & (other.lower >= 0))
+        return Interval.round_outward(low, high, np.where(same_sign, 0.0, -np.inf), np.where(opposite, 0.0, np.inf))
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        """Both ends; the one number where they are the same object."""
+        """Both ends, or one of them if both are the same object."""
         return (self.lower,) if self.lower is self.upper else (self.lower, self.upper)
 
     def log(self) -> Interval:
         """Return the logarithm, -inf at 0."""
         with np.errstate(all="ignore"):
             low, high = np.log(self.lower), np.log(self.upper)
-        return Interval.round_outward(low, high, lost=ELEMENTARY_ERROR)
+        return Interval.round_outward(low, high, relative_error=ELEMENTARY_ERROR)
 
     def exp(self) -> Interval:
         """Return the exponential."""
         with np.errstate(all="ignore"):
-            return Interval.round_outward(np.exp(self.lower), np.exp(self.upper), 0.0, lost=ELEMENTARY_ERROR)
+            return Interval.round_outward(np.exp(self.lower), np.exp(self.upper), 0.0, relative_error=ELEMENTARY_ERROR)
 
     def positive(self) -> Interval:
         """Return max(x, 0)."""
         return Interval(np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0))
 
     def step(self) -> Interval:
-        """Return 0 left of 0, 1 right of it."""
+        """Return the step function: 0 for x < 0 and 1 for x > 0."""
         return Interval(np.where(self.lower > 0, 1.0, 0.0), np.where(self.upper < 0, 0.0, 1.0))
 
     def power(self, exponent: Fraction) -> Interval:
-        """Return a power; of a negative number only a whole one is defined."""
+        """Return a power. Negative numbers have integer powers only."""
         if exponent == 1:
             return self
         if np.min(self.lower) >= 0.0:
-            return self._of_positive(exponent)
+            return self._nonnegative_power(exponent)
         if exponent.denominator != 1:
             undefined = self.lower < 0
-            made = self._of_positive(exponent)
-            return Interval(np.where(undefined, -np.inf, made.lower), np.where(undefined, np.inf, made.upper))
-        mirrored = (-self)._of_positive(exponent)
+            result = self._nonnegative_power(exponent)
+            return Interval(np.where(undefined, -np.inf, result.lower), np.where(undefined, np.inf, result.upper))
+        mirrored = (-self)._nonnegative_power(exponent)
         mirrored = mirrored if exponent % 2 == 0 else -mirrored
-        made, least = self._of_positive(exponent), self.lower >= 0
-        # On both sides of 0: even powers are at least 0, negative ones unbounded.
-        size = Interval(np.zeros_like(self.lower), np.maximum(np.abs(self.lower), np.abs(self.upper)))._of_positive(
-            exponent
-        )
+        result, nonnegative = self._nonnegative_power(exponent), self.lower >= 0
+        # If x may have both signs, even powers are at least 0 and negative powers are unbounded.
+        size = Interval(
+            np.zeros_like(self.lower), np.maximum(np.abs(self.lower), np.abs(self.upper))
+        )._nonnegative_power(exponent)
         low = np.where(
-            least, made.lower, np.where(self.upper <= 0, mirrored.lower, 0.0 if exponent % 2 == 0 else -size.upper)
+            nonnegative,
+            result.lower,
+            np.where(self.upper <= 0, mirrored.lower, 0.0 if exponent % 2 == 0 else -size.upper),
         )
-        return Interval(low, np.where(least, made.upper, np.where(self.upper <= 0, mirrored.upper, size.upper)))
+        return Interval(low, np.where(nonnegative, result.upper, np.where(self.upper <= 0, mirrored.upper, size.upper)))
 
-    def _of_positive(self, exponent: Fraction) -> Interval:
-        """Return a power where no number is negative."""
+    def _nonnegative_power(self, exponent: Fraction) -> Interval:
+        """Return a power of numbers that are not negative."""
         p = float(exponent)
-        once = ROUNDED_ONCE.get(p)
+        function = CORRECTLY_ROUNDED_POWERS.get(p)
         with np.errstate(all="ignore"):
-            ends = [once(x) if once else x**p for x in (np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0))]
+            ends = [
+                function(x) if function else x**p for x in (np.maximum(self.lower, 0.0), np.maximum(self.upper, 0.0))
+            ]
         low, high = ends if p > 0 else (ends[1], ends[0])
-        return Interval.round_outward(low, high, 0.0, lost=0.0 if once else _lost_by_power(exponent))
+        return Interval.round_outward(low, high, 0.0, relative_error=0.0 if function else _power_error(exponent))
 
     def times_log(self, exponent: Fraction) -> Interval:
         """Return x^p log x for p > 0 and x >= 0: 0 at 0, falling to -1 / (p e) at exp(-1 / p), rising from there."""
-        p, least = float(exponent), math.exp(-1.0 / float(exponent))
+        p, turning_point = float(exponent), math.exp(-1.0 / float(exponent))
         with np.errstate(all="ignore"):
             ends = [np.where(x > 0.0, x**p * np.log(x), 0.0) for x in (self.lower, self.upper)]
-        turns = (self.lower <= least * (1.0 + ROOM)) & (self.upper >= least * (1.0 - ROOM))
-        low = np.where(turns, -(1.0 + ROOM) / (p * math.e), np.minimum(*ends))
-        # A power that is next to no float is multiplied by a logarithm of at most 745.
+        turns = (self.lower <= turning_point * (1.0 + TURNING_POINT_RTOL)) & (
+            self.upper >= turning_point * (1.0 - TURNING_POINT_RTOL)
+        )
+        low = np.where(turns, -(1.0 + TURNING_POINT_RTOL) / (p * math.e), np.minimum(*ends))
+        # The error of a subnormal power is multiplied by a logarithm of at most 745.
         low, high = low - 745.0 * SUBNORMAL, np.maximum(*ends) + 745.0 * SUBNORMAL
-        return Interval.round_outward(low, high, lost=2.0 * ELEMENTARY_ERROR + _lost_by_power(exponent))
+        return Interval.round_outward(low, high, relative_error=2.0 * ELEMENTARY_ERROR + _power_error(exponent))
 
-    def within(self, other: Interval) -> Interval:
-        """Return what two intervals that contain the same number have in common."""
+    def intersection(self, other: Interval) -> Interval:
+        """Return the intersection with another interval that contains the same numbers."""
         return Interval(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper))
 
     @property
     def middle(self) -> Any:
-        """A number between both ends; nan where both are infinite."""
+        """A number between both ends; nan for (-inf, inf)."""
         with np.errstate(all="ignore"):
             return 0.5 * self.lower + 0.5 * self.upper
 
@@ -183,66 +206,70 @@ class Interval:
         steps = PAIRWISE_STEPS + math.log2(max(np.size(self.lower), 1))
         with np.errstate(all="ignore"):
             ends = [(np.sum(x), steps * 2.0**-53 * np.sum(np.abs(x))) for x in (self.lower, self.upper)]
-            made = Interval.round_outward(ends[0][0] - 1.01 * ends[0][1], ends[1][0] + 1.01 * ends[1][1])
-        return Interval(float(made.lower), float(made.upper))
+            enclosure = Interval.round_outward(ends[0][0] - 1.01 * ends[0][1], ends[1][0] + 1.01 * ends[1][1])
+        return Interval(float(enclosure.lower), float(enclosure.upper))
 
 
 def exact_interval(x: Any) -> Interval:
-    """Return floats as intervals."""
+    """Return the intervals that contain one float each."""
     return Interval(x, x)
 
 
 def enclose_rational(number: Fraction) -> Interval:
-    """Return a rational number."""
+    """Return an interval that contains a rational number."""
     x = np.array(float(number))
     exact = Fraction(float(x)) == number
     return exact_interval(x) if exact else Interval(np.nextafter(x, -np.inf), np.nextafter(x, np.inf))
 
 
 def _may_vanish(low: Any, high: Any) -> bool:
-    """Whether an end is so near to 0 that moving it outward may lead beyond."""
-    return bool(np.any(np.abs(low) < VANISHING) or np.any(np.abs(high) < VANISHING))
+    """Return whether an end is so near to 0 that outward rounding may change its sign."""
+    return bool(np.any(np.abs(low) < SIGN_CHECK_SIZE) or np.any(np.abs(high) < SIGN_CHECK_SIZE))
 
 
-def _lost_by_power(exponent: Fraction) -> float:
-    """Return the relative error of a power, with what it changes that the exponent is no float."""
+def _power_error(exponent: Fraction) -> float:
+    """Return the relative error of a power, including the rounding of its exponent."""
     return ELEMENTARY_ERROR * (1.0 if Fraction(float(exponent)) == exponent else 800.0)
 
 
 def allowance(value: float, bound: float) -> float:
-    """Return what must be added to a value so that it is not below a bound; inf where no such number is known."""
+    """Return a slack for which value + slack >= bound; inf if there is no such number."""
     with np.errstate(all="ignore"):
-        added = float(np.nextafter(max(bound - value, 0.0), np.inf)) + 2.0 * UNIT * abs(value)
-    return math.inf if math.isnan(added) else added
+        slack = float(np.nextafter(max(bound - value, 0.0), np.inf)) + 2.0 * UNIT * abs(value)
+    return math.inf if math.isnan(slack) else slack
 
 
-def enclose(of: Expression, names: Mapping[str, Interval], known: Collection[str] = ()) -> Interval:
+def enclose(expression: Expression, names: Mapping[str, Interval], nonnegative_keys: Collection[str] = ()) -> Interval:
     """Return an interval for the values of a sum, the names within theirs; `known` are keys of sums that are >= 0."""
-    terms = [_term(term, names, known) for term in of.terms]
-    made = sum(terms[1:], start=terms[0]) if terms else exact_interval(np.array(0.0))
-    return made.positive() if of.key in known else made
+    terms = [_enclose_term(term, names, nonnegative_keys) for term in expression.terms]
+    total = sum(terms[1:], start=terms[0]) if terms else exact_interval(np.array(0.0))
+    return total.positive() if expression.key in nonnegative_keys else total
 
 
-def _term(term: Monomial, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a term: as a product; where that has no end, by logarithms and x log x."""
-    factors = [_power(base, power, names, known) for base, power in term.factors]
+def _enclose_term(term: Monomial, names: Mapping[str, Interval], nonnegative_keys: Collection[str]) -> Interval:
+    """Enclose a term as a product and, if this gives an infinite end, also by x log x and by logarithms."""
+    factors = [_enclose_power(base, power, names, nonnegative_keys) for base, power in term.factors]
     if abs(term.coefficient) != ONE or not factors:
         factors.insert(0, enclose_rational(abs(term.coefficient)))
-    made = functools.reduce(Interval.__mul__, factors)
-    made = made if term.coefficient > 0 else -made
-    if not term.factors or np.all(made.is_finite):
-        return made
-    for shared in _shared_factors(term):
-        made = made.within(_of_entropy(term, shared, names, known))
-    return made if np.all(made.is_finite) else made.within(_by_logarithms(term, names, known))
+    product = functools.reduce(Interval.__mul__, factors)
+    product = product if term.coefficient > 0 else -product
+    if not term.factors or np.all(product.is_finite):
+        return product
+    for entropy_factors in _entropy_factors(term):
+        product = product.intersection(_enclose_entropy(term, entropy_factors, names, nonnegative_keys))
+    return (
+        product
+        if np.all(product.is_finite)
+        else product.intersection(_enclose_by_logarithms(term, names, nonnegative_keys))
+    )
 
 
-Shared = tuple[Factor, Factor, Fraction, Fraction, Monomial]
-"""Of a term with the factors log(R X^k) and X^p: the logarithm, X, p, k and R."""
+EntropyFactors = tuple[Factor, Factor, Fraction, Fraction, Monomial]
+"""The logarithm, X, p, k and R of a term with the factors log(R X^k) and X^p."""
 
 
-def _shared_factors(term: Monomial) -> Iterable[Shared]:
-    """Yield what a term has in common with a logarithm in it of a positive product."""
+def _entropy_factors(term: Monomial) -> Iterable[EntropyFactors]:
+    """Yield the factors X^p of a term that also occur in a logarithm of a positive product in this term."""
     for log, exponent in term.factors:
         product = log.arguments[0].single_term if log.kind == "log" and exponent == ONE else None
         if product is None or product.coefficient <= 0:
@@ -254,56 +281,64 @@ def _shared_factors(term: Monomial) -> Iterable[Shared]:
                 yield log, X, p, powers[X], Monomial(product.coefficient, rest)
 
 
-def _of_entropy(term: Monomial, shared: Shared, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a term with X^p log(R X^k) by k X^p log X + X^p log R.
+def _enclose_entropy(
+    term: Monomial, factors: EntropyFactors, names: Mapping[str, Interval], nonnegative_keys: Collection[str]
+) -> Interval:
+    """Enclose a term with X^p log(R X^k) by k X^p log X + X^p log R.
 
-    Where X may be 0, the interval of the product has no end: the logarithm has none.
+    If X may be 0, the product of the two intervals is unbounded, because the logarithm is.
     """
-    log, X, p, k, rest = shared
-    x = _base(X, names, known)
-    own = x.positive()
-    made = own.times_log(p) * enclose_rational(k) + own.power(p) * _logarithm(Expression((rest,)), names, known)
-    made = made * enclose_rational(term.coefficient)
+    log, X, p, k, rest = factors
+    x = _enclose_base(X, names, nonnegative_keys)
+    base = x.positive()
+    product = base.times_log(p) * enclose_rational(k) + base.power(p) * _enclose_logarithm(
+        Expression((rest,)), names, nonnegative_keys
+    )
+    product = product * enclose_rational(term.coefficient)
     for base, power in term.factors:
         if base not in (log, X):
-            made = made * _power(base, power, names, known)
-    # Of what may be negative this says nothing.
-    return Interval(np.where(x.lower < 0.0, -np.inf, made.lower), np.where(x.lower < 0.0, np.inf, made.upper))
+            product = product * _enclose_power(base, power, names, nonnegative_keys)
+    # The identity holds for X >= 0 only.
+    return Interval(np.where(x.lower < 0.0, -np.inf, product.lower), np.where(x.lower < 0.0, np.inf, product.upper))
 
 
-def _by_logarithms(term: Monomial, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a term by the logarithms of its factors: one may underflow where another overflows."""
+def _enclose_by_logarithms(
+    term: Monomial, names: Mapping[str, Interval], nonnegative_keys: Collection[str]
+) -> Interval:
+    """Enclose a term by the logarithms of its factors, because one factor may underflow while another overflows."""
     negative, parts = np.array(term.coefficient < 0), enclose_rational(abs(term.coefficient)).log()
     certain = np.array(True)
     for base, power in term.factors:
-        factor = _base(base, names, known)
+        factor = _enclose_base(base, names, nonnegative_keys)
         certain = certain & ((factor.lower > 0.0) | ((factor.upper < 0.0) & (power.denominator == 1)))
         negative = negative ^ ((factor.upper < 0.0) & (power.numerator % 2 == 1))
         parts = parts + factor.absolute.log() * enclose_rational(power)
-    made = parts.exp()
-    low, high = np.where(negative, -made.upper, made.lower), np.where(negative, -made.lower, made.upper)
+    product = parts.exp()
+    low, high = np.where(negative, -product.upper, product.lower), np.where(negative, -product.lower, product.upper)
     return Interval(np.where(certain, low, -np.inf), np.where(certain, high, np.inf))
 
 
-def _power(base: Factor, power: Fraction, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a power of a base."""
-    x = _base(base, names, known)
+def _enclose_power(
+    base: Factor, power: Fraction, names: Mapping[str, Interval], nonnegative_keys: Collection[str]
+) -> Interval:
+    """Enclose a power of a base."""
+    x = _enclose_base(base, names, nonnegative_keys)
     if base.kind != "positive":
         return x if base.kind == "step" else x.power(power)
-    made = x.power(power)
-    # Left of where it begins it is 0, whatever the power is.
-    return Interval(np.where(x.lower <= 0.0, 0.0, made.lower), np.where(x.upper <= 0.0, 0.0, made.upper))
+    result = x.power(power)
+    # Where the argument is negative, every power of the positive part is 0.
+    return Interval(np.where(x.lower <= 0.0, 0.0, result.lower), np.where(x.upper <= 0.0, 0.0, result.upper))
 
 
-def _base(base: Factor, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a base."""
+def _enclose_base(base: Factor, names: Mapping[str, Interval], nonnegative_keys: Collection[str]) -> Interval:
+    """Enclose a base."""
     if base.kind in ("name", "real"):
         return names[base.name]
     if base.kind == "number":
         return enclose_rational(base.number)
     if base.kind == "log":
-        return _logarithm(base.arguments[0], names, known)
-    inner = enclose(base.arguments[0], names, known)
+        return _enclose_logarithm(base.arguments[0], names, nonnegative_keys)
+    inner = enclose(base.arguments[0], names, nonnegative_keys)
     if base.kind == "sum":
         return inner
     if base.kind == "exp":
@@ -313,32 +348,34 @@ def _base(base: Factor, names: Mapping[str, Interval], known: Collection[str]) -
     if base.kind == "positive":
         return inner.positive()
     if base.kind in ("huber", "clip", "inside"):
-        return _of_huber(base.kind, inner, enclose(base.arguments[1], names, known))
+        return _enclose_huber(base.kind, inner, enclose(base.arguments[1], names, nonnegative_keys))
     raise FormulaError(f"{base.kind!r} is no part of a formula")
 
 
-def _logarithm(of: Expression, names: Mapping[str, Interval], known: Collection[str]) -> Interval:
-    """Return an interval for a logarithm, that of a product factor by factor where the product is no float."""
-    made, product = enclose(of, names, known).log(), of.single_term
-    if product is None or product.coefficient <= 0 or np.all(made.is_finite):
-        return made
+def _enclose_logarithm(
+    argument: Expression, names: Mapping[str, Interval], nonnegative_keys: Collection[str]
+) -> Interval:
+    """Enclose a logarithm; if a product overflows or underflows, also by the logarithms of its factors."""
+    result, product = enclose(argument, names, nonnegative_keys).log(), argument.single_term
+    if product is None or product.coefficient <= 0 or np.all(result.is_finite):
+        return result
     parts = enclose_rational(product.coefficient).log()
     for base, power in product.factors:
-        parts = parts + _base(base, names, known).absolute.log() * enclose_rational(power)
-    return made.within(parts)
+        parts = parts + _enclose_base(base, names, nonnegative_keys).absolute.log() * enclose_rational(power)
+    return result.intersection(parts)
 
 
-def _of_huber(kind: str, x: Interval, at: Interval) -> Interval:
-    """Return a Huber function, half of its slope, or half of its second derivative."""
+def _enclose_huber(kind: str, x: Interval, M: Interval) -> Interval:
+    """Enclose a Huber function, half of its derivative ("clip") or half of its second derivative ("inside")."""
     if kind == "huber":
         two = Fraction(2)
-        beyond, below = (x + -at).positive(), (-x + -at).positive()
-        made = x.power(two) + -beyond.power(two) + -below.power(two)
-        return Interval(np.maximum(made.lower, 0.0), made.upper)
+        above_M, below_M = (x + -M).positive(), (-x + -M).positive()
+        result = x.power(two) + -above_M.power(two) + -below_M.power(two)
+        return Interval(np.maximum(result.lower, 0.0), result.upper)
     if kind == "clip":
         return Interval(
-            np.minimum(np.maximum(x.lower, -at.upper), at.upper), np.minimum(np.maximum(x.upper, -at.upper), at.upper)
+            np.minimum(np.maximum(x.lower, -M.upper), M.upper), np.minimum(np.maximum(x.upper, -M.upper), M.upper)
         )
-    within = (x.upper < at.lower) & (x.lower > -at.lower)
-    outside = (x.lower > at.upper) | (x.upper < -at.upper)
-    return Interval(np.where(within, 1.0, 0.0), np.where(outside, 0.0, 1.0))
+    is_inside = (x.upper < M.lower) & (x.lower > -M.lower)
+    may_be_outside = (x.lower > M.upper) | (x.upper < -M.upper)
+    return Interval(np.where(is_inside, 1.0, 0.0), np.where(may_be_outside, 0.0, 1.0))

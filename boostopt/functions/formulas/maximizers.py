@@ -1,7 +1,7 @@
-"""Where an increasing slope has given values: Newton's method between two ends, all rows at once.
+"""Maximizers of <y, x> - f(x) on a box: inversion of the increasing derivative f' by a safeguarded Newton method.
 
-An infinite slope at 0 bends as a logarithm does; there the steps are taken in ln x, and in ln x / (u - x) where the
-slope is infinite at both ends: for entropies one step is exact.
+All rows are solved at once. If f' is infinite at 0, it is similar to a logarithm. So the steps are taken in ln x or, if
+f' is infinite at both ends, in ln x / (u - x). For entropies one such step is exact.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ import numpy as np
 from boostopt.functions.formulas.compilation import ArrayFunction
 
 MAX_STEPS = 100
-"""Newton steps or halvings, of the weights and of their multiplier."""
+"""Maximum number of steps, Newton steps and bisections together, of the weights and of the multiplier."""
 
 MAX_SLOW_STEPS = 6
-"""Steps after which each must be at most half as long as the one before, or the interval is halved."""
+"""Number of steps after which a step longer than half of the step before is replaced by a bisection."""
 
 STEP_RTOL = 1e-8
-"""Relative size of a step after which the next one changes nothing but the last digits."""
+"""Relative length of a step after which the next step would change the last digits only."""
 
 MAX_SLOPE = 1e300
-"""Size at which an infinite slope is cut."""
+"""Absolute value that replaces an infinite slope."""
 
 BOUNDARY_FRACTION = 1e-150
-"""Share of the box at which 0 is kept away from an infinite slope."""
+"""Distance to an end with an infinite slope, as a fraction of the box."""
 
 
 @dataclass(frozen=True, eq=False)
 class MonotoneDerivative:
-    """An increasing slope f' between two ends, in every row.
+    """An increasing derivative f' between two ends, for n rows.
 
     Attributes
     ----------
-    slope, bend
+    slope, second_derivative
         f' and f''.
     low, high
-        The ends, shape (n,): where f' is infinite at an end of the box, a little within.
+        The ends, shape (n,): inside the box by a tiny distance where f' is infinite at an end of the box.
     at_low, at_high
-        The slopes there.
+        The slopes at these ends.
     box
-        The ends of the box themselves.
-    infinite_at
-        Whether f' or f'' is infinite at 0, and whether f' is at the upper end of the box.
+        The ends of the box, shape (n,).
+    is_singular_at
+        Whether f' or f'' is infinite at 0, and whether f' is infinite at the upper end of the box.
     """
 
     slope: ArrayFunction
@@ -54,125 +54,138 @@ class MonotoneDerivative:
     at_low: np.ndarray
     at_high: np.ndarray
     box: tuple[np.ndarray, np.ndarray]
-    infinite_at: tuple[bool, bool]
+    is_singular_at: tuple[bool, bool]
 
     @classmethod
-    def on_box(cls, slope: ArrayFunction, bend: ArrayFunction, low: np.ndarray, high: np.ndarray) -> MonotoneDerivative:
-        """Return a slope on a box."""
+    def on_box(
+        cls, slope: ArrayFunction, second_derivative: ArrayFunction, low: np.ndarray, high: np.ndarray
+    ) -> MonotoneDerivative:
+        """Return the derivative with the ends and the singularities of a box."""
         ends = slope(low), slope(high)
-        infinite = ~(np.isfinite(ends[0]) & np.isfinite(bend(low))), ~np.isfinite(ends[1])
+        is_infinite = ~(np.isfinite(ends[0]) & np.isfinite(second_derivative(low))), ~np.isfinite(ends[1])
         inner_low = np.where(
-            infinite[0], np.maximum(low + BOUNDARY_FRACTION * (high - low), np.nextafter(low, high)), low
+            is_infinite[0], np.maximum(low + BOUNDARY_FRACTION * (high - low), np.nextafter(low, high)), low
         )
-        inner_high = np.where(infinite[1], np.nextafter(high, low), high)
-        at = slope(inner_low), slope(inner_high)
-        from_zero = not low.any()
-        singular = from_zero and bool(infinite[0].any()), bool(infinite[1].any())
-        return cls(slope, bend, inner_low, inner_high, *at, (low, high), singular)
+        inner_high = np.where(is_infinite[1], np.nextafter(high, low), high)
+        slopes = slope(inner_low), slope(inner_high)
+        starts_at_zero = not low.any()
+        is_singular = starts_at_zero and bool(is_infinite[0].any()), bool(is_infinite[1].any())
+        return cls(slope, second_derivative, inner_low, inner_high, *slopes, (low, high), is_singular)
 
     def inverse(self, y: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
-        """Return where the slope is y, the end that is nearer to it where it is nowhere."""
+        """Return the points with slope y; an end of the interval in rows without such a point."""
         low, high = self.low, self.high
         outside = (y <= self.at_low) | (y >= self.at_high)
         x = last = 0.5 * (low + high) if start is None else np.clip(start, low, high)
         for k in range(MAX_STEPS):
-            rest = y - self.slope(x)
-            low, high = np.where(rest >= 0, x, low), np.where(rest <= 0, x, high)
-            step = self._step(x, rest)
-            inside, length, ulps = (step > low) & (step < high), np.abs(step - x), 4.0 * np.spacing(np.abs(x))
-            near = (length <= np.maximum(STEP_RTOL * self._scale(x), ulps)) | (rest == 0) | (high - low <= ulps)
-            slow = k >= MAX_SLOW_STEPS and length > 0.5 * np.abs(x - last)
-            new = np.where(near | (inside & ~np.asarray(slow)), step, self._middle(low, high))
-            last, x = x, np.where((rest == 0) | ~np.isfinite(new), x, np.clip(new, low, high))
-            if (near | outside).all():
+            residual = y - self.slope(x)
+            low, high = np.where(residual >= 0, x, low), np.where(residual <= 0, x, high)
+            step = self._unclipped_step(x, residual)
+            is_inside, length, ulps = (step > low) & (step < high), np.abs(step - x), 4.0 * np.spacing(np.abs(x))
+            is_accurate = (
+                (length <= np.maximum(STEP_RTOL * self._step_scale(x), ulps)) | (residual == 0) | (high - low <= ulps)
+            )
+            is_slow = k >= MAX_SLOW_STEPS and length > 0.5 * np.abs(x - last)
+            new = np.where(is_accurate | (is_inside & ~np.asarray(is_slow)), step, self._split_point(low, high))
+            last, x = x, np.where((residual == 0) | ~np.isfinite(new), x, np.clip(new, low, high))
+            if (is_accurate | outside).all():
                 break
         return np.where(y >= self.at_high, self.high, np.where(y <= self.at_low, self.low, x))
 
-    def solve_simplex_multiplier(self, z: np.ndarray, within: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return beta, and where the slopes are z - beta, with sums of at most 1 and of at least 1.
+    def solve_simplex_multiplier(self, z: np.ndarray, sum_tol: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return beta, and points with the slopes z - beta whose sums are at most 1 and at least 1.
 
-        Both are one point where the sum is 1 within that; at a jump, on a linear piece, they are not.
+        Both points are the same if the sum is 1 up to `sum_tol`. They differ if the sum jumps, on a linear piece of f.
         """
         centre = np.clip(self.high / self.high.sum(), self.low, self.high)
-        # At the largest of z - f'(centre) no weight is above the centre, at the smallest none below.
+        # For the largest z - f'(centre), no weight exceeds the centre; for the smallest, none is less.
         levels = z - np.nan_to_num(np.clip(self.slope(centre), -MAX_SLOPE, MAX_SLOPE))
-        # A rounding further out, a weight on a flat piece of the slope is at the end of that piece.
+        # One rounding beyond these levels, a weight on a flat piece of the slope is at an end of the piece.
         ulp = 4.0 * float(np.spacing(max(np.abs(z).max(), np.abs(levels).max())))
         low, high = float(levels.min()) - ulp, float(levels.max()) + ulp
-        below, above = self.inverse(z - high), self.inverse(z - low)
+        x_at_high, x_at_low = self.inverse(z - high), self.inverse(z - low)
         beta, x = 0.5 * (low + high), centre
         for k in range(MAX_STEPS):
             x = self.inverse(z - beta, x)
-            total = float(x.sum())
-            low, above, high, below = (beta, x, high, below) if total > 1.0 else (low, above, beta, x)
-            if abs(total - 1.0) <= within:
+            x_sum = float(x.sum())
+            low, x_at_low, high, x_at_high = (beta, x, high, x_at_high) if x_sum > 1.0 else (low, x_at_low, beta, x)
+            if abs(x_sum - 1.0) <= sum_tol:
                 return beta, x, x
-            beta = self._newton_multiplier(beta, x, total)
+            beta = self._newton_multiplier(beta, x, x_sum)
             if not low < beta < high:
-                beta = self._bisect_multiplier(z, (low, high), (below, above), k % 2 == 1)
+                beta = self._bisect_multiplier(z, (low, high), (x_at_high, x_at_low), k % 2 == 1)
                 if np.isnan(beta):
                     break
-        return high, below, above
+        return high, x_at_high, x_at_low
 
     def _bisect_multiplier(
-        self, z: np.ndarray, ends: tuple[float, float], at: tuple[np.ndarray, np.ndarray], jump: bool
+        self, z: np.ndarray, ends: tuple[float, float], solutions: tuple[np.ndarray, np.ndarray], jump: bool
     ) -> float:
-        """Return a beta between two: beside a jump of the sum if one is looked for, else the middle; nan for none.
+        """Return a beta between the ends: next to a jump of the sum if `jump`, else the middle; nan if there is none.
 
-        The sum jumps where z - beta is the slope of a linear piece: the one on which a weight moves most.
+        The sum jumps where z - beta is the slope of a linear piece. The piece is the one with the largest change of a
+        weight.
         """
         ulp, (low, high) = 2.0 * float(np.spacing(np.abs(z).max() + max(abs(end) for end in ends))), ends
         if high - low <= 3.0 * ulp:
             return np.nan
         if jump:
-            most = int(np.argmax(at[1] - at[0]))
-            level = float((z - self.slope(0.5 * (at[0] + at[1])))[most])
-            beside = [beta for beta in (level - ulp, level + ulp) if low < beta < high]
-            if beside:
-                return beside[0]
+            n = int(np.argmax(solutions[1] - solutions[0]))
+            level = float((z - self.slope(0.5 * (solutions[0] + solutions[1])))[n])
+            candidates = [beta for beta in (level - ulp, level + ulp) if low < beta < high]
+            if candidates:
+                return candidates[0]
         return 0.5 * (low + high)
 
     def tangent_points(self, y: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
-        """Return where tangents of f bound f*(y) best: the maximizers, as near as floats come to them.
+        """Return the points whose tangents of f bound f*(y) best: the maximizers, up to rounding.
 
-        Near an infinite slope floats are far apart: from the left a tangent loses little there, from the right much.
+        Near an infinite slope at the upper end, slopes of neighbouring floats differ much. A tangent left of the
+        maximizer is less loose than a tangent right of the maximizer.
         """
         x = self.inverse(y, start)
-        if not self.infinite_at[1]:
+        if not self.is_singular_at[1]:
             return x
         middle = 0.5 * (self.box[0] + self.box[1])
         return np.where((x > middle) & (self.slope(x) > y), x - 2.0 * np.spacing(np.abs(x)), x)
 
-    def stepped(self, x: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """Return where Newton's step leads by which the slope changes by about so much; x where it leads nowhere."""
-        step = self._step(x, rest)
+    def newton_step(self, x: np.ndarray, slope_change: np.ndarray) -> np.ndarray:
+        """Return x after a Newton step that changes the slope by about `slope_change`; x if it is not finite."""
+        step = self._unclipped_step(x, slope_change)
         return np.where(np.isfinite(step), np.clip(step, self.low, self.high), x)
 
     def _newton_multiplier(self, beta: float, x: np.ndarray, total: float) -> float:
-        """Return Newton's next beta for ln sum x = 0, exact where the weights are exponentials."""
+        """Return beta after a Newton step for ln sum x = 0, which is exact if the weights are exponentials."""
         with np.errstate(all="ignore"):
             inside = (x > self.low) & (x < self.high)
-            moving = float(np.where(inside, 1.0 / self.second_derivative(x), 0.0).sum())
-        return beta + total * float(np.log(total)) / moving if moving > 0.0 and total > 0.0 else np.nan
+            inverse_curvature_sum = float(np.where(inside, 1.0 / self.second_derivative(x), 0.0).sum())
+        return (
+            beta + total * float(np.log(total)) / inverse_curvature_sum
+            if inverse_curvature_sum > 0.0 and total > 0.0
+            else np.nan
+        )
 
-    def _scale(self, x: np.ndarray) -> Any:
-        """Return what steps are compared to: how far the nearest end is at which something is infinite."""
-        if self.infinite_at == (False, False):
+    def _step_scale(self, x: np.ndarray) -> Any:
+        """Return the scale of steps: the distance to the nearest singular end, else the width of the interval."""
+        if self.is_singular_at == (False, False):
             return self.high - self.low
-        to_low, to_high = (x if self.infinite_at[0] else np.inf), (self.high - x if self.infinite_at[1] else np.inf)
+        to_low, to_high = (
+            (x if self.is_singular_at[0] else np.inf),
+            (self.high - x if self.is_singular_at[1] else np.inf),
+        )
         return np.minimum(to_low, to_high)
 
-    def _step(self, x: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """Return where Newton's step leads."""
+    def _unclipped_step(self, x: np.ndarray, slope_change: np.ndarray) -> np.ndarray:
+        """Return x after a Newton step, which may leave the interval."""
         with np.errstate(all="ignore"):
-            step = rest / self.second_derivative(x)
-            if self.infinite_at == (True, True):
-                above = self.high - x
-                odds = (above / x) * np.exp(-step * self.high / (x * above))
+            step = slope_change / self.second_derivative(x)
+            if self.is_singular_at == (True, True):
+                upper_distance = self.high - x
+                odds = (upper_distance / x) * np.exp(-step * self.high / (x * upper_distance))
                 return self.high / (1.0 + odds)
-            return x * np.exp(step / x) if self.infinite_at[0] else x + step
+            return x * np.exp(step / x) if self.is_singular_at[0] else x + step
 
-    def _middle(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return where an interval is halved: by its sizes where the slope is infinite at 0."""
+    def _split_point(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the points at which intervals are halved; geometric means if the slope is infinite at 0."""
         even: Any = 0.5 * (low + high)
-        return np.where(high > 4.0 * low, np.sqrt(low) * np.sqrt(high), even) if self.infinite_at[0] else even
+        return np.where(high > 4.0 * low, np.sqrt(low) * np.sqrt(high), even) if self.is_singular_at[0] else even

@@ -1,6 +1,6 @@
 """The grammar of formulas: + - * / **, numbers, names, log, exp, sqrt, max, min and huber.
 
-The text is split by Python's own parser and never evaluated; whatever is not in the grammar is refused by name.
+Python's parser splits the text; the text is never evaluated. Everything outside the grammar is rejected by its name.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from boostopt.functions.formulas.expressions import (
 )
 
 MAX_TEXT_LENGTH = 1000
-"""Letters of a formula."""
+"""Maximum number of characters of a formula."""
 
 MAX_NODES = 300
-"""Names, numbers and operations of a formula."""
+"""Maximum number of names, numbers and operations of a formula."""
 
 GRAMMAR = "Write it with + - * / **, numbers, names, log, exp, sqrt, max, min and huber(x, M)."
+"""The advice of error messages."""
 
 
 def parse_formula(
@@ -37,32 +38,34 @@ def parse_formula(
     real: Collection[str] = (),
     variable: str = "d",
 ) -> Expression:
-    """Return a formula as a sum.
+    """Parse a formula as a sum of terms.
 
     Parameters
     ----------
     text
         The formula.
     numbers
-        Names that stand for one number each, which is taken exactly as the float that it is.
+        The values of parameters that are one number each. Floats are read exactly.
     positive
-        Names that stand for positive numbers.
+        Names of positive quantities.
     real
-        Names that stand for numbers of any sign.
+        Names of quantities of any sign.
     variable
-        The name in which positive parts and Huber functions must be linear.
+        The name of the variable. Arguments of positive parts and of Huber functions must be linear in it.
 
     Raises
     ------
     FormulaError
-        It is no formula, has an unknown name, or says what the grammar does not know.
+        The text is not an expression, is too long, has an unknown name, or has a part outside the grammar.
     """
     if len(text) > MAX_TEXT_LENGTH:
         raise FormulaError(f"it must have at most {MAX_TEXT_LENGTH} letters; it has {len(text)}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
-        why = failure.msg if isinstance(failure, SyntaxError) else failure  # without the place in a file that is none
+        why = (
+            failure.msg if isinstance(failure, SyntaxError) else failure
+        )  # without the position, which refers to no file
         raise FormulaError(f"it is no formula: {why}. {GRAMMAR}") from None
     if sum(1 for _ in ast.walk(tree)) > 2 * MAX_NODES:
         raise FormulaError(f"it must have at most {MAX_NODES} names, numbers and operations")
@@ -70,7 +73,7 @@ def parse_formula(
 
 
 class _Parser:
-    """The meaning of names."""
+    """A recursive translation of Python's syntax tree to an expression, for given names."""
 
     def __init__(
         self, numbers: Mapping[str, float], positive: Collection[str], real: Collection[str], variable: str
@@ -78,35 +81,35 @@ class _Parser:
         self.numbers, self.positive, self.real, self.variable = numbers, positive, real, variable
 
     def read(self, node: ast.expr) -> Expression:
-        """Return what a part of the formula means."""
+        """Return a part of the formula as an expression."""
         match node:
             case ast.Constant(value=value):
                 return constant_expression(_to_fraction(value))
             case ast.Name(id=name):
-                return self._named(name)
+                return self._parse_name(name)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return -self.read(inner)
             case ast.UnaryOp(op=ast.UAdd(), operand=inner):
                 return self.read(inner)
             case ast.BinOp(left=left, op=op, right=right):
-                return self._operation(op, self.read(left), self.read(right))
+                return self._apply_operation(op, self.read(left), self.read(right))
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self._called(name, arguments)
+                return self._parse_call(name, arguments)
             case _:
-                what = ast.unparse(node)[:40]
-                raise FormulaError(f"{what!r} is not part of a formula. {GRAMMAR}")
+                part = ast.unparse(node)[:40]
+                raise FormulaError(f"{part!r} is not part of a formula. {GRAMMAR}")
 
-    def _named(self, name: str) -> Expression:
+    def _parse_name(self, name: str) -> Expression:
         if name in self.numbers:
             return constant_expression(_to_fraction(self.numbers[name]))
         if name not in self.positive and name not in self.real:
-            known = ", ".join(sorted({*self.numbers, *self.positive, *self.real}))
+            names = ", ".join(sorted({*self.numbers, *self.positive, *self.real}))
             raise FormulaError(
-                f"it has the unknown name {name!r}. Known: {known}. Pass a parameter by its name: {name}=0.1."
+                f"it has the unknown name {name!r}. Known: {names}. Pass a parameter by its name: {name}=0.1."
             )
         return power_expression(Factor("name" if name in self.positive else "real", name=name))
 
-    def _operation(self, op: ast.operator, a: Expression, b: Expression) -> Expression:
+    def _apply_operation(self, op: ast.operator, a: Expression, b: Expression) -> Expression:
         match op:
             case ast.Add():
                 return a + b
@@ -127,13 +130,13 @@ class _Parser:
             case _:
                 raise FormulaError(f"{type(op).__name__} is no operation of a formula. {GRAMMAR}")
 
-    def _called(self, name: str, arguments: list[ast.expr]) -> Expression:
+    def _parse_call(self, name: str, arguments: list[ast.expr]) -> Expression:
         makers: Mapping[str, tuple[int, Callable[..., Expression]]] = {
             "log": (1, lambda x: function_expression("log", x)),
             "exp": (1, lambda x: function_expression("exp", x)),
             "sqrt": (1, lambda x: x.power(Fraction(1, 2))),
-            "max": (2, self._largest),
-            "min": (2, lambda x, y: -self._largest(-x, -y)),
+            "max": (2, self._maximum),
+            "min": (2, lambda x, y: -self._maximum(-x, -y)),
             "huber": (2, self._huber),
         }
         if name in {"abs", "Abs"}:
@@ -149,29 +152,29 @@ class _Parser:
         return make(*map(self.read, arguments))
 
     def _positive(self, x: Expression) -> Expression:
-        self._must_be_linear(x)
+        self._check_linear(x)
         number = x.constant_value
         return function_expression("positive", x) if number is None else constant_expression(max(number, Fraction(0)))
 
-    def _largest(self, x: Expression, y: Expression) -> Expression:
-        """Return max(x, y) as what does not move plus a positive part: max(0, x) is nothing else than that."""
+    def _maximum(self, x: Expression, y: Expression) -> Expression:
+        """Return max(x, y) as [x - y]_+ + y, where y is the argument without the variable if there is one."""
         x, y = (y, x) if y.depends_on(self.variable) and not x.depends_on(self.variable) else (x, y)
         return self._positive(x - y) + y
 
-    def _huber(self, x: Expression, at: Expression) -> Expression:
-        self._must_be_linear(x)
-        if at.depends_on(self.variable) or (at.constant_value is not None and at.constant_value <= 0):
+    def _huber(self, x: Expression, M: Expression) -> Expression:
+        self._check_linear(x)
+        if M.depends_on(self.variable) or (M.constant_value is not None and M.constant_value <= 0):
             raise FormulaError(f"huber(x, M) must have a positive M without {self.variable}")
-        return function_expression("huber", x, at)
+        return function_expression("huber", x, M)
 
-    def _must_be_linear(self, x: Expression) -> None:
-        """Refuse a positive part of something else: it begins in one point only where that is linear."""
+    def _check_linear(self, x: Expression) -> None:
+        """Reject an argument that is not linear: its positive part could begin at several points."""
         if differentiate(x, self.variable).depends_on(self.variable):
             raise FormulaError(f"max, min and huber must be of something that is linear in {self.variable}")
 
 
 def _to_fraction(value: object) -> Fraction:
-    """Return a number as the rational that it is."""
+    """Return the exact value of a number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e100:
         raise FormulaError(f"{str(value)[:40]!r} must be a number of at most 1e100")
     if isinstance(value, float) and not math.isfinite(value):

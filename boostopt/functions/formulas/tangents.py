@@ -1,11 +1,11 @@
-"""What a convex formula and its conjugate may be, with the rounding of the very numbers that were used.
+"""Bounds of a convex formula and of its conjugate that include the rounding of the computed numbers.
 
-Values and slopes are intervals that contain the exact ones. By convexity, for ANY x of the box [l, u] and any slopes
-s <= f'(x) <= s' that are known there,
+Values and slopes are intervals that contain the exact ones. By convexity, for ANY x of the box [l, u] and any bounds
+s <= f'(x) <= s' of the slope at x,
 
     f*(y) <= y x - f(x) + max(y - s, 0) (u - x) + max(s' - y, 0) (x - l).
 
-The end u = c / nu is rounded: next to it, a distance to it is not known. So no tangent is taken there.
+The end u = c / nu is rounded, so that a tiny distance to u is uncertain. So no tangent is taken next to u.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from boostopt.functions.formulas.expressions import Expression
 from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
 from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
-NEAREST = 2.0**-46
-"""Distance of tangents from an end that is rounded and infinitely steep, as a share of the box: 128 roundings."""
+MIN_END_DISTANCE = 2.0**-46
+"""Distance of tangents to a rounded end with an infinite slope, as a fraction of the box: 128 roundings."""
 
-NEGLIGIBLE = 1e-13
-"""Share of a bound that is not worth other tangents."""
+NEGLIGIBLE_FRACTION = 1e-13
+"""Fraction of a bound up to which its looseness is accepted without trying other tangents."""
 
-AHEAD = 1.5
-"""By how much of the width of its interval a slope is moved towards the middle of the box."""
+SLOPE_SHIFT_FACTOR = 1.5
+"""Shift of a slope towards the middle of the box, in widths of its interval."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
-    """A convex formula on boxes, with intervals for whatever is computed of it.
+    """Tangents of a convex formula on n boxes.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class Tangents:
     variable
         The name of its variable.
     names
-        What the other names stand for, shape (n,).
+        The intervals of the other names, shape (n,).
     low, high
         The ends of the boxes, shape (n,).
     slope
-        The slope in floats, which finds the points of tangents.
+        The slope in floats, which determines the points of tangents.
     """
 
     formula: ConvexFormula
@@ -57,56 +57,61 @@ class Tangents:
     slope: MonotoneDerivative
 
     def values(self, x: Interval) -> Interval:
-        """Return f at points that are known as intervals."""
-        return self._at(self.formula.value, x)
+        """Enclose f at points in intervals."""
+        return self._enclose(self.formula.value, x)
 
     def slopes(self, x: Interval) -> Interval:
-        """Return f' at points that are known as intervals."""
-        return self._at(self.formula.slope, x)
+        """Enclose f' at points in intervals."""
+        return self._enclose(self.formula.slope, x)
 
     def conjugates(self, y: Interval, start: np.ndarray | None = None) -> Interval:
-        """Return intervals that contain numbers not below f*(y): their upper ends are bounds.
+        """Return intervals whose upper ends are conjugate bounds: numbers not below f*(y).
 
         Parameters
         ----------
         y
-            Where, shape (n,).
+            The arguments, shape (n,).
         start
-            Points at which the slopes are about y; found where there are none.
+            First points of the search for points with slope y, shape (n,).
         """
         middle = y.middle
         x = self._inside(self.slope.tangent_points(middle, start))
         slope = self.slopes(exact_interval(x))
         bounds = self._bounds(y, x, slope)
-        unsure = (slope.lower < y.upper) & (slope.upper > y.lower)
+        is_uncertain = (slope.lower < y.upper) & (slope.upper > y.lower)
         with np.errstate(invalid="ignore", over="ignore"):
-            lost = float(np.sum((slope.upper - slope.lower) * (self.high.upper - self.low.lower), where=unsure))
-        if lost <= NEGLIGIBLE * max(1.0, float(np.abs(bounds.upper).sum())):
+            looseness = float(
+                np.sum((slope.upper - slope.lower) * (self.high.upper - self.low.lower), where=is_uncertain)
+            )
+        if looseness <= NEGLIGIBLE_FRACTION * max(1.0, float(np.abs(bounds.upper).sum())):
             return bounds
-        # Beyond y, towards the middle: then what is not known of the slope is multiplied by the shorter side.
+        # A slope beyond y, towards the middle: its uncertainty is then multiplied by the shorter side of the box.
         with np.errstate(invalid="ignore", over="ignore"):
-            width = AHEAD * (slope.upper - slope.lower)
-            wanted = middle + np.where(x - self.low.upper < self.high.lower - x, width, -width)
-        moved = self._inside(self.slope.stepped(x, wanted - slope.middle))
-        others = self._bounds(y, moved, self.slopes(exact_interval(moved)))
-        better = others.upper < bounds.upper
-        return Interval(np.where(better, others.lower, bounds.lower), np.where(better, others.upper, bounds.upper))
+            width = SLOPE_SHIFT_FACTOR * (slope.upper - slope.lower)
+            target_slope = middle + np.where(x - self.low.upper < self.high.lower - x, width, -width)
+        shifted = self._inside(self.slope.newton_step(x, target_slope - slope.middle))
+        shifted_bounds = self._bounds(y, shifted, self.slopes(exact_interval(shifted)))
+        is_better = shifted_bounds.upper < bounds.upper
+        return Interval(
+            np.where(is_better, shifted_bounds.lower, bounds.lower),
+            np.where(is_better, shifted_bounds.upper, bounds.upper),
+        )
 
     def _bounds(self, y: Interval, x: np.ndarray, slope: Interval) -> Interval:
-        """Return what tangents at x allow."""
-        at, excess = exact_interval(x), y + -slope
-        room = excess.positive() * (self.high + -at) + (-excess).positive() * (at + -self.low)
-        return y * at + -self.values(at) + room
+        """Return the bounds by tangents at x."""
+        points, excess = exact_interval(x), y + -slope
+        room = excess.positive() * (self.high + -points) + (-excess).positive() * (points + -self.low)
+        return y * points + -self.values(points) + room
 
     def _inside(self, x: np.ndarray) -> np.ndarray:
-        """Return points within the boxes, whatever the rounding of the ends."""
+        """Return x clipped to points that are certainly within the boxes."""
         low, high = self.low.upper, self.high.lower
-        if self.slope.infinite_at[1] and np.any(self.high.lower < self.high.upper):
-            high = high - NEAREST * (high - low)
+        if self.slope.is_singular_at[1] and np.any(self.high.lower < self.high.upper):
+            high = high - MIN_END_DISTANCE * (high - low)
         return np.clip(x, low, high)
 
-    def _at(self, of: Expression, x: Interval) -> Interval:
-        """Return a sum at points."""
-        made = enclose(of, {**self.names, self.variable: x}, self.formula.known)
-        ends: Any = np.broadcast_arrays(made.lower, made.upper, x.lower)
+    def _enclose(self, expression: Expression, x: Interval) -> Interval:
+        """Enclose an expression at points."""
+        enclosure = enclose(expression, {**self.names, self.variable: x}, self.formula.nonnegative_keys)
+        ends: Any = np.broadcast_arrays(enclosure.lower, enclosure.upper, x.lower)
         return Interval(ends[0], ends[1])

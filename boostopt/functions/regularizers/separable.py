@@ -22,7 +22,7 @@ from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
-from boostopt.functions.formulas.tangents import NEAREST
+from boostopt.functions.formulas.tangents import MIN_END_DISTANCE
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.functions.regularizers.base import (
     ConjugatePoint,
@@ -345,7 +345,7 @@ class SeparableSum(Separable):
         # Affine functions below each piece: tangents, and s d - f*(s) at any slope s where f* is a closed form.
         beta, upper = float(at.multipliers["beta"]), self._exact_upper
         y = exact_interval(z) + exact_interval(np.array(-beta))
-        x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - NEAREST))
+        x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - MIN_END_DISTANCE))
         slope, constant, here = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
         for made in self._enclosed:
             its = made.slopes(here)

@@ -52,7 +52,7 @@ class LogarithmOfOnePlus(Entrywise):
         (x,) = arguments
         with np.errstate(all="ignore"):
             low, high = np.log1p(x.lower), np.log1p(x.upper)
-        return Interval.round_outward(np.where(x.lower < -1.0, -np.inf, low), high, lost=ELEMENTARY_ERROR)
+        return Interval.round_outward(np.where(x.lower < -1.0, -np.inf, low), high, relative_error=ELEMENTARY_ERROR)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
         return reciprocal(exact_interval(np.ones(len(points))) + exact_interval(points))
@@ -97,7 +97,7 @@ class Logistic(Entrywise):
     def values(self, arguments: Sequence[Interval]) -> Interval:
         (x,) = arguments
         low, high = np.logaddexp(0.0, x.lower), np.logaddexp(0.0, x.upper)
-        return Interval.round_outward(low, high, 0.0, lost=4.0 * ELEMENTARY_ERROR)
+        return Interval.round_outward(low, high, 0.0, relative_error=4.0 * ELEMENTARY_ERROR)
 
     def slopes(self, points: Float[Array, " m"]) -> Interval:
         return reciprocal(exact_interval(np.ones(len(points))) + (-exact_interval(points)).exp())
