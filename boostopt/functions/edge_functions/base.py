@@ -13,7 +13,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.immutable_arrays import HasImmutableArrays
 
 MAX_HYPOTHESIS_WEIGHT = 1e15
-"""Hypothesis weights beyond this are scaled down to it where their sum is free: their products must stay finite."""
+"""Largest hypothesis weight if the sum is free. Larger weights are scaled down, so that products stay finite."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Active:
     at_most
         Whether the sum may also be less than `total`.
     offset
-        The known part of w, shape (t,): w = offset + directions @ x.
+        The constant part of w, shape (t,): w = offset + directions @ x.
     """
 
     directions: Float[Array, "t k"]
@@ -132,29 +132,29 @@ class EdgeFunction(HasImmutableArrays, ABC):
     """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver."""
 
     cones: ClassVar[frozenset[str]]
-    """Need of G that a solver must meet, as for a regularizer."""
+    """Cones that a solver must support for G, as for a regularizer."""
 
     exact: ClassVar[bool] = True
-    """Whether `conjugate` gives G* itself and `cvxpy_conjugate` exists, or only a bound above G* is known."""
+    """Whether G* has a closed form, so that `conjugate` returns G* and `cvxpy_conjugate` exists; else it is a bound."""
 
     even: ClassVar[bool] = False
-    """Whether edges count without their sign, so that a class stands for itself and its negations."""
+    """Whether G depends on absolute edges only, so that a class also represents the negations of its hypotheses."""
 
     kind: ClassVar[str] = ""
-    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
-    kind of its own, or none."""
+    """Name of the class in certificate files; "" if files cannot contain it. A subclass is another function and needs
+    another name, or none."""
 
     mixes: ClassVar[bool] = False
-    """Whether G is the largest edge: w then lies in the simplex or, where `even`, in the ball of the 1-norm."""
+    """Whether G is the largest edge, so that w lies in the simplex or, if `even`, in the ball of the 1-norm."""
 
     edge_bound: float | None = None
-    """Bound that no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
+    """Upper bound of every edge, if G is the indicator of this bound. Its program can be infeasible; sum w is free."""
 
     free_edge: float | None = None
-    """The largest edge that further hypotheses may have, however many, without raising G; None where none may."""
+    """Largest edge for which any number of further hypotheses does not increase G; None if there is none."""
 
     joint: bool = False
-    """Whether what a further edge costs depends on those that are there: G is no sum over the hypotheses."""
+    """Whether the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
 
     @property
     def largest_edge(self) -> EdgeFunction | None:
@@ -169,7 +169,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return {"kind": self.kind}
 
     def settle(self, t: int) -> None:
-        """Read all that G of t edges depends on, if it reads anything later than `__init__`: arrays may change then."""
+        """Read all inputs of G for t edges that `__init__` has not read. Arrays may change afterwards."""
 
     @abstractmethod
     def value(self, e: Float[Array, " t"]) -> float:
@@ -184,7 +184,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
 
     @abstractmethod
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return hypothesis weights w in the subdifferential of G at e: the best answer to e."""
+        """Return hypothesis weights w in the subdifferential of G at e."""
 
     @abstractmethod
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
@@ -205,14 +205,14 @@ class EdgeFunction(HasImmutableArrays, ABC):
     def rise(self, known: float, edge: float) -> float:
         """Return the increase of G from the value `known` if a hypothesis with this edge joins; inf if it must not.
 
-        The default is that of a sum over the hypotheses.
+        The default is correct if G is a sum over the hypotheses.
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
         """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
 
-        The default is that of a G that is linear on its domain.
+        The default is correct if G is linear on its domain.
         """
         return float(np.abs(self.subgradient(e)) @ moves)
 
@@ -221,12 +221,12 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return np.inf
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        """Return the names of the edges, or of sums of edges, at which G has a kink at e; none by default."""
+        """Return the names of the edges and sums of edges at which G has a kink at e; empty by default."""
         return ()
 
     @property
     def latex(self) -> str | None:
-        """The term of each edge as LaTeX; None if G is not made by a formula."""
+        """The term of each edge as LaTeX; None if G is not given by a formula."""
         return None
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
@@ -263,7 +263,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         e
             Edges as they were computed, shape (t,).
         w
-            Hypothesis weights that go with them, shape (t,).
+            The hypothesis weights of the same answer, shape (t,).
         mass
             The sum of the sizes of the terms of each edge.
         unit
@@ -271,7 +271,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
 
         Returns
         -------
-        unit times `magnitude` by default; inf where no finite number is a bound.
+        unit times `magnitude` by default; inf if no finite number is a bound.
         """
         return unit * self.magnitude(e, w, mass)
 
@@ -288,7 +288,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
         return None
 
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        """Return directions, made from w, that may prove infeasibility; none if every e is in the domain."""
+        """Return directions, computed from w, that may prove infeasibility; empty if every e is in the domain."""
         return ()
 
     def support(self, ray: Float[Array, " t"]) -> float:
@@ -297,7 +297,7 @@ class EdgeFunction(HasImmutableArrays, ABC):
 
 
 class SupportFunction(EdgeFunction):
-    """A G that is linear from 0 on: G* is the indicator of the hypothesis weights that `project` leads to."""
+    """A positively homogeneous G: G* is the indicator of the set onto which `project` projects."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
@@ -306,14 +306,14 @@ class SupportFunction(EdgeFunction):
 
 
 def clip_to_finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
-    """Return w with 0 for what is not finite, and scaled down where it is too large to be computed with."""
+    """Return w with 0 for entries that are not finite, scaled down to `MAX_HYPOTHESIS_WEIGHT` if necessary."""
     w = np.where(np.isfinite(w), w, 0.0)
     largest = float(np.abs(w).max(initial=0.0))
     return w if largest <= MAX_HYPOTHESIS_WEIGHT else w * (MAX_HYPOTHESIS_WEIGHT / largest)
 
 
 def nonnegative_residuals(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
-    """Return residuals, each at least 0, and inf all over where w is not finite."""
+    """Return residuals, each at least 0; all are inf if w is not finite."""
     if not np.isfinite(w).all():
         return dict.fromkeys(conditions, np.inf)
     return {name: max(0.0, residual) for name, residual in conditions.items()}

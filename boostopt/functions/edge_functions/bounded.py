@@ -1,4 +1,4 @@
-"""Edges below a bound, or equal to a value: indicators whose conjugates are linear in the hypothesis weights.
+"""Indicators of edges below a bound or equal to a value; their conjugates are linear in the hypothesis weights.
 
 G(e) = I[e <= gamma], G*(w) = gamma sum w + I[w >= 0] [Glocer 2009, (3.1)], and G(e) = I[e = rho], G*(w) = <rho, w>,
 the entropy projections [Kivinen and Warmuth 1999]. Programs with these edge functions can be infeasible. Then some w
@@ -28,11 +28,11 @@ from boostopt.functions.edge_functions.maximum import MaximumEdge
 
 
 class _LevelIndicator(EdgeFunction):
-    """Indicator of edges that are held at or below one level, which G* multiplies the sum of w by."""
+    """Indicator of edges at or below one level. G* is the level times the sum of w."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     level_field: ClassVar[str]
-    """The name of the field that is the level."""
+    """Name of the field that contains the level."""
 
     @property
     def level(self) -> float:

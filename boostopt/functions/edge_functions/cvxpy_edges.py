@@ -1,12 +1,12 @@
 """Edge functions from a CVXPY expression.
 
-The edges of weights on the simplex lie in [-1, 1], so G counts on that box only, and for any affine minorant
-<g, e> + a <= G(e),
+The edges of weights on the simplex lie in [-1, 1], so that only the values of G on this box matter. For any affine
+minorant <g, e> + a <= G(e),
 
     G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 - a.
 
-A tangent at e' is such a minorant. It is tight if w is its slope. If G has a kink at e', `minorants` chooses a tangent.
-Both G and its minorants count the rounding of the numbers that were used (`minorants.graph`).
+A tangent at e' is such a minorant. The bound is tight if w is the slope of the tangent. If G has several tangents at
+e', `MinorantFamily` chooses one. The values of G and the minorants include the rounding (`minorants.expression_graph`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,15 @@ from boostopt.functions.minorants.linearization import Linearization, describe_l
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """G of t edges as CVXPY has it, with its trees."""
+    """G for t edges.
+
+    Attributes
+    ----------
+    e, G
+        The CVXPY variable, and the expression in it.
+    tree, graph
+        The expression as a tree of its kinks, and as a graph with bounds of the rounding.
+    """
 
     e: Any
     G: Any
@@ -57,7 +65,7 @@ class DescribedEdges(EdgeFunction):
     Parameters
     ----------
     G
-        The function that makes the CVXPY expression. It takes an affine expression of shape (t,) and returns a convex
+        The function that returns the CVXPY expression. It takes an affine expression of shape (t,) and returns a convex
         scalar.
 
     Raises
@@ -86,17 +94,17 @@ class DescribedEdges(EdgeFunction):
 
     def value(self, e: Float[Array, " t"]) -> float:
         """Return a number that G does not exceed at e."""
-        return self._largest(e, 0.0)
+        return self._upper_bound(e, 0.0)
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        # Twice what a sum of terms of that mass loses: the rest is the way to an exactly feasible d.
-        return allowance(self.value(e), self._largest(e, 2.0 * unit * mass))
+        # Twice the rounding error of an edge: the other half covers the distance to an exactly feasible d.
+        return allowance(self.value(e), self._upper_bound(e, 2.0 * unit * mass))
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
         return 0.0
 
-    def _largest(self, e: Float[Array, " t"], radius: float) -> float:
-        """Return a number that G does not exceed at edges within a radius of e; no exact edge leaves [-1, 1]."""
+    def _upper_bound(self, e: Float[Array, " t"], radius: float) -> float:
+        """Return an upper bound of G at edges within a radius of e and in [-1, 1], which contains exact edges."""
         low, high = (e, e) if radius == 0.0 else (np.nextafter(e - radius, -2.0), np.nextafter(e + radius, 2.0))
         box = Interval(np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0))
         return float(self._model(len(e)).graph.values(box)[0].upper[0])
@@ -108,14 +116,16 @@ class DescribedEdges(EdgeFunction):
         return middle(self._tangent(e).gradient)
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        linearized = self._linearized_at(e) if self._model(len(e)).tree.has_kinks else None
-        return [] if linearized is None else [describe_linear_form("e", row) for row in linearized.kink_gradients()]
+        linearization = self._linearize(e) if self._model(len(e)).tree.has_kinks else None
+        return (
+            [] if linearization is None else [describe_linear_form("e", row) for row in linearization.kink_gradients()]
+        )
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return clip_to_finite(w)
 
     def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        # Without G* in closed form the only w whose bound is tight is the slope of a minorant.
+        # Without a closed form of G*, the bound is tight only if w is the slope of a minorant.
         return middle(self._tightest_minorant(clip_to_finite(w), e).gradient)
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
@@ -124,8 +134,8 @@ class DescribedEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         minorant = self._tightest_minorant(w, e)
         slopes = middle(minorant.gradient)
-        off, below = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
-        return np.abs(off) - off * e + below / len(e)
+        differences, tangent_gap = w - slopes, max(self.value(e) - float(slopes @ e) - minorant.offset, 0.0)
+        return np.abs(differences) - differences * e + tangent_gap / len(e)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         model = self._model(e.size)
@@ -148,13 +158,13 @@ class DescribedEdges(EdgeFunction):
             self._models[t] = _Model(e, G, tree, Graph([G], e, box, on_simplex=False))
         return self._models[t]
 
-    def _linearized_at(self, e: Float[Array, " t"]) -> Linearization | None:
+    def _linearize(self, e: Float[Array, " t"]) -> Linearization | None:
         model = self._model(len(e))
         model.e.value = e
         return model.tree.linearize()
 
     def _tangent(self, e: Float[Array, " t"]) -> AffineMinorant:
-        """Return a minorant of G that touches it at some edges."""
+        """Return a minorant of G that is equal to G at e, up to rounding."""
         minorant = self._model(len(e)).graph.minorant(e, [np.ones(1)])
         if minorant is None:
             raise ProblemError(
@@ -164,25 +174,26 @@ class DescribedEdges(EdgeFunction):
         return minorant
 
     def _tightest_minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> AffineMinorant:
-        """Return the minorant that e leaves by which the bound of G*(w) is smallest, as far as a solver finds it."""
+        """Return the tangent at e with the smallest conjugate bound of w, up to the accuracy of a solver."""
         tangent, model = self._tangent(e), self._model(len(e))
         if not model.tree.has_kinks or np.array_equal(middle(tangent.gradient), w):
             return tangent
-        linearized = self._linearized_at(e)
-        minorants = None if linearized is None else MinorantFamily(linearized, [])
+        linearization = self._linearize(e)
+        minorants = None if linearization is None else MinorantFamily(linearization, [])
         choices = minorants and minorants.best_multipliers(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
-        chosen = choices and model.graph.minorant(e, [np.ones(1)], choices.deltas)
-        found = [tangent] if chosen is None else [tangent, chosen]
-        return min(found, key=lambda minorant: self._conjugate_bound(w, minorant))
+        best = choices and model.graph.minorant(e, [np.ones(1)], choices.deltas)
+        candidates = [tangent] if best is None else [tangent, best]
+        return min(candidates, key=lambda minorant: self._conjugate_bound(w, minorant))
 
     def _conjugate_bound(self, w: Float[Array, " t"], minorant: AffineMinorant) -> float:
-        off = exact_interval(w) + -minorant.gradient
-        sizes = total(exact_interval(np.append(size(off), -minorant.offset)))
+        """Return the bound ||w - g||_1 - a of G*(w), rounded up."""
+        differences = exact_interval(w) + -minorant.gradient
+        sizes = total(exact_interval(np.append(size(differences), -minorant.offset)))
         return float(sizes.upper)
 
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
+        """Return edges near a maximizer of <w, e> - G(e) over the box. Any edges give a valid bound."""
         model = self._model(len(w))
         e = model.e
-        found = solve_approximately(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
-        return np.clip(e.value, -1.0, 1.0) if found else np.zeros(len(w))
+        is_solved = solve_approximately(cp.Problem(cp.Maximize(w @ e - model.G), [e <= 1, e >= -1]))
+        return np.clip(e.value, -1.0, 1.0) if is_solved else np.zeros(len(w))

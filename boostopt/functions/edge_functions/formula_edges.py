@@ -44,7 +44,7 @@ EDGE_BOX = np.array([-1.0]), np.array([1.0])
 
 @dataclass(frozen=True, eq=False)
 class FormulaEdges(EdgeFunction):
-    """The sum of one formula over the edges, on [-1, 1]^t; `edge_formula` makes it.
+    """The sum of one formula over the edges, on [-1, 1]^t; `edge_formula` constructs it.
 
     Use it with regularizers whose weights sum to at most 1.
 
@@ -66,7 +66,7 @@ class FormulaEdges(EdgeFunction):
 
     kind: ClassVar[str] = "formula"
     exact: ClassVar[bool] = False
-    """G* is known on [-1, 1], but not as an expression of CVXPY."""
+    """G* has bounds, but no CVXPY expression."""
 
     _formula: ConvexFormula = field(init=False, repr=False)
 
@@ -85,8 +85,8 @@ class FormulaEdges(EdgeFunction):
     def _functions(self) -> tuple[ArrayFunction, ArrayFunction, ArrayFunction]:
         compiler = Compiler("e", {})
         parts = self._formula.value, self._formula.slope, self._formula.curvature
-        g, slope, bend = (compiler.function(part) for part in parts)
-        return g, slope, bend
+        g, slope, curvature = (compiler.function(part) for part in parts)
+        return g, slope, curvature
 
     def _slope(self, t: int) -> MonotoneDerivative:
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
@@ -110,20 +110,22 @@ class FormulaEdges(EdgeFunction):
         return float(self._conjugates(w).upper.sum())
 
     def _conjugates(self, w: Float[Array, " t"]) -> Interval:
-        """Return intervals whose upper ends are not below g*(w_q)."""
+        """Return intervals whose upper ends are conjugate bounds g*(w_q)."""
         return self._tangents(len(w)).conjugates(exact_interval(w))
 
     def _tangents(self, t: int) -> Tangents:
         low, high = (exact_interval(np.full(t, end[0])) for end in EDGE_BOX)
         return Tangents(self._formula, "e", {}, low, high, self._slope(t))
 
-    def _values(self, e: Float[Array, " t"], moves: Float[Array, " t"] | float) -> Interval:
-        """Return intervals that contain g at all edges of the box that moves of e may lead to."""
-        low, high = (np.clip(np.nextafter(e + moved, end), -1.0, 1.0) for moved, end in ((-moves, -9.0), (moves, 9.0)))
+    def _enclose_values(self, e: Float[Array, " t"], radius: Float[Array, " t"] | float) -> Interval:
+        """Enclose g at all edges of [-1, 1] within a radius of e."""
+        low, high = (
+            np.clip(np.nextafter(e + change, end), -1.0, 1.0) for change, end in ((-radius, -9.0), (radius, 9.0))
+        )
         return self._tangents(len(e)).values(Interval(low, high))
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        # At an end where the slope is infinite, that of a point next to it; where that is no float, any number is one.
+        # Where the slope is infinite at an end, use the slope next to the end; if it overflows, any number is valid.
         inner = self._slope(len(e))
         return clip_to_finite(self._functions[1](np.clip(e, inner.low, inner.high)))
 
@@ -139,18 +141,18 @@ class FormulaEdges(EdgeFunction):
         return np.where(np.isnan(terms), np.inf, np.maximum(terms, 0.0))
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
-        rises = self._values(e, moves) + -self._values(e, 0.0)
+        rises = self._enclose_values(e, moves) + -self._enclose_values(e, 0.0)
         return max(rises.total().upper, 0.0)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        """Return the size of the terms, as a scale: no bound of a formula depends on it."""
+        """Return the size of the terms as a scale. The bounds of a formula do not depend on it."""
         compiler, inner = Compiler("e", {}), self._slope(len(e))
         x = np.clip(e, inner.low, inner.high)
         f, slope = (compiler.compile_absolute_terms(part)(x) for part in (self._formula.value, self._formula.slope))
         return float(np.nan_to_num(f + mass * slope + np.abs(w)).sum())
 
     def value_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
-        return allowance(self.value(e), self._values(e, unit * mass).total().upper)
+        return allowance(self.value(e), self._enclose_values(e, unit * mass).total().upper)
 
     def conjugate_slack(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float, unit: float) -> float:
         bounds = self._conjugates(w)

@@ -1,4 +1,4 @@
-"""An intercept: the weight of the first hypothesis may have any sign and costs nothing, and its edge must be 0.
+"""An intercept: a first hypothesis with a weight of any sign and without cost, whose edge must be 0.
 
 G(e) = g(e_2, ..., e_t) + I[e_1 = 0] with G*(w) = g*(w_2, ..., w_t). This is one equation on the example weights,
 sum_n u_n d_n = 0, where u are the margins of the first hypothesis. With u = y, its weight is the bias of a support
@@ -94,16 +94,16 @@ class InterceptEdges(EdgeFunction):
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         if len(e) == 1:
             return Active(np.eye(1), True, None, False, np.zeros(1))
-        its = self.rest.active(e[1:], within)
-        if its.total is not None:
-            return super().active(e, within)  # a sum that counts the others alone is none over all directions
+        base_active = self.rest.active(e[1:], within)
+        if base_active.total is not None:
+            return super().active(e, within)  # the total of the other weights is not a total over all directions
         t = len(e)
-        directions = np.zeros((t, its.directions.shape[1] + (1 if its.signed else 2)))
+        directions = np.zeros((t, base_active.directions.shape[1] + (1 if base_active.signed else 2)))
         directions[0, 0] = 1.0
-        if not its.signed:
+        if not base_active.signed:
             directions[0, 1] = -1.0
-        directions[1:, directions.shape[1] - its.directions.shape[1] :] = its.directions
-        return replace(its, directions=directions, offset=self._prepend(0.0, its.offset))
+        directions[1:, directions.shape[1] - base_active.directions.shape[1] :] = base_active.directions
+        return replace(base_active, directions=directions, offset=self._prepend(0.0, base_active.offset))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return self.rest.magnitude(e[1:], w[1:], mass) if len(e) > 1 else 0.0
@@ -115,16 +115,16 @@ class InterceptEdges(EdgeFunction):
         return self.rest.conjugate_slack(e[1:], w[1:], mass, unit) if len(e) > 1 else 0.0
 
     def domain(self, t: int) -> Polyhedron | None:
-        its = self.rest.domain(t - 1) if t > 1 else None
+        base_domain = self.rest.domain(t - 1) if t > 1 else None
         low, high = np.full(t, -np.inf), np.full(t, np.inf)
         low[0] = high[0] = 0.0
-        if its is not None:
-            low[1:], high[1:] = its.low, its.high
+        if base_domain is not None:
+            low[1:], high[1:] = base_domain.low, base_domain.high
         return Polyhedron(None, low, high)
 
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        alone = self._prepend(1.0, np.zeros(len(w) - 1))
-        rays = [alone, -alone]
+        intercept_ray = self._prepend(1.0, np.zeros(len(w) - 1))
+        rays = [intercept_ray, -intercept_ray]
         if len(w) > 1 and len(self.rest.rays(w[1:])) > 0 and (total := float(np.abs(w[1:]).sum())) > 0:
             rays.append(w / total)
         return rays
@@ -133,21 +133,21 @@ class InterceptEdges(EdgeFunction):
         return self.rest.support(ray[1:]) if ray[1:].any() else 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
-        its = self.rest.epigraph(t - 1) if t > 1 else Epigraph.of_rows(0, np.zeros(0), np.zeros((0, 0)))
-        if its is None:
+        base_epigraph = self.rest.epigraph(t - 1) if t > 1 else Epigraph.of_rows(0, np.zeros(0), np.zeros((0, 0)))
+        if base_epigraph is None:
             return None
-        rows = np.eye(t - 1) if its.A is None else its.A
-        k = len(its.b)
+        rows = np.eye(t - 1) if base_epigraph.A is None else base_epigraph.A
+        k = len(base_epigraph.b)
         A = np.zeros((k + 1, t))
         A[0, 0], A[1:, 1:] = 1.0, rows
         return Epigraph(
             A,
-            np.concatenate([np.zeros((1, its.B.shape[1])), its.B]),
-            np.append(0.0, its.b),
-            np.append(True, its.equality),
-            its.g,
-            its.Q,
-            self._prepend(0.0, its.slope),
+            np.concatenate([np.zeros((1, base_epigraph.B.shape[1])), base_epigraph.B]),
+            np.append(0.0, base_epigraph.b),
+            np.append(True, base_epigraph.equality),
+            base_epigraph.g,
+            base_epigraph.Q,
+            self._prepend(0.0, base_epigraph.slope),
         )
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:

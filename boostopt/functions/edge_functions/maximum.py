@@ -36,7 +36,7 @@ class MaximumEdge(SupportFunction):
         largest = w.max()
         if largest == 0.0:
             return None
-        w = w / largest  # the sum of huge or tiny weights must neither overflow nor lose them
+        w = w / largest  # the sum of huge or tiny weights must neither overflow nor underflow
         return w / w.sum()
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
@@ -84,7 +84,7 @@ class AbsoluteEdge(SupportFunction):
         if largest <= 1.0 and float(np.abs(w).sum()) <= 1.0:
             return w
         w = w / max(largest, 1.0)
-        # A relative rounding below 1, so that the division leaves the sum within the ball.
+        # The sum is 1 minus a rounding allowance, so that the rounded weights lie within the ball.
         return w * ((1.0 - len(w) * float(np.finfo(np.float64).eps)) / float(np.abs(w).sum()))
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
@@ -100,12 +100,14 @@ class AbsoluteEdge(SupportFunction):
         return {"gamma": self.value(e)}
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
-        largest, none = self.value(e), np.zeros(len(e))
-        both = np.concatenate([np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1)
-        return Active(both, False, 1.0, largest <= within, none)
+        largest, offset = self.value(e), np.zeros(len(e))
+        directions = np.concatenate(
+            [np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1
+        )
+        return Active(directions, False, 1.0, largest <= within, offset)
 
     def epigraph(self, t: int) -> Epigraph | None:
-        # Plus and minus of one edge after the other: what belongs to a further edge comes last.
+        # The rows e_q and -e_q of each edge follow one another, so that the rows of further edges come last.
         return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:

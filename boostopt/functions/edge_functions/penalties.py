@@ -35,11 +35,12 @@ from boostopt.functions.edge_functions.base import (
 )
 
 EPS = float(np.finfo(np.float64).eps)
+"""Relative spacing of floats."""
 
 
 @dataclass(frozen=True)
 class AbsolutePenalty(EdgeFunction):
-    """A convex function of |e| or of max(0, e), increasing in each; G* depends on |w|."""
+    """A convex function of |e| or of max(0, e), increasing in each of these sizes. G* depends on |w|."""
 
     signed: bool
 
@@ -54,7 +55,7 @@ class AbsolutePenalty(EdgeFunction):
         return {"kind": self.kind, "signed": self.signed}
 
     def edge_sizes(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return what counts of the edges: |e|, or max(0, e)."""
+        """Return the sizes of the edges: |e|, or max(0, e) for non-negative weights."""
         return np.abs(e) if self.signed else np.maximum(e, 0.0)
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -62,7 +63,7 @@ class AbsolutePenalty(EdgeFunction):
         return np.sign(e) * slopes if self.signed else slopes
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
-        # G does not fall where an edge grows in size.
+        # G is a non-decreasing function of the sizes.
         sizes = self.edge_sizes(e)
         return max(self.value(sizes + moves) - self.value(sizes), 0.0)
 
@@ -85,21 +86,21 @@ class AbsolutePenalty(EdgeFunction):
         """Return the non-negative terms that sum to g(a) + G*(u) - <u, a>, for a and u of at least 0."""
 
     def cvxpy_sizes(self, e: Any) -> Any:
-        """Return what counts of the edges as CVXPY has it."""
+        """Return the sizes of the edges as a CVXPY expression."""
         return cp.abs(e) if self.signed else cp.pos(e)
 
     def cvxpy_weight_constraints(self, w: Any) -> list[Any]:
-        """Return the condition of weights that are not free in sign, for CVXPY."""
+        """Return the constraints of the signs of the weights for CVXPY."""
         return [] if self.signed else [w >= 0]
 
     def _active_directions(self, e: Float[Array, " t"], level: float) -> Float[Array, "t k"]:
-        """Return the directions, e_q or -e_q, whose edges reach a level."""
+        """Return the unit vectors, e_q or -e_q, of the hypotheses with edges of at least a level."""
         eye = np.eye(len(e))
         ends = [eye[:, e >= level], *([-eye[:, -e >= level]] if self.signed else [])]
         return np.concatenate(ends, 1)
 
     def rows(self, t: int) -> Float[Array, "k t"] | None:
-        """Return the rows by which edges count: e and -e, one edge after the other, or e alone."""
+        """Return the matrix with the rows e_q and -e_q of each edge in turn; None for the identity."""
         return np.kron(np.eye(t), [[1.0], [-1.0]]) if self.signed else None
 
 
@@ -141,8 +142,14 @@ class BallEdges(AbsolutePenalty):
         return math.isfinite(self.p)
 
     def rise(self, known: float, edge: float) -> float:
-        own = self.value(np.array([edge]))
-        return max(own - known, 0.0) if self.p == 1.0 else math.hypot(known, own) - known if self.joint else own
+        edge_value = self.value(np.array([edge]))
+        return (
+            max(edge_value - known, 0.0)
+            if self.p == 1.0
+            else math.hypot(known, edge_value) - known
+            if self.joint
+            else edge_value
+        )
 
     def class_value(self, largest: float) -> float:
         return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
@@ -184,7 +191,7 @@ class BallEdges(AbsolutePenalty):
         return short + (0.5 * size * length) * (u / length - a / size) ** 2
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        # Of the norm of t roundings, each of at most `mass`, and of its own sum.
+        # The value, and the norm of t rounding errors of at most `mass` each.
         return self.value(e) + self.r * mass * _norm(np.ones(len(e)), self._q)
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
@@ -202,15 +209,15 @@ class BallEdges(AbsolutePenalty):
     def epigraph(self, t: int) -> Epigraph | None:
         if self.p == 2.0:
             return None
-        # What belongs to a further edge comes last. Where weights are not negative, neither are the variables.
+        # The rows of further edges come last. If weights are not negative, the variables are not negative either.
         pairs = np.kron(np.eye(t), [[1.0], [-1.0 if self.signed else 0.0]])
         if self.p == 1.0:
             rows = pairs if self.signed else np.concatenate([np.zeros((1, t)), np.eye(t)])
-            above = np.ones((len(rows), 1))
+            bound_columns = np.ones((len(rows), 1))
         else:
-            rows, above = pairs, np.kron(np.eye(t), np.ones((2, 1)))
-        j, none = above.shape[1], np.zeros(len(rows))
-        return Epigraph(rows, -above, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
+            rows, bound_columns = pairs, np.kron(np.eye(t), np.ones((2, 1)))
+        j, zeros = bound_columns.shape[1], np.zeros(len(rows))
+        return Epigraph(rows, -bound_columns, zeros, zeros > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         sizes = self.cvxpy_sizes(e)
@@ -227,7 +234,7 @@ class BallEdges(AbsolutePenalty):
         return {1.0: math.inf, 2.0: 2.0}.get(self.p, 1.0)
 
     def _scale_into_ball(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return w scaled into the ball, whatever it holds, its norm as it is computed in any order."""
+        """Return w scaled into the ball, for any numbers w and any order of summation of the norm."""
         w = clip_to_finite(w)
         if math.isinf(self.p):
             return w.clip(-self.r, self.r)
@@ -245,9 +252,9 @@ class ElasticEdges(AbsolutePenalty):
     signed
         Whether weights may be negative.
     l1
-        The price of the 1-norm, at least 0.
+        The factor of the 1-norm, at least 0.
     l2
-        The price of half of the squared 2-norm, positive.
+        The factor of half of the squared 2-norm, positive.
     """
 
     l1: float
@@ -286,17 +293,17 @@ class ElasticEdges(AbsolutePenalty):
 
     def epigraph(self, t: int) -> Epigraph | None:
         if self.signed and self.l1 == 0.0:
-            none = np.zeros(t)
-            return Epigraph(None, -np.eye(t), none, np.full(t, True), none, np.eye(t) / self.l2, none)
-        # Of e and -e at most one exceeds l1: each has a variable of its own.
+            zeros = np.zeros(t)
+            return Epigraph(None, -np.eye(t), zeros, np.full(t, True), zeros, np.eye(t) / self.l2, zeros)
+        # At most one of e and -e exceeds l1, so that each row has its own variable.
         rows = self.rows(t)
         k = t if rows is None else len(rows)
-        none = np.zeros(k)
-        return Epigraph(rows, -np.eye(k), np.full(k, self.l1), none > 0, none, np.eye(k) / self.l2, np.zeros(t))
+        zeros = np.zeros(k)
+        return Epigraph(rows, -np.eye(k), np.full(k, self.l1), zeros > 0, zeros, np.eye(k) / self.l2, np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        beyond = cp.pos((cp.abs(e) if self.signed else e) - self.l1)
-        return cp.sum_squares(beyond) / (2.0 * self.l2), []
+        excess = cp.pos((cp.abs(e) if self.signed else e) - self.l1)
+        return cp.sum_squares(excess) / (2.0 * self.l2), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         return self.l1 * cp.norm1(w) + 0.5 * self.l2 * cp.sum_squares(w), self.cvxpy_weight_constraints(w)
@@ -314,7 +321,7 @@ class OneNormEdges(AbsolutePenalty):
     signed
         Whether weights may be negative.
     l1
-        The price of the 1-norm, positive.
+        The factor of the 1-norm, positive.
     """
 
     l1: float

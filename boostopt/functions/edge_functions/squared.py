@@ -46,7 +46,7 @@ class SquaredEdges(EdgeFunction):
         return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return _of_squares(t, equality=True)
+        return _squared_epigraph(t, equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return 0.25 * cp.sum_squares(e), []
@@ -78,7 +78,7 @@ class SquaredPositiveEdges(SquaredEdges):
         return super().gaps(np.maximum(e, 0.0), w) + w * np.maximum(-e, 0.0)
 
     def epigraph(self, t: int) -> Epigraph | None:
-        return _of_squares(t, equality=False)
+        return _squared_epigraph(t, equality=False)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return super().cvxpy_value(cp.pos(e))
@@ -88,7 +88,7 @@ class SquaredPositiveEdges(SquaredEdges):
         return value, [w >= 0]
 
 
-def _of_squares(t: int, equality: bool) -> Epigraph:
-    """Return the rows e - p = 0 or e - p <= 0 with a quarter of the squares of p to be minimized."""
-    none = np.zeros(t)
-    return Epigraph(None, -np.eye(t), none, np.full(t, equality), none, 0.5 * np.eye(t), none)
+def _squared_epigraph(t: int, equality: bool) -> Epigraph:
+    """Return the epigraph with the rows e - p = 0 or e - p <= 0 and the cost ||p||^2 / 4."""
+    zeros = np.zeros(t)
+    return Epigraph(None, -np.eye(t), zeros, np.full(t, equality), zeros, 0.5 * np.eye(t), zeros)

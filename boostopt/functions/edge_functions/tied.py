@@ -1,7 +1,7 @@
-"""The common value of two edges that must be equal: the corrective programs as printed.
+"""The common value of two edges that must be equal, as in the corrective programs of the literature.
 
-The edges e = (v . d, u . d) are those of the mixture so far and of the new hypothesis. G(e) = e_u + I[e_u = e_v] with
-G*(w) = I[w_v + w_u = 1], where the weights may have any sign [Glocer 2009, (4.6), (4.12)].
+The edges e = (v . d, u . d) are the edges of the convex combination so far and of the new hypothesis. G(e) = e_u +
+I[e_u = e_v] with G*(w) = I[w_v + w_u = 1], where the weights may have any sign [Glocer 2009, (4.6), (4.12)].
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from boostopt.functions.edge_functions.base import (
 from boostopt.functions.edge_functions.maximum import MaximumEdge
 
 EDGE_DIFFERENCE = np.array([-1.0, 1.0])
+"""The coefficients of the constraint e_u - e_v = 0."""
 
 
 @dataclass(frozen=True)
