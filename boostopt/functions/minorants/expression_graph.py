@@ -1,10 +1,11 @@
-"""A convex CVXPY expression as a graph of affine forms and atoms: values and minorants whose rounding is bounded.
+"""Graphs of affine forms and atoms that represent convex CVXPY expressions, with rigorous values and minorants.
 
-`Graph` reads an expression once. It encloses the values of the expression over a box, and returns affine minorants by
-pulling multipliers back from the root to the variable, as theorem 12 says. Each atom has a tangent point of its own, a
-float near the value of its arguments: the tangent inequality holds at any float, so that an error of the arguments
-costs tightness only. The multipliers are intervals that contain the exact ones. Nothing of CVXPY is believed except
-what its objects mean: neither its gradients nor its signs, for a multiplier must have the sign that an atom needs.
+`Graph` reads an expression once. It encloses the values of the expression over a box. It returns affine minorants by
+pullback of multipliers from the root to the variable, as in theorem 12. The tangent point of each atom is a float near
+the value of its arguments. The tangent inequality holds at any float, so that an error of the arguments only makes the
+minorant less tight. The multipliers are intervals that contain the exact ones. The graph trusts only the meaning of
+CVXPY's objects, neither their gradients nor their signs: it checks that each multiplier has the sign that the atom
+needs.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from boostopt.functions.minorants.atoms.table import ALL_ATOMS, cumulative_order
 from boostopt.functions.minorants.interval_sums import Coefficients, middle, total
 
 VARIABLE = 0
-"""The number of the variable among the nodes."""
+"""Key of the variable among the nodes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An atom that is not affine, with the forms that are its arguments.
+    """An atom that is not affine, with its arguments.
 
     Attributes
     ----------
     rule, arguments
-        What is known of it, and what it is of.
+        The rule of the atom, and the affine forms that are its arguments.
     key
-        The identity of CVXPY's atom, by which multipliers are proposed.
+        The identity of the CVXPY atom, the key of proposed multipliers.
     """
 
     rule: Rule
@@ -47,7 +48,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class AffineMinorant:
-    """An affine function that is proved not to exceed an expression where the variable lies in its domain.
+    """An affine function that is proved not to exceed an expression on the domain of the variable.
 
     The function is <gradient, x> + offset for some gradient within its interval.
 
@@ -56,7 +57,7 @@ class AffineMinorant:
     gradient
         Intervals of the coefficients, shape (N,).
     offset
-        The constant, rounded down; -inf where nothing is known.
+        The constant, rounded down; -inf if there is no bound.
     """
 
     gradient: Interval
@@ -64,7 +65,7 @@ class AffineMinorant:
 
 
 class Graph:
-    """Scalar or vector expressions of one variable that share their atoms.
+    """The graph of scalar or vector expressions of one variable, which may share atoms.
 
     Parameters
     ----------
@@ -75,12 +76,12 @@ class Graph:
     domain
         A box in which the variable lies, intervals of shape (N,).
     on_simplex
-        Whether the entries of the variable sum to 1, exactly, wherever a value or a minorant counts.
+        Whether the entries of the variable sum to 1 exactly at all points at which values and minorants are used.
 
     Raises
     ------
     ProblemError
-        An atom is not in the table of those whose rounding is bounded.
+        An atom is not in the table of atoms with bounded rounding.
     """
 
     def __init__(self, expressions: Sequence[Any], variable: Any, domain: Interval, on_simplex: bool) -> None:
@@ -94,15 +95,15 @@ class Graph:
         self._forms.clear()
 
     def values(self, box: Interval) -> list[Interval]:
-        """Return intervals of the expressions over a box, and over the points in it that sum to 1 if they must."""
+        """Enclose the expressions over a box; if `on_simplex`, over the points of the box with sum 1."""
         nodes = self._values(box)
         return [root.values(nodes) for root in self.roots]
 
     def minorant(
         self,
-        at: Float[Array, " N"],
+        point: Float[Array, " N"],
         multipliers: Sequence[Float[Array, " _"]],
-        raw: Mapping[int, Float[Array, "_ _"]] | None = None,
+        proposed: Mapping[int, Float[Array, "_ _"]] | None = None,
     ) -> AffineMinorant | None:
         """Return a minorant of the sum of the expressions times multipliers, tangent near a point.
 
@@ -111,35 +112,35 @@ class Graph:
         at
             The point, shape (N,): any floats.
         multipliers
-            Those of each expression's entries, floats, non-negative.
-        raw
-            Multipliers of the atoms with kinks by their keys, as a solver proposes them.
+            The multipliers of the entries of each expression, floats, non-negative.
+        proposed
+            Multipliers of the atoms with kinks by their keys, proposed by a solver. They need not be feasible.
 
         Returns
         -------
-        None where an atom has no slope at the point, or nothing finite can be said.
+        None if an atom has no slope at the point, or if the minorant is not finite.
         """
-        nodes = self._values(exact_interval(at))
+        nodes = self._values(exact_interval(point))
         pulled = dict[int, Interval]()
         offset = total(Interval(np.zeros(0), np.zeros(0)))
         for root, mu in zip(self.roots, multipliers, strict=True):
             if mu.any():
                 offset = offset + Interval(np.array(_pull(root, exact_interval(mu), pulled)), np.array(np.inf))
-        for number, node in reversed(self._nodes.items()):
-            if (mu := pulled.get(number)) is None:
+        for node_number, node in reversed(self._nodes.items()):
+            if (mu := pulled.get(node_number)) is None:
                 continue
             if not self._is_signed(node.rule, mu):
                 return None
             arguments = [form.values(nodes) for form in node.arguments]
             points = [middle(argument) for argument in arguments]
-            found = node.rule.pullback(points, mu, (raw or {}).get(node.key))
-            if found is None:
+            pullback = node.rule.pullback(points, mu, (proposed or {}).get(node.key))
+            if pullback is None:
                 return None
-            multipliers_of_arguments, part = found
-            part += self._shifted(node, points, mu)
-            offset = offset + Interval(np.array(part), np.array(np.inf))
-            for form, of_form in zip(node.arguments, multipliers_of_arguments, strict=True):
-                offset = offset + Interval(np.array(_pull(form, of_form, pulled)), np.array(np.inf))
+            multipliers_of_arguments, offset_part = pullback
+            offset_part += self._shift_offset(node, points, mu)
+            offset = offset + Interval(np.array(offset_part), np.array(np.inf))
+            for form, form_multipliers in zip(node.arguments, multipliers_of_arguments, strict=True):
+                offset = offset + Interval(np.array(_pull(form, form_multipliers, pulled)), np.array(np.inf))
         gradient = pulled.get(VARIABLE, exact_interval(np.zeros(self.N)))
         if not np.isfinite(offset.lower) or not np.isfinite([gradient.lower, gradient.upper]).all():
             return None
@@ -158,18 +159,22 @@ class Graph:
                 values[number] = node.rule.values([form.values(values) for form in node.arguments])
         return values
 
-    def _shifted(self, node: Node, points: Sequence[Float[Array, " _"]], mu: Interval) -> float:
-        """Return what is left of a minorant of an atom that is convex after a multiple of the squares is added."""
+    def _shift_offset(self, node: Node, points: Sequence[Float[Array, " _"]], mu: Interval) -> float:
+        """Return the offset correction for an atom that is convex only with a multiple of |u|^2 added."""
         if node.rule.shift == 0.0:
             return 0.0
         ranges = [form.values(self._ranges) for form in node.arguments]
-        lost = 0.0
+        squared_distance = 0.0
         for x, range_ in zip(points, ranges, strict=True):
             with np.errstate(all="ignore"):
                 farthest = np.maximum(range_.upper - x, x - range_.lower)
-                lost += float((farthest**2).sum())
-        of_mu = float(np.abs([mu.lower, mu.upper]).max())
-        return -lost * node.rule.shift * of_mu * (1.0 + 1e-6) if lost * of_mu > 0.0 else 0.0
+                squared_distance += float((farthest**2).sum())
+        largest_multiplier = float(np.abs([mu.lower, mu.upper]).max())
+        return (
+            -squared_distance * node.rule.shift * largest_multiplier * (1.0 + 1e-6)
+            if squared_distance * largest_multiplier > 0.0
+            else 0.0
+        )
 
     @staticmethod
     def _is_signed(rule: Rule, mu: Interval) -> bool:
@@ -181,9 +186,9 @@ class Graph:
         return form.centered(VARIABLE) if self.on_simplex else form
 
     def _form(self, expression: Any) -> AffineForm:
-        """Return an expression as a form of the nodes, which it adds."""
+        """Return an expression as an affine form of nodes, and add its nodes."""
         if id(expression) not in self._forms:
-            # The expression is kept, so that no other one takes its identity.
+            # A reference to the expression ensures that no other expression gets the same id.
             self._forms[id(expression)] = expression, self._read(expression)
         return self._forms[id(expression)][1]
 
@@ -200,22 +205,22 @@ class Graph:
             return constant(value)
         arguments = [self._form(argument) for argument in expression.args]
         name = type(expression).__name__
-        cvxpys = type(expression).__module__.startswith("cvxpy.")
-        if cvxpys and name in AFFINE:
+        is_cvxpy_atom = type(expression).__module__.startswith("cvxpy.")
+        if is_cvxpy_atom and name in AFFINE:
             self._check_linear(expression, arguments)
             return combined(expression, arguments)
-        if cvxpys and name in ("Power", "PowerApprox") and expression.p.value in (0, 1):
+        if is_cvxpy_atom and name in ("Power", "PowerApprox") and expression.p.value in (0, 1):
             return arguments[0] if expression.p.value == 1 else constant(np.ones(expression.shape))
         rule, forms = rule_of(expression, arguments)
         forms = [self._centered(form) for form in forms]
         if all(form.is_constant for form in forms):
-            made = AffineForm({}, rule.values([form.offset for form in forms]))
+            form = AffineForm({}, rule.values([form.offset for form in forms]))
         else:
             number, m = len(self._nodes) + 1, expression.size
             self._nodes[number] = Node(rule, forms, id(expression))
-            made = AffineForm({number: Coefficients.selection(np.arange(m), m)}, exact_interval(np.zeros(m)))
+            form = AffineForm({number: Coefficients.selection(np.arange(m), m)}, exact_interval(np.zeros(m)))
         order = cumulative_order(expression)
-        return made if order is None else made.mapped(Coefficients.selection(order, len(order)))
+        return form if order is None else form.mapped(Coefficients.selection(order, len(order)))
 
     @staticmethod
     def _check_linear(expression: Any, arguments: Sequence[AffineForm]) -> None:
@@ -230,7 +235,7 @@ class Graph:
 
 
 def _pull(form: AffineForm, mu: Interval, pulled: dict[int, Interval]) -> float:
-    """Add the multipliers of a form to those of its nodes; return the least that its offset contributes."""
+    """Add the multipliers of a form to the multipliers of its nodes; return a lower bound of <mu, offset>."""
     for number, matrix in form.terms.items():
         part = matrix.transposed @ mu
         pulled[number] = sum_of(pulled[number], part) if number in pulled else part

@@ -1,4 +1,4 @@
-"""Convex CVXPY expressions of one variable as trees of their atoms, no deeper than their kinks are."""
+"""Trees of convex CVXPY expressions of one variable, which are opened only down to atoms with kinks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from boostopt.functions.minorants.multiplier_sets import (
 )
 
 NORMS = {"abs": 1.0, "norm1": 1.0, "norm_inf": np.inf}
-"""Norms of CVXPY that are no Pnorm, with their p."""
+"""Exponents p of the norms of CVXPY that are not of class Pnorm."""
 
 MAX_ATOMS = ("max", "maximum", "min", "minimum")
 MIN_ATOMS = ("min", "minimum")
-"""Atoms that are the largest of their arguments, or minus the largest of minus these."""
+"""Atoms that are the maximum of their arguments, or the minimum: minus the maximum of the negated arguments."""
 
 SPECTRAL_ATOMS = ("lambda_max", "lambda_min", "lambda_sum_largest", "normNuc", "sigma_max", "gen_lambda_max")
 
@@ -36,16 +36,16 @@ class ExpressionNode(ABC):
     """A convex or concave expression of one variable."""
 
     has_kinks: ClassVar[bool] = True
-    """Whether a choice is left open."""
+    """Whether the expression has kinks, so that multipliers can be chosen."""
 
     @abstractmethod
     def linearize(self) -> Linearization | None:
-        """Return it linearized at the value that the variable has; None where it has no subgradient there."""
+        """Return the linearization at the value of the variable; None if there is no subgradient."""
 
 
 @dataclass(frozen=True, eq=False)
 class _SmoothLeaf(ExpressionNode):
-    """An expression in which no choice is left open."""
+    """An expression without choices of multipliers."""
 
     expression: Any
     variable: Any
@@ -69,7 +69,7 @@ class _SmoothLeaf(ExpressionNode):
 
 @dataclass(frozen=True, eq=False)
 class _SmoothNode(ExpressionNode):
-    """A smooth atom; `detached_atom` is the same atom of variables of its own, `placeholders`, for its arguments."""
+    """A smooth atom; `detached_atom` is the same atom with the variables `placeholders` in place of its arguments."""
 
     expression: Any
     arguments: Sequence[tuple[Any, ExpressionNode]]
@@ -78,24 +78,24 @@ class _SmoothNode(ExpressionNode):
 
     def linearize(self) -> Linearization | None:
         parts = [tree.linearize() for _, tree in self.arguments]
-        for (argument, _), stand_in in zip(self.arguments, self.placeholders, strict=True):
-            stand_in.value = argument.value
-        found, value = subgradients(self.detached_atom, self.placeholders), _flat_value(self.expression)
-        if found is None or not np.isfinite(value).all() or None in parts:
+        for (argument, _), placeholder in zip(self.arguments, self.placeholders, strict=True):
+            placeholder.value = argument.value
+        jacobians, value = subgradients(self.detached_atom, self.placeholders), _flat_value(self.expression)
+        if jacobians is None or not np.isfinite(value).all() or None in parts:
             return None
-        values = [np.ravel(stand_in.value, order="F") for stand_in in self.placeholders]
-        rest = value - sum(J @ v for J, v in zip(found, values, strict=True))
-        return SmoothNode([part for part in parts if part is not None], found, rest)
+        values = [np.ravel(placeholder.value, order="F") for placeholder in self.placeholders]
+        offset = value - sum(J @ v for J, v in zip(jacobians, values, strict=True))
+        return SmoothNode([part for part in parts if part is not None], jacobians, offset)
 
 
 @dataclass(frozen=True, eq=False)
 class _NonsmoothNode(ExpressionNode):
-    """An atom with kinks, wired to its arguments as `NonsmoothNode` says; `shape` is that of delta."""
+    """An atom with kinks; `shape` is the shape of delta, and the other fields are as in `NonsmoothNode`."""
 
-    kink: MultiplierSet
+    multiplier_set: MultiplierSet
     sign: int
     arguments: Sequence[tuple[Any, ExpressionNode]]
-    wires: Sequence[Any]
+    argument_maps: Sequence[Any]
     shape: tuple[int, int]
     key: int
 
@@ -103,19 +103,21 @@ class _NonsmoothNode(ExpressionNode):
         parts = [tree.linearize() for _, tree in self.arguments]
         if None in parts:
             return None
-        u = sum(W.T @ _flat_value(argument) for (argument, _), W in zip(self.arguments, self.wires, strict=True))
-        found = [part for part in parts if part is not None]
+        u = sum(
+            W.T @ _flat_value(argument) for (argument, _), W in zip(self.arguments, self.argument_maps, strict=True)
+        )
+        linearizations = [part for part in parts if part is not None]
         u = self.sign * np.reshape(u, self.shape, order="F")
-        return NonsmoothNode(self.kink, self.sign, found, self.wires, u, self.key)
+        return NonsmoothNode(self.multiplier_set, self.sign, linearizations, self.argument_maps, u, self.key)
 
 
 def build_tree(expression: Any, variable: Any) -> ExpressionNode:
-    """Return an expression as a tree, no deeper than its kinks are.
+    """Return an expression as a tree that is opened only down to atoms with kinks.
 
     Raises
     ------
     ProblemError
-        It has eigenvalues or singular values in it, whose kinks no choice of numbers describes.
+        The expression contains eigenvalues or singular values; the multipliers of their kinks are matrices.
     """
     for part in _iterate_nodes(expression):
         _check_shapes(part)
@@ -124,49 +126,49 @@ def build_tree(expression: Any, variable: Any) -> ExpressionNode:
                 f"{type(part).__name__} must not stand in a described function: the multipliers of its kinks are "
                 "semidefinite matrices. Write it with norms of vectors."
             )
-    return _tree(expression, variable, of_a_kink=False)
+    return _build_node(expression, variable, below_kink=False)
 
 
 def _check_shapes(atom: Any) -> None:
-    """Refuse an entropy of a number and a vector that both vary: CVXPY's gradient of it is wrong."""
+    """Reject an entropy of a number and a vector that both vary: the gradient of CVXPY is wrong for it."""
     shapes = {argument.shape for argument in atom.args}
     if type(atom).__name__ in ("kl_div", "rel_entr") and len(shapes) > 1:
         if any(argument.shape != atom.shape and not argument.is_constant() for argument in atom.args):
-            came = " and ".join(str(argument.shape) for argument in atom.args)
+            shape_text = " and ".join(str(argument.shape) for argument in atom.args)
             raise ProblemError(
-                f"{type(atom).__name__} must be of two arguments of one shape where both vary; got shapes {came}. "
-                "Multiply the number by a vector of ones."
+                f"{type(atom).__name__} must be of two arguments of one shape where both vary; got shapes "
+                f"{shape_text}. Multiply the number by a vector of ones."
             )
 
 
-def _tree(expression: Any, variable: Any, of_a_kink: bool) -> ExpressionNode:
-    # A sum that runs over all examples is a dense matrix; what is linear alone needs no choice, and no tree.
-    opened = isinstance(expression, cp.cumsum) and expression.args[0].ndim == 1
-    kink = CumulativeSumMultipliers() if opened else _multiplier_set(expression)
-    inner = any(
-        _multiplier_set(part) or (of_a_kink and isinstance(part, cp.cumsum)) for part in _iterate_nodes(expression)
+def _build_node(expression: Any, variable: Any, below_kink: bool) -> ExpressionNode:
+    # A cumulative sum over all examples would be a dense matrix. Other linear expressions need no node.
+    is_cumulative_sum = isinstance(expression, cp.cumsum) and expression.args[0].ndim == 1
+    multiplier_set = CumulativeSumMultipliers() if is_cumulative_sum else _multiplier_set(expression)
+    has_kinks_inside = any(
+        _multiplier_set(part) or (below_kink and isinstance(part, cp.cumsum)) for part in _iterate_nodes(expression)
     )
-    if expression.is_constant() or not inner:
+    if expression.is_constant() or not has_kinks_inside:
         return _SmoothLeaf(expression, variable)
-    if kink is None:
-        return _step(expression, variable, of_a_kink)
-    arguments = [(argument, _tree(argument, variable, True)) for argument in expression.args]
-    wires, shape = _argument_maps(expression)
+    if multiplier_set is None:
+        return _build_smooth_node(expression, variable, below_kink)
+    arguments = [(argument, _build_node(argument, variable, True)) for argument in expression.args]
+    argument_maps, shape = _argument_maps(expression)
     sign = -1 if type(expression).__name__ in MIN_ATOMS else 1
-    return _NonsmoothNode(kink, sign, arguments, wires, shape, id(expression))
+    return _NonsmoothNode(multiplier_set, sign, arguments, argument_maps, shape, id(expression))
 
 
-def _step(expression: Any, variable: Any, of_a_kink: bool) -> ExpressionNode:
+def _build_smooth_node(expression: Any, variable: Any, below_kink: bool) -> ExpressionNode:
     varying = [argument for argument in expression.args if not argument.is_constant()]
-    stand_ins = [cp.Variable(argument.shape) for argument in varying]
-    places = iter(stand_ins)
-    alone = expression.copy([a if a.is_constant() else next(places) for a in expression.args])
-    arguments = [(argument, _tree(argument, variable, of_a_kink)) for argument in varying]
-    return _SmoothNode(expression, arguments, alone, stand_ins)
+    placeholders = [cp.Variable(argument.shape) for argument in varying]
+    places = iter(placeholders)
+    detached_atom = expression.copy([a if a.is_constant() else next(places) for a in expression.args])
+    arguments = [(argument, _build_node(argument, variable, below_kink)) for argument in varying]
+    return _SmoothNode(expression, arguments, detached_atom, placeholders)
 
 
 def _iterate_nodes(expression: Any) -> Iterator[Any]:
-    """Yield an expression and all that it is made of, constants apart."""
+    """Yield an expression and all its subexpressions that are not constant."""
     if not expression.is_constant():
         yield expression
         for argument in expression.args:
@@ -174,7 +176,7 @@ def _iterate_nodes(expression: Any) -> Iterator[Any]:
 
 
 def _multiplier_set(atom: Any) -> MultiplierSet | None:
-    """Return the set of multipliers of an atom with kinks, None for others."""
+    """Return the set of multipliers of an atom with kinks; None for other atoms."""
     name = type(atom).__name__
     if name in MAX_ATOMS:
         return SumLargestMultipliers(1.0)
@@ -190,28 +192,28 @@ def _multiplier_set(atom: Any) -> MultiplierSet | None:
 
 
 def _argument_maps(atom: Any) -> tuple[list[Any], tuple[int, int]]:
-    """Return, for each argument, the matrix from delta to its multipliers, and the shape (k, m) of delta."""
+    """Return the matrices from delta to the multipliers of each argument, and the shape (k, m) of delta."""
     if len(atom.args) > 1 or type(atom).__name__ in ("abs", "cumsum"):
         k, m = len(atom.args), atom.size
-        places = [i + k * np.arange(m) for i in range(k)]
-        wires = [
-            _selection_matrix(_broadcast_entries(a, atom.shape), at, k * m)
-            for a, at in zip(atom.args, places, strict=True)
+        positions_by_argument = [i + k * np.arange(m) for i in range(k)]
+        argument_maps = [
+            _selection_matrix(_broadcast_entries(a, atom.shape), positions, k * m)
+            for a, positions in zip(atom.args, positions_by_argument, strict=True)
         ]
-        return wires, (k, m)
+        return argument_maps, (k, m)
     (argument,) = atom.args
     entries = np.arange(argument.size).reshape(argument.shape, order="F")
     if atom.axis is None:
         members = entries.reshape((-1, 1), order="F")
     else:
         axes = np.atleast_1d(atom.axis)
-        moved = np.moveaxis(entries, axes, range(len(axes)))
-        members = moved.reshape((int(np.prod([argument.shape[a] for a in axes])), -1), order="F")
+        by_group = np.moveaxis(entries, axes, range(len(axes)))
+        members = by_group.reshape((int(np.prod([argument.shape[a] for a in axes])), -1), order="F")
     return [_selection_matrix(members.ravel(order="F"), np.arange(members.size), members.size)], members.shape
 
 
 def _broadcast_entries(argument: Any, shape: tuple[int, ...]) -> Array:
-    """Return which entry of an argument stands at each place of a result."""
+    """Return the entry of an argument that is broadcast to each entry of the result."""
     entries = np.arange(argument.size).reshape(argument.shape, order="F")
     return np.broadcast_to(entries, shape).ravel(order="F")
 
@@ -221,5 +223,5 @@ def _selection_matrix(entries: Array, places: Array, size: int) -> Any:
 
 
 def _flat_value(expression: Any) -> Float[Array, " m"]:
-    with np.errstate(all="ignore"):  # at the ends of the natural domain
+    with np.errstate(all="ignore"):  # warnings at the ends of the natural domain
         return np.ravel(np.asarray(expression.value, dtype=np.float64), order="F")

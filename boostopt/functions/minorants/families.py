@@ -1,6 +1,6 @@
-"""The choice of multipliers where functions have kinks: by a program that a solver answers and nobody has to believe.
+"""Minorant families: the choice of multipliers at kinks by a program, whose solution need not be trusted.
 
-What is chosen is moved into the sets that allow it before a bound is made of it (see `graph`).
+The chosen multipliers are projected onto their sets before a bound is computed from them (see `expression_graph`).
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from boostopt.functions.minorants.linearization import Linearization, NonsmoothN
 from boostopt.functions.minorants.multiplier_sets import MultiplierSet
 
 Bound = Callable[[Any, Any], tuple[Any, list[Any]]]
-"""Makes of a minorant's g and alpha, CVXPY expressions, what is to be small and the constraints."""
+"""A function of the gradient g and the offset alpha of a minorant, CVXPY expressions. It returns the objective, to be
+minimized, and constraints."""
 
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """Multipliers, as raw as they came.
+    """Multipliers as a solver returned them, not projected.
 
     Attributes
     ----------
     deltas
-        Arrays of shape (k, m) for each atom with kinks, by the identity of the atom; summed where it occurs twice.
+        Arrays of shape (k, m) for each atom with kinks, by the identity of the atom; summed if an atom occurs twice.
     weights
-        One array for each inequality, its multipliers.
+        The multipliers of each inequality, one array each.
     """
 
     deltas: Mapping[int, Float[Array, "_ _"]]
@@ -38,25 +39,25 @@ class Multipliers:
 
 @dataclass(frozen=True, eq=False)
 class MinorantFamily:
-    """All the minorants of f and <weights, h>, weights >= 0, that one tangent point leaves.
+    """All minorants of f + <weights, h>, weights >= 0, that the linearizations at one point imply.
 
     Attributes
     ----------
     f, h
-        Both linearized there; for each inequality also the number of its entries.
+        The linearization of f, and of each inequality with the number of its entries.
     """
 
     f: Linearization
     h: Sequence[tuple[Linearization, int]]
 
     def best_multipliers(self, bound: Bound) -> Multipliers | None:
-        """Return the multipliers for which a bound is smallest, as a solver finds them; None if it fails."""
+        """Return the multipliers with the smallest bound, up to the accuracy of a solver; None if it fails."""
         deltas, constraints = list[tuple[int, Any]](), list[Any]()
 
-        def choose(kink: MultiplierSet, mu: Any, choice: NonsmoothNode) -> Any:
-            delta = cp.Variable(choice.values.shape)
-            deltas.append((choice.key, delta))
-            constraints.extend(kink.constraints(delta, mu))
+        def choose(multiplier_set: MultiplierSet, mu: Any, node: NonsmoothNode) -> Any:
+            delta = cp.Variable(node.values.shape)
+            deltas.append((node.key, delta))
+            constraints.extend(multiplier_set.constraints(delta, mu))
             return delta
 
         weights: list[Any] = [cp.Variable(k, nonneg=True) for _, k in self.h]
@@ -64,10 +65,10 @@ class MinorantFamily:
         for (h, _), weight in zip(self.h, weights, strict=True):
             g_of_h, alpha_of_h = h.pullback(weight, choose)
             g, alpha = g + g_of_h, alpha + alpha_of_h
-        objective, further = bound(g, alpha)
-        problem = cp.Problem(cp.Minimize(objective), [*constraints, *further])
+        objective, bound_constraints = bound(g, alpha)
+        problem = cp.Problem(cp.Minimize(objective), [*constraints, *bound_constraints])
         variables = [*(delta for _, delta in deltas), *weights]
-        if not solve_approximately(problem) or any(part.value is None for part in variables):
+        if not solve_approximately(problem) or any(variable.value is None for variable in variables):
             return None
         sums = dict[int, Any]()
         for key, delta in deltas:

@@ -1,14 +1,21 @@
-"""Expressions linearized at a point, and their affine minorants.
+"""Linearizations of convex expressions at a point, and the affine minorants that they imply.
 
-For multipliers mu of its entries, <mu, e(d)> has an affine minorant <g, d> + alpha, found from the root down:
+A linearization represents a vector-valued expression e(d) near a point. For non-negative multipliers mu, `pullback`
+returns an affine minorant <gradient, d> + offset <= <mu, e(d)>. It propagates the multipliers from the root of the
+expression to its leaves, as reverse-mode differentiation does:
 
-    smooth             e(d) >= A d + b                 A'mu and <b, mu>: the tangent at the point; e where it is affine
-    smooth of kinks    phi(u) >= phi(v) + J (u - v)    <phi(v) - J v, mu>, and multipliers J'mu for the arguments u
-    with a kink        <mu, phi(u)> >= <delta, u>      multipliers delta for the arguments u, chosen from mu D
+    node            bound                                  multipliers of the arguments u
+    Tangent         e(d) >= J d + b                        none: the gradient is Jᵀmu, the offset <b, mu>
+    SmoothNode      phi(u) >= phi(v) + J (u - v)           Jᵀmu; the offset grows by <phi(v) - J v, mu>
+    NonsmoothNode   <mu, phi(u)> >= <delta, u>             any delta in mu D, where phi is the support function of D
 
-By the rules of convex programming multipliers of convex arguments come out non-negative, of concave ones non-positive:
-their own minorants bound them from the right side. This is the dual of the expression's conic form with the auxiliary
-variables eliminated: whatever is chosen, nothing is left over that would have to be bounded.
+By the rules of disciplined convex programming, convex arguments get non-negative multipliers and concave arguments get
+non-positive ones, so that the bounds of the arguments have the right direction.
+
+A nonsmooth node has several valid deltas at a kink. The caller chooses one: a subgradient at the point
+(`subgradient_multipliers`), or the variables of a program whose solution gives the tightest bound. Every choice gives a
+valid minorant. This is the dual of the conic form of the expression, without its auxiliary variables. No residual of a
+solver remains that would have to be bounded.
 """
 
 from __future__ import annotations
@@ -26,36 +33,53 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.functions.minorants.multiplier_sets import CumulativeSumMultipliers, MultiplierSet
 
 ChooseMultipliers = Callable[[MultiplierSet, Any, "NonsmoothNode"], Any]
-"""Chooses delta, of shape (k, m), for an atom with a kink and the multipliers of its results."""
+"""A function of a set D, multipliers mu of shape (m,), and the node. It returns a delta in mu D, of shape (k, m)."""
 
 MAX_KINKS = 200
-"""Arguments on a kink that are told apart: where more are, nothing can be concluded from them."""
+"""Maximum number of kinks that are listed; with more kinks, a list is of no use."""
 
 
 class Linearization(ABC):
-    """An expression at a tangent point."""
+    """The linearization of an expression with m entries, in a variable d of size N."""
 
     @abstractmethod
     def pullback(self, mu: Any, choose: ChooseMultipliers) -> tuple[Any, Any]:
-        """Return (g, alpha) of a minorant of <mu, e(d)>, as numbers or as CVXPY expressions of what is chosen."""
+        """Return the gradient and the offset of an affine minorant of <mu, e(d)>.
+
+        Parameters
+        ----------
+        mu
+            Multipliers, shape (m,): numbers, or a CVXPY expression.
+        choose
+            The function that chooses the multipliers of each nonsmooth node. If it returns CVXPY variables, the
+            gradient and the offset are CVXPY expressions.
+        """
 
     @abstractmethod
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
-        """Return the atoms with kinks, in the order in which `pullback` comes to them."""
+        """Return the nonsmooth nodes in the order in which `pullback` visits them."""
 
     @abstractmethod
     def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        """Return bounds of |g| over all choices, for bounds mu of the multipliers' sizes."""
+        """Bound the absolute values of the gradient over all choices of multipliers, given a bound mu on theirs."""
 
     def kink_gradients(self) -> list[Float[Array, " N"]]:
-        """Return the slopes of the arguments that lie on a kink, at most `MAX_KINKS` of them."""
-        rows = (row for choice in self.nonsmooth_nodes() for row in choice.own_kink_gradients())
-        return list(islice(rows, MAX_KINKS))
+        """Return the gradients of the arguments that lie on a kink, at most `MAX_KINKS` of them."""
+        gradients = (gradient for node in self.nonsmooth_nodes() for gradient in node.own_kink_gradients())
+        return list(islice(gradients, MAX_KINKS))
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent(Linearization):
-    """A d + b for an expression without kinks; A of shape (m, N), sparse or not."""
+    """The tangent J d + b of an expression without kinks.
+
+    Attributes
+    ----------
+    jacobian
+        J, shape (m, N), dense or sparse.
+    offset
+        b, shape (m,).
+    """
 
     jacobian: Any
     offset: Float[Array, " m"]
@@ -72,38 +96,55 @@ class Tangent(Linearization):
 
 @dataclass(frozen=True, eq=False)
 class SmoothNode(Linearization):
-    """A smooth atom of arguments with kinks: its slopes, shape (m, size of the argument), and what is left."""
+    """A smooth atom phi whose arguments u have kinks.
+
+    Attributes
+    ----------
+    arguments
+        The linearizations of the arguments.
+    jacobians
+        The Jacobian J of phi in each argument, shape (m, size of the argument).
+    offset
+        phi(v) - J v at the values v of the arguments, shape (m,).
+    """
 
     arguments: Sequence[Linearization]
     jacobians: Sequence[Any]
     offset: Float[Array, " m"]
 
     def pullback(self, mu: Any, choose: ChooseMultipliers) -> tuple[Any, Any]:
-        pulled = [e.pullback(J.T @ mu, choose) for e, J in zip(self.arguments, self.jacobians, strict=True)]
-        return sum(g for g, _ in pulled), self.offset @ mu + sum(alpha for _, alpha in pulled)
+        minorants = [e.pullback(J.T @ mu, choose) for e, J in zip(self.arguments, self.jacobians, strict=True)]
+        return sum(g for g, _ in minorants), self.offset @ mu + sum(alpha for _, alpha in minorants)
 
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
-        return [choice for e in self.arguments for choice in e.nonsmooth_nodes()]
+        return [node for e in self.arguments for node in e.nonsmooth_nodes()]
 
     def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        steps = zip(self.arguments, self.jacobians, strict=True)
-        return np.sum([e.gradient_bound(abs(J).T @ mu) for e, J in steps], axis=0)
+        pairs = zip(self.arguments, self.jacobians, strict=True)
+        return np.sum([e.gradient_bound(abs(J).T @ mu) for e, J in pairs], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class NonsmoothNode(Linearization):
-    """An atom with kinks: `sign` -1 for a concave one, phi(u) = -max <delta, -u>.
+    """An atom with kinks: phi(u) = max over delta in D of <delta, u>, or -max of <delta, -u> for a concave atom.
+
+    The atom maps a matrix of shape (k, m) to m numbers, one for each column.
 
     Attributes
     ----------
+    multiplier_set
+        D.
+    sign
+        1 for a convex atom, -1 for a concave one.
     arguments
-        What it is of.
+        The linearizations of the arguments.
     argument_maps
-        For each argument a sparse matrix, (its size, k m), from delta, column by column, to its multipliers.
+        For each argument, the sparse matrix from delta, flattened by columns, to the multipliers of the argument.
+        Shape (size of the argument, k m).
     values
-        sign times the arguments' values, shape (k, m).
+        The values of the arguments times `sign`, shape (k, m).
     key
-        The identity of the atom.
+        The identity of the CVXPY atom.
     """
 
     multiplier_set: MultiplierSet
@@ -116,43 +157,45 @@ class NonsmoothNode(Linearization):
     def pullback(self, mu: Any, choose: ChooseMultipliers) -> tuple[Any, Any]:
         delta = choose(self.multiplier_set, self.sign * mu, self)
         flat = delta.ravel(order="F") if isinstance(delta, np.ndarray) else cp.vec(delta, order="F")
-        pulled = [
+        minorants = [
             e.pullback(self.sign * (W @ flat), choose) for e, W in zip(self.arguments, self.argument_maps, strict=True)
         ]
-        return sum(g for g, _ in pulled), sum(alpha for _, alpha in pulled)
+        return sum(g for g, _ in minorants), sum(alpha for _, alpha in minorants)
 
     def nonsmooth_nodes(self) -> list[NonsmoothNode]:
-        return [self, *(choice for e in self.arguments for choice in e.nonsmooth_nodes())]
+        return [self, *(node for e in self.arguments for node in e.nonsmooth_nodes())]
 
     def own_kink_gradients(self) -> Iterator[Float[Array, " N"]]:
-        """Yield the slopes of the arguments that lie on a kink of this atom."""
-        for place in np.flatnonzero(self.multiplier_set.on_kink(self.values).ravel(order="F")):
-            unit = (np.arange(self.values.size) == place).astype(float)
-            pulled = [
+        """Yield the gradients of the arguments of this atom that lie on a kink."""
+        for entry in np.flatnonzero(self.multiplier_set.on_kink(self.values).ravel(order="F")):
+            unit = (np.arange(self.values.size) == entry).astype(float)
+            minorants = [
                 e.pullback(W @ unit, subgradient_multipliers)
                 for e, W in zip(self.arguments, self.argument_maps, strict=True)
             ]
-            yield np.sum([g for g, _ in pulled], axis=0)
+            yield np.sum([g for g, _ in minorants], axis=0)
 
     def gradient_bound(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
         k = len(self.values)
-        sizes = (
+        delta_bound = (
             np.cumsum(mu[::-1])[::-1][None, :]
             if isinstance(self.multiplier_set, CumulativeSumMultipliers)
             else np.tile(mu, (k, 1))
         )
-        flat = sizes.ravel(order="F")
+        flat = delta_bound.ravel(order="F")
         return np.sum(
             [e.gradient_bound(W @ flat) for e, W in zip(self.arguments, self.argument_maps, strict=True)], axis=0
         )
 
 
-def subgradient_multipliers(kink: MultiplierSet, mu: Float[Array, " m"], choice: NonsmoothNode) -> Float[Array, "k m"]:
-    """Choose a subgradient at the point itself."""
-    return kink.maximizer(choice.values, mu)
+def subgradient_multipliers(
+    multiplier_set: MultiplierSet, mu: Float[Array, " m"], node: NonsmoothNode
+) -> Float[Array, "k m"]:
+    """Choose the multipliers for which the minorant is equal to the expression at the point itself."""
+    return multiplier_set.maximizer(node.values, mu)
 
 
-def describe_linear_form(name: str, slopes: Float[Array, " N"]) -> str:
-    """Return a linear function by the entries that it is made of: d_17, d_3 with d_4, a sum of 12 of d."""
-    entries = np.flatnonzero(slopes)
+def describe_linear_form(name: str, coefficients: Float[Array, " N"]) -> str:
+    """Return the entries of a linear form in words: "d_17", "d_3 with d_4", "a sum of 12 of d"."""
+    entries = np.flatnonzero(coefficients)
     return " with ".join(f"{name}_{n}" for n in entries) if len(entries) < 3 else f"a sum of {len(entries)} of {name}"

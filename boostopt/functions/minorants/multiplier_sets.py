@@ -1,8 +1,8 @@
-"""Atoms with kinks, as the support functions that they are.
+"""Sets of multipliers of atoms with kinks, which are support functions.
 
-phi(u) = max over delta in D of <delta, u>, so <mu phi(u)> >= <delta, u> for every delta in mu D: where phi has a kink
-there is a choice, and any choice bounds phi from below. What an atom does to a vector it does to the columns of a
-matrix u of shape (k, m): k numbers for each of its m results.
+phi(u) = max over delta in D of <delta, u>, so <mu, phi(u)> >= <delta, u> for every delta in mu D. At a kink of phi,
+several delta are tight, and each delta gives a lower bound of phi. An atom maps each column of a matrix u of shape
+(k, m) to one number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp
 
 KINK_RTOL = 1e-6
-"""Arguments closer than this share of the largest to a kink count as on it, where kinks are named."""
+"""Distance to a kink, relative to the largest argument, up to which an argument counts as on the kink in messages."""
 
 
 class MultiplierSet(ABC):
@@ -29,7 +29,7 @@ class MultiplierSet(ABC):
 
     @abstractmethod
     def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
-        """Return a point of mu D near delta, whatever finite numbers delta holds."""
+        """Return a point of mu D near delta, for any finite numbers delta."""
 
     @abstractmethod
     def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
@@ -42,37 +42,40 @@ class MultiplierSet(ABC):
 
 @dataclass(frozen=True)
 class DualNormBall(MultiplierSet):
-    """The norm with the dual exponent q: D is the unit ball of the q-norm.
+    """The multipliers of a p-norm: D is the unit ball of the dual norm, the q-norm.
 
     Attributes
     ----------
     q
         1 / p + 1 / q = 1 for the p-norm: inf for sums of absolute values, 1 for their maximum.
     sign
-        1 where u is convex in d and not affine, -1 where it is concave: delta then has that sign. 0 for any.
+        The sign that delta must have: 1 if u is convex in d and not affine, -1 if u is concave, 0 for any sign.
     """
 
     q: float
     sign: int = 0
 
     def constraints(self, delta: Any, mu: Any) -> list[Any]:
-        signed = [self.sign * delta >= 0] if self.sign else []
+        sign_constraints = [self.sign * delta >= 0] if self.sign else []
         if delta.shape[0] == 1 or self.q == np.inf:
-            return [*signed, cp.abs(delta) <= np.ones((delta.shape[0], 1)) @ cp.reshape(mu, (1, delta.shape[1]), "F")]
+            return [
+                *sign_constraints,
+                cp.abs(delta) <= np.ones((delta.shape[0], 1)) @ cp.reshape(mu, (1, delta.shape[1]), "F"),
+            ]
         if self.q in (1.0, 2.0):
-            return [*signed, cp.norm(delta, int(self.q), axis=0) <= mu]
+            return [*sign_constraints, cp.norm(delta, int(self.q), axis=0) <= mu]
         q: Any = self.q  # CVXPY's annotation knows whole numbers only
-        return [*signed, *(cp.pnorm(delta[:, j], q) <= mu[j] for j in range(delta.shape[1]))]
+        return [*sign_constraints, *(cp.pnorm(delta[:, j], q) <= mu[j] for j in range(delta.shape[1]))]
 
     def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         if self.sign:
             delta = self.sign * np.maximum(self.sign * delta, 0.0)
         if self.q == np.inf:
             return np.clip(delta, -mu, mu)
-        largest, shape = _scaled_columns(delta)
-        size = np.linalg.norm(shape, self.q, axis=0)
+        largest, scaled = _scaled_columns(delta)
+        size = np.linalg.norm(scaled, self.q, axis=0)
         outside = size * largest > mu
-        return np.where(outside, shape * np.divide(mu, size, out=np.zeros_like(size), where=outside), delta)
+        return np.where(outside, scaled * np.divide(mu, size, out=np.zeros_like(size), where=outside), delta)
 
     def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         if self.q == 1.0:
@@ -95,23 +98,28 @@ class DualNormBall(MultiplierSet):
 
 @dataclass(frozen=True)
 class SumLargestMultipliers(MultiplierSet):
-    """The sum of the `count` largest, also a fraction of one: D has entries between 0 and 1 that sum to `count`."""
+    """The multipliers of the sum of the `count` largest entries, where `count` may be a fraction.
+
+    D is the set of vectors with entries between 0 and 1 and the sum `count`.
+    """
 
     count: float
 
     def constraints(self, delta: Any, mu: Any) -> list[Any]:
         k, m = delta.shape
         sums = [delta >= 0, cp.sum(delta, axis=0) == self.count * mu]
-        # With a count of at most 1 the sum bounds the entries.
+        # If the count is at most 1, the sum bounds the entries.
         return sums if self.count <= 1 else [*sums, delta <= np.ones((k, 1)) @ cp.reshape(mu, (1, m), "F")]
 
     def project(self, delta: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         inside = np.clip(delta, 0.0, mu)
-        total, wanted = inside.sum(axis=0), self.count * mu
-        shrunk = inside * np.divide(wanted, total, out=np.ones_like(total), where=total > wanted)
+        total, target_sum = inside.sum(axis=0), self.count * mu
+        shrunk = inside * np.divide(target_sum, total, out=np.ones_like(total), where=total > target_sum)
         room = (mu - inside).sum(axis=0)
-        short = np.divide(wanted - total, room, out=np.zeros_like(total), where=(total < wanted) & (room > 0.0))
-        return shrunk + np.minimum(short, 1.0) * (mu - inside)
+        fraction = np.divide(
+            target_sum - total, room, out=np.zeros_like(total), where=(total < target_sum) & (room > 0.0)
+        )
+        return shrunk + np.minimum(fraction, 1.0) * (mu - inside)
 
     def maximizer(self, u: Float[Array, "k m"], mu: Float[Array, " m"]) -> Float[Array, "k m"]:
         rank = np.argsort(np.argsort(-u, axis=0, kind="stable"), axis=0, kind="stable")
@@ -123,9 +131,9 @@ class SumLargestMultipliers(MultiplierSet):
 
 @dataclass(frozen=True)
 class CumulativeSumMultipliers(MultiplierSet):
-    """Cumulative sums, which are linear: one choice alone, delta_i = mu_i + mu_(i+1) + ...
+    """The multipliers of cumulative sums, which are linear: the only choice is delta_i = mu_i + mu_(i+1) + ...
 
-    As a matrix they would have half of n^2 entries; these conditions have 2 n.
+    The matrix of cumulative sums has n^2 / 2 entries; the constraints have 2 n.
     """
 
     def constraints(self, delta: Any, mu: Any) -> list[Any]:
@@ -144,13 +152,13 @@ class CumulativeSumMultipliers(MultiplierSet):
 
 
 def _scaled_columns(u: Float[Array, "k m"]) -> tuple[Float[Array, " m"], Float[Array, "k m"]]:
-    """Return the largest size of each column, and the columns over it: no power of those overflows."""
+    """Return the largest absolute value of each column, and the columns divided by it, whose powers cannot overflow."""
     largest = np.abs(u).max(axis=0, initial=0.0)
     return largest, np.divide(u, largest, out=np.zeros_like(u), where=largest > 0.0)
 
 
 def tied_with_largest(u: Float[Array, "k m"], count: float) -> Bool[Array, "k m"]:
-    """Return which entries are as large as the last of the `count` largest of their column, if several are."""
+    """Return which entries of a column tie with the last of its `count` largest entries, if several entries do."""
     last = -np.sort(-u, axis=0)[min(int(np.ceil(count)), len(u)) - 1]
     tied = np.abs(u - last) <= KINK_RTOL * max(float(np.abs(u).max(initial=0.0)), KINK_RTOL)
     return tied & (tied.sum(axis=0) > 1)
