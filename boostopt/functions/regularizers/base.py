@@ -17,7 +17,7 @@ from boostopt.functions.statements import Statement
 
 @dataclass(frozen=True)
 class ConjugatePoint:
-    """F* at one point z, with a maximizer and the multipliers of the domain's constraints there.
+    """F* at one point z, with a maximizer and the multipliers of the constraints of the domain.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class ConjugatePoint:
     multipliers
         The multipliers of the constraints of F's domain by their names in the papers, for instance beta and psi.
     slack
-        By how much rounding may have made `value` too small, where that is computed with it; inf where no finite number
-        is a bound. 0 where `magnitude` bounds the rounding.
+        The rounding allowance of `value`, if it is computed with the value; inf if no finite number is a bound. 0 if
+        `magnitude` bounds the rounding.
     """
 
     value: float
@@ -65,13 +65,14 @@ class StationarityConditions:
 
 
 BOX_BOUND_TOL = 1e-9
-"""Share of the box at its ends within which a weight counts as at the end."""
+"""Distance to an end of the box, as a fraction of its upper end, up to which a weight counts as at the end."""
 
 JUMP_SEARCH_SEGMENTS, JUMP_SEARCH_BISECTIONS = 8, 35
-"""The search for a jump of a slope halves each of so many parts of the box so often, down to 4e-12 of its width."""
+"""Number of segments of the box in the search for a jump of a slope, and of bisections of each: down to 4e-12 of the
+box."""
 
 JUMP_TOL = 1e-6
-"""A slope that rises by more than this on such an interval, relative to its size at the ends of the part, jumps."""
+"""Smallest relative increase of a slope on such an interval that counts as a jump; relative to the segment's ends."""
 
 
 @dataclass(frozen=True)
@@ -104,20 +105,20 @@ class Pointwise:
     def jump(self) -> tuple[int, float, float] | None:
         """Return the example, the weight and the size of a jump of some f_n', None if none was found.
 
-        A slope that is continuous rises by nearly nothing on a tiny interval. So the search halves intervals and keeps
-        the half with the larger rise.
+        A continuous slope hardly increases on a tiny interval. So the search bisects intervals and continues in the
+        half with the larger increase.
         """
         width = self.upper - self.lower
-        for share in range(JUMP_SEARCH_SEGMENTS):
-            low, high = (self.lower + (0.01 + 0.98 * (share + k) / JUMP_SEARCH_SEGMENTS) * width for k in (0, 1))
+        for segment in range(JUMP_SEARCH_SEGMENTS):
+            low, high = (self.lower + (0.01 + 0.98 * (segment + k) / JUMP_SEARCH_SEGMENTS) * width for k in (0, 1))
             at_low, at_high = self.derivatives(low), self.derivatives(high)
             start = np.abs(at_low) + np.abs(at_high)
             for _ in range(JUMP_SEARCH_BISECTIONS):
                 middle = 0.5 * (low + high)
                 at_middle = self.derivatives(middle)
-                left = at_middle - at_low > at_high - at_middle
-                low, at_low = np.where(left, low, middle), np.where(left, at_low, at_middle)
-                high, at_high = np.where(left, middle, high), np.where(left, at_middle, at_high)
+                in_left_half = at_middle - at_low > at_high - at_middle
+                low, at_low = np.where(in_left_half, low, middle), np.where(in_left_half, at_low, at_middle)
+                high, at_high = np.where(in_left_half, middle, high), np.where(in_left_half, at_middle, at_high)
             rise = np.where(width > 0, at_high - at_low, 0.0)
             n = int(np.argmax(rise / (1.0 + start)))
             if rise[n] > JUMP_TOL * (1.0 + start[n]):
@@ -150,7 +151,7 @@ class Regularizer(HasImmutableArrays, ABC):
     """
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
-    """Need of F that a solver must meet: "linear" always, "exponential" for entropies."""
+    """Cones that a solver must support for F: "linear" always, "exponential" for entropies."""
 
     on_simplex: ClassVar[bool] = True
     """Whether the weights sum to 1 by F's domain."""
@@ -166,7 +167,8 @@ class Regularizer(HasImmutableArrays, ABC):
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
 
     exact: ClassVar[bool] = True
-    """Whether `conjugate_at` gives F* itself and `cvxpy_conjugate` exists, or only a bound above F* is known."""
+    """Whether F* has a closed form, so that `conjugate_at` is exact and `cvxpy_conjugate` exists; else it is a
+    bound."""
 
     @property
     @abstractmethod
@@ -211,7 +213,7 @@ class Regularizer(HasImmutableArrays, ABC):
     def value_bound(self) -> float:
         """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator.
 
-        inf where there is none, as for -ln d; nan where none is known.
+        inf if F is unbounded, as -ln d; nan if no bound is known.
         """
 
     @property
@@ -223,12 +225,12 @@ class Regularizer(HasImmutableArrays, ABC):
         """
         if self.unsmoothed is self:
             return 0.0
-        rest = self.unsmoothed.value_bound
-        least = 0.0 if rest > 0.0 else self.value(self.project(None))
-        return self.value_bound - rest - least
+        unsmoothed_bound = self.unsmoothed.value_bound
+        min_value = 0.0 if unsmoothed_bound > 0.0 else self.value(self.project(None))
+        return self.value_bound - unsmoothed_bound - min_value
 
     def affordable(self, epsilon: float) -> bool:
-        """Whether the price is at most epsilon / 2, so that a gap of epsilon / 2 gives epsilon of soft margin."""
+        """Return whether the price is at most epsilon / 2, so that a gap of epsilon / 2 gives epsilon of soft margin."""
         return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
 
     @property
@@ -291,9 +293,9 @@ class Regularizer(HasImmutableArrays, ABC):
 
     @abstractmethod
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return how far all weights may move at once, up and down, within the domain.
+        """Return the distance to the boundary: how far all weights may change at once, up and down, within the domain.
 
-        On the simplex the moves must sum to 0. Return zeros if this is not known.
+        On the simplex the changes must sum to 0. Return zeros if the distances are not known.
         """
 
     @abstractmethod
@@ -324,12 +326,12 @@ class Regularizer(HasImmutableArrays, ABC):
         """
 
     def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        """Return the names of the weights, or of sums of weights, at which F has a kink at d; none by default."""
+        """Return the names of the weights and sums of weights at which F has a kink at d; empty by default."""
         return ()
 
     @property
     def latex(self) -> str | None:
-        """The term of each example as LaTeX; None if F is not made by a formula."""
+        """The term of each example as LaTeX; None if F is not given by a formula."""
         return None
 
     def pointwise(self) -> Pointwise | None:

@@ -1,4 +1,4 @@
-"""Regularizers made of another one, the base: what they take over from it."""
+"""The base class of regularizers that modify another one, the base, and delegate to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boostopt.functions.regularizers.base import Regularizer
 
 @dataclass(frozen=True)
 class DelegatingRegularizer(Regularizer):
-    """The base with something added, on a part of its domain at most.
+    """A regularizer that adds a term or a constraint to the base.
 
     Parameters
     ----------

@@ -39,16 +39,16 @@ from boostopt.functions.regularizers.capped_simplex import (
 )
 
 MAX_SIMPLEX_MULTIPLIER = 1e150
-"""End of the search for a bracket of beta: at full support no finite beta brings the sum to 1."""
+"""Largest absolute value of beta in the search for a bracket. At full support, no finite beta gives the sum 1."""
 
 FINITE_DIFFERENCE_STEP = 1e-5
-"""Step of a numerical second derivative, as a share of the distance to the nearer end of the box."""
+"""Step of a numerical second derivative, as a fraction of the distance to the nearer end of the box."""
 
-STEEPEST = 1e150
-"""Slope at which an infinite one is cut: any slope gives a bound."""
+MAX_SLOPE = 1e150
+"""Absolute value that replaces an infinite slope. Any slope gives a valid bound."""
 
 MAX_BISECTIONS = 64
-"""Bisection of all non-negative doubles: one step for each of their bits."""
+"""Number of steps of a bisection of the non-negative doubles: one step for each bit."""
 
 
 class Separable(Regularizer):
@@ -60,7 +60,7 @@ class Separable(Regularizer):
         Raises
         ------
         ProblemError
-            The other one is not such a sum in closed form.
+            The other regularizer is not Separable.
         """
         if not isinstance(other, Separable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ProblemError(
@@ -93,11 +93,11 @@ class Separable(Regularizer):
 
     @property
     def enclosures(self) -> Enclosures | None:
-        """The values and slopes as intervals; None where `magnitude` bounds the rounding of closed forms."""
+        """The intervals of values and slopes; None for closed forms, whose rounding `magnitude` bounds."""
         return None
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
-        """Return f_n(d_n) as intervals; those in closed form as they are."""
+        """Return f_n(d_n) as intervals. Values of closed forms are taken as exact."""
         return exact_interval(self.values(d)) if self.enclosures is None else self.enclosures.values(exact_interval(d))
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -106,13 +106,13 @@ class Separable(Regularizer):
         Newton steps use it. No bound depends on it.
         """
         step = FINITE_DIFFERENCE_STEP * np.minimum(d - self.lower, self.upper - d)
-        risen = self.derivatives(d + step) - self.derivatives(d - step)
-        return np.divide(np.maximum(risen, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
+        derivative_change = self.derivatives(d + step) - self.derivatives(d - step)
+        return np.divide(np.maximum(derivative_change, 0.0), 2.0 * step, out=np.zeros(self.N), where=step > 0)
 
     def magnitude_within(self, upper: Float[Array, " N"], on_simplex: bool) -> float:
         """Return `magnitude` on a part of the domain: weights up to `upper`, on the simplex or not.
 
-        The default is that of the whole domain.
+        The default is `magnitude` on the whole domain.
         """
         return self.magnitude
 
@@ -189,18 +189,18 @@ class Separable(Regularizer):
         lower, upper = self.lower, self.upper
         if not self.on_simplex:
             return float(np.maximum(lower * z, upper * z).sum())
-        order, room, left = np.argsort(-z), upper - lower, max(1.0 - float(lower.sum()), 0.0)
+        order, room, remaining_mass = np.argsort(-z), upper - lower, max(1.0 - float(lower.sum()), 0.0)
         # <d - lower, z - beta> is at most the sum of room [z - beta]_+ for any beta: running sums, which drift, only
         # choose it, and the value is made of pairwise ones.
-        last = int(np.searchsorted(np.cumsum(room[order]), left))
+        last = int(np.searchsorted(np.cumsum(room[order]), remaining_mass))
         beta = float(z[order[min(last, len(z) - 1)]])
-        return beta * left + float((lower * z + room * np.maximum(z - beta, 0.0)).sum())
+        return beta * remaining_mass + float((lower * z + room * np.maximum(z - beta, 0.0)).sum())
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
 
     def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
-        # The same by convexity, one weight at a time.
+        # The bound of the base class by convexity, for one weight at a time.
         room, values = self.room(d), self._value_intervals(d)
         ends = (self._value_intervals(np.clip(d + move, self.lower, self.upper)).upper for move in (room, -room))
         rise = float((share * np.maximum(np.maximum(*ends) - values.lower, 0.0)).sum())
@@ -213,7 +213,7 @@ class Separable(Regularizer):
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum of huge numbers is as wrong as inf says
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that overflows is an infinite violation
             violations = {
                 "d >= lower": max(0.0, float((self.lower - d).max())),
                 "d <= upper": max(0.0, float((d - self.upper).max())),
@@ -222,7 +222,7 @@ class Separable(Regularizer):
         return violations if finite else dict.fromkeys(violations, np.inf)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""
+        """Return the multipliers of d <= upper and d >= lower: the excess of y over the slopes at these ends."""
         psi = np.maximum(y - self.derivatives(self.upper), 0.0)
         zeta = np.maximum(self.derivatives(self.lower) - y, 0.0)
         return psi, zeta
@@ -291,8 +291,8 @@ class SeparableSum(Separable):
     @property
     def unsmoothed(self) -> Regularizer:
         pieces = tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces)
-        same = all(piece is own for piece, own in zip(pieces, self.pieces, strict=True))
-        return self if same else SeparableSum(pieces)
+        is_unchanged = all(piece is term for piece, term in zip(pieces, self.pieces, strict=True))
+        return self if is_unchanged else SeparableSum(pieces)
 
     @property
     def price(self) -> float:
@@ -309,61 +309,68 @@ class SeparableSum(Separable):
 
     @property
     def magnitude(self) -> float:
-        # A piece may be large where the other ones allow no weight.
+        # A piece may be large outside the domains of the other pieces.
         return sum(piece.magnitude_within(self.upper, self.on_simplex) for piece in self.pieces)
 
     @cached_property
-    def _enclosed(self) -> list[Enclosures]:
-        """The pieces that are known as intervals."""
-        return [made for piece in self.pieces if (made := piece.enclosures) is not None]
+    def _enclosed_pieces(self) -> list[Enclosures]:
+        """The enclosures of the pieces that have them."""
+        return [enclosures for piece in self.pieces if (enclosures := piece.enclosures) is not None]
 
     @cached_property
-    def _closed(self) -> list[Separable]:
+    def _closed_form_pieces(self) -> list[Separable]:
         """The pieces in closed form."""
         return [piece for piece in self.pieces if piece.enclosures is None]
 
     def _value_intervals(self, d: Float[Array, " N"]) -> Interval:
-        of_pieces = [piece._value_intervals(d) for piece in self.pieces]
-        return sum(of_pieces[1:], start=of_pieces[0])
+        intervals = [piece._value_intervals(d) for piece in self.pieces]
+        return sum(intervals[1:], start=intervals[0])
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        if not self._enclosed:
+        if not self._enclosed_pieces:
             return super().value_slack(d, unit)
         box, values = feasible_box(d, self._exact_upper), np.array([piece.values(d) for piece in self.pieces])
-        total = sum((made.values(box) for made in self._enclosed), start=exact_interval(np.zeros(self.N))).total()
-        known = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
-        of_closed = sum(piece.value_slack(d, unit) for piece in self._closed)
-        return allowance(known, total.upper) + of_closed + unit * float(np.abs(values).sum())
+        total = sum(
+            (enclosures.values(box) for enclosures in self._enclosed_pieces), start=exact_interval(np.zeros(self.N))
+        ).total()
+        enclosed_value = sum(piece.value(d) for piece in self.pieces if piece.enclosures is not None)
+        closed_form_slack = sum(piece.value_slack(d, unit) for piece in self._closed_form_pieces)
+        return allowance(enclosed_value, total.upper) + closed_form_slack + unit * float(np.abs(values).sum())
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
-        return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed)
+        return at.slack + sum(piece.conjugate_slack(at, unit) for piece in self._closed_form_pieces)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         at = super().conjugate_at(z, near)
-        if not self._enclosed:
+        if not self._enclosed_pieces:
             return at
-        # Affine functions below each piece: tangents, and s d - f*(s) at any slope s where f* is a closed form.
+        # Affine minorants of each piece: tangents and, for closed forms of f*, s d - f*(s) with any slope s.
         beta, upper = float(at.multipliers["beta"]), self._exact_upper
         y = exact_interval(z) + exact_interval(np.array(-beta))
         x = np.clip(self.maximizers(z - beta), BOUNDARY_FRACTION * upper.lower, upper.lower * (1.0 - MIN_END_DISTANCE))
-        slope, constant, here = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
-        for made in self._enclosed:
-            its = made.slopes(here)
-            slope, constant = slope + its, constant + (its * here + -made.values(here))
-        for piece in self._closed:
-            its = np.clip(piece.derivatives(x), -STEEPEST, STEEPEST)
-            slope, constant = slope + exact_interval(its), constant + exact_interval(piece.conjugate_terms(its))
+        slope, constant, points = exact_interval(np.zeros(self.N)), exact_interval(np.zeros(self.N)), exact_interval(x)
+        for enclosures in self._enclosed_pieces:
+            derivatives = enclosures.slopes(points)
+            slope, constant = slope + derivatives, constant + (derivatives * points + -enclosures.values(points))
+        for piece in self._closed_form_pieces:
+            derivatives = np.clip(piece.derivatives(x), -MAX_SLOPE, MAX_SLOPE)
+            slope, constant = (
+                slope + exact_interval(derivatives),
+                constant + exact_interval(piece.conjugate_terms(derivatives)),
+            )
         excess = y + -slope
-        room = excess.positive() * (upper + -here) + (-excess).positive() * here
-        bounds = (excess * here + constant + room).total() + exact_interval(beta)
+        room = excess.positive() * (upper + -points) + (-excess).positive() * points
+        bounds = (excess * points + constant + room).total() + exact_interval(beta)
         value = float(bounds.middle if bounds.is_finite else bounds.upper)
         return replace(at, value=value, slack=allowance(value, float(bounds.upper)))
 
     @cached_property
     def _exact_upper(self) -> Interval:
-        """The caps before they were rounded."""
-        closed = (piece.upper for piece in self._closed)
-        caps = [made.upper for made in self._enclosed] + [Interval.round_outward(cap, cap, 0.0) for cap in closed]
+        """The intervals that contain the exact caps."""
+        closed = (piece.upper for piece in self._closed_form_pieces)
+        caps = [enclosures.upper for enclosures in self._enclosed_pieces] + [
+            Interval.round_outward(cap, cap, 0.0) for cap in closed
+        ]
         return Interval(np.min([cap.lower for cap in caps], axis=0), np.min([cap.upper for cap in caps], axis=0))
 
     @property
@@ -387,32 +394,32 @@ class SeparableSum(Separable):
         return self._bisect_maximizers(y, np.zeros(self.N), self.upper)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
-        # Each trial of beta bisects all weights: a root finder needs few, and what is found bounds what comes next.
+        # Each beta needs a bisection of all weights, so a root finder saves trials. Each result bounds the next ones.
         high = 1.0 + float(np.abs(z).max())
         low = -high
-        above, below = self.maximizers(z - low), self.maximizers(z - high)
-        while above.sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
-            low, above = 2.0 * low, self.maximizers(z - 2.0 * low)
-        while below.sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
-            high, below = 2.0 * high, self.maximizers(z - 2.0 * high)
+        x_at_low, x_at_high = self.maximizers(z - low), self.maximizers(z - high)
+        while x_at_low.sum() < 1.0 - WEIGHT_SUM_TOL and low > -MAX_SIMPLEX_MULTIPLIER:
+            low, x_at_low = 2.0 * low, self.maximizers(z - 2.0 * low)
+        while x_at_high.sum() > 1.0 and high < MAX_SIMPLEX_MULTIPLIER:
+            high, x_at_high = 2.0 * high, self.maximizers(z - 2.0 * high)
 
         def shortage(beta: float) -> float:
-            nonlocal low, high, above, below
-            x = self._bisect_maximizers(z - beta, below, above)
+            nonlocal low, high, x_at_low, x_at_high
+            x = self._bisect_maximizers(z - beta, x_at_high, x_at_low)
             missing = 1.0 - float(x.sum())
             if missing <= 0.0:
-                low, above = beta, x
+                low, x_at_low = beta, x
             else:
-                high, below = beta, x
+                high, x_at_high = beta, x
             return missing
 
-        return find_root(shortage, low, high), interpolate_to_sum_one(below, above)
+        return find_root(shortage, low, high), interpolate_to_sum_one(x_at_high, x_at_low)
 
     def _bisect_maximizers(
         self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]
     ) -> Float[Array, " N"]:
-        """Return the maximizers at y, known to lie between low and high."""
-        # Non-negative doubles are ordered as their bits are: halving those finds the smallest weights as fast as any.
+        """Return the maximizers at y, which must lie between low and high."""
+        # Doubles that are not negative have the order of their bits: bisection of the bits finds tiny weights fast too.
         a, b = low.view(np.int64), high.view(np.int64)
         at_high = self.derivatives(high) <= y
         for _ in range(MAX_BISECTIONS):
@@ -421,7 +428,7 @@ class SeparableSum(Separable):
                 break
             rising = self.derivatives(middle.view(np.float64)) > y
             a, b = np.where(rising, a, middle), np.where(rising, middle, b)
-        # Below the slope at 0 the bisection ends at 0, with `a` never moved.
+        # If y is less than the slope at 0, the bisection ends at 0, where `a` started.
         return np.where(at_high, high, a.view(np.float64))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
@@ -433,7 +440,7 @@ class SeparableSum(Separable):
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.pieces), strict=True)
-        return sum(values), [one for some in constraints for one in some]
+        return sum(values), [constraint for group in constraints for constraint in group]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         parts = [cp.Variable(self.N) for _ in self.pieces[1:]]
@@ -441,4 +448,4 @@ class SeparableSum(Separable):
         values, constraints = zip(
             *(piece.cvxpy_conjugate(share) for piece, share in zip(self.pieces, shares, strict=True)), strict=True
         )
-        return sum(values), [one for some in constraints for one in some]
+        return sum(values), [constraint for group in constraints for constraint in group]

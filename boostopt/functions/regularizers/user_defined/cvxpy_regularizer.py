@@ -11,7 +11,7 @@ good choice. At a kink there are many tangents, and `minorants` chooses one. If 
 `conjugate_at` and `gaps` in a subclass: it is faster, and nothing else changes.
 
 Both ends of a certificate count the rounding of the numbers that were used: F is enclosed over a box that contains an
-exactly feasible point, and the coefficients of a minorant are intervals (`minorants.graph`).
+exactly feasible point, and the coefficients of a minorant are intervals (`minorants.expression_graph`).
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ from boostopt.functions.regularizers.user_defined.inequalities import (
 )
 
 MAX_REFINEMENT_STEPS = 5
-"""Newton steps that improve the tangent point, each as long as the bound gets tighter."""
+"""Maximum number of Newton steps of the tangent point. They end if the bound does not improve."""
 
-CLOSE = 1e-12
-"""Relative distance to a closed form above which a bound by a minorant looks for a better one at kinks."""
+CLOSED_FORM_RTOL = 1e-12
+"""Relative distance to a closed form above which multipliers at kinks are chosen to improve a bound."""
 
 FINITE_DIFFERENCE_STEP = 1e-6
-"""Relative step of the differences that give the curvature."""
+"""Relative step of the differences that approximate the curvature."""
 
 INTERIOR_POINT_TOL = 1e-9
-"""By how much the inner point may miss the capped simplex."""
+"""Largest violation of the capped simplex by the inner point."""
 
-SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
-"""Shares of the inner point that are tried in turn until every constraint holds whatever is rounded."""
+MIX_FRACTIONS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0)
+"""Fractions of the inner point that are tried in turn until every constraint provably holds."""
 
 
 def _unconstrained(d: Any) -> Sequence[Any]:
@@ -126,7 +126,7 @@ class DescribedRegularizer(Regularizer):
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
-    _stated: list[Any] = field(init=False, repr=False)
+    _constraints: list[Any] = field(init=False, repr=False)
     _tree: ExpressionNode = field(init=False, repr=False)
     _graph: Graph = field(init=False, repr=False)
     _inequalities: Inequalities = field(init=False, repr=False)
@@ -137,8 +137,8 @@ class DescribedRegularizer(Regularizer):
         d = cp.Variable(len(self.domain.c), name="d")
         f = with_exact_exponents(build_expression("f", self.f, d))
         constraints = [*self._constraints_on(d)]
-        stated = [with_exact_exponents(inequality_expression(constraint)) for constraint in constraints]
-        for h in stated:
+        inequalities = [with_exact_exponents(inequality_expression(constraint)) for constraint in constraints]
+        for h in inequalities:
             check_variables("constraints", h, d)
         if f.size != 1:
             shape = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
@@ -150,15 +150,15 @@ class DescribedRegularizer(Regularizer):
                 "rel_entr, quad_form, log_sum_exp, ..."
             )
             raise attach_user_function(ProblemError(not_convex), self.f)
-        # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
-        domains = [constraint for h in (f, *stated) for constraint in h.domain]
-        natural = [inequality_expression(one) for one in domains if not holds_by_sign(one)]
+        # CVXPY may evaluate f outside its natural domain: 1 / x is negative for x < 0.
+        domains = [constraint for h in (f, *inequalities) for constraint in h.domain]
+        natural = [inequality_expression(constraint) for constraint in domains if not holds_by_sign(constraint)]
         natural = [h for h in natural if can_be_violated(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
-        object.__setattr__(self, "_stated", [*map(with_exact_exponents, constraints)])
+        object.__setattr__(self, "_constraints", [*map(with_exact_exponents, constraints)])
         object.__setattr__(self, "_tree", build_tree(f, d))
-        object.__setattr__(self, "_inequalities", Inequalities([*stated, *natural], d, self.inside))
+        object.__setattr__(self, "_inequalities", Inequalities([*inequalities, *natural], d, self.inside))
         object.__setattr__(self, "_domain_inequalities", Inequalities(natural, d, self.inside))
         box = Interval(np.zeros(self.N), self._caps.upper)
         try:
@@ -169,7 +169,7 @@ class DescribedRegularizer(Regularizer):
         self._check_inside()
 
     def _check_fields(self) -> None:
-        """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
+        """Check the types of the fields. The results of the functions are checked when they are called."""
         read_fields(self, domain=read_domain, objective_scale=positive_parameter)
         for name in ("f", "constraints"):
             check_callable(name, getattr(self, name), "a function of d", ProblemError)
@@ -183,13 +183,13 @@ class DescribedRegularizer(Regularizer):
 
     def _constraints_on(self, d: Any) -> Sequence[Any]:
         """Return the further constraints."""
-        made = call_user_function("constraints", self.constraints, d, "a list of CVXPY inequalities")
-        if not isinstance(made, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+        constraints = call_user_function("constraints", self.constraints, d, "a list of CVXPY inequalities")
+        if not isinstance(constraints, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ProblemError(
-                f"constraints must return a list of CVXPY inequalities of d; got {short_repr(made)}. Return a list, [] for "
-                "no constraints."
+                f"constraints must return a list of CVXPY inequalities of d; got "
+                f"{short_repr(constraints)}. Return a list, [] for no constraints."
             )
-        return made
+        return constraints
 
     def _check_inside(self) -> None:
         inside = self.inside
@@ -199,7 +199,7 @@ class DescribedRegularizer(Regularizer):
                 f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
                 "it."
             )
-        value, worst = self._proved(inside)
+        value, worst = self._proved_bounds(inside)
         if worst >= 0.0:
             raise ProblemError(
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
@@ -239,7 +239,7 @@ class DescribedRegularizer(Regularizer):
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The size of f at `inside`, and of its slopes there where a subclass has closed forms.
 
-        The rounding of closed forms is not followed. What a description loses is in its bounds.
+        The rounding of closed forms is not bounded step by step. The bounds of this class include their rounding.
         """
         size = 1.0 + abs(self.value(self.inside))
         if self._is_proved:
@@ -253,11 +253,11 @@ class DescribedRegularizer(Regularizer):
 
     def value(self, d: Float[Array, " N"]) -> float:
         """Return a number that f does not exceed at an exactly feasible point near d; inf outside its own domain."""
-        return self._proved(d)[0] if (self._domain_inequalities.values(d) <= 0.0).all() else np.inf
+        return self._proved_bounds(d)[0] if (self._domain_inequalities.values(d) <= 0.0).all() else np.inf
 
     def value_slack(self, d: Float[Array, " N"], unit: float) -> float:
-        value, worst = self._proved(d)
-        # The value of a subclass in closed form may be below what is proved.
+        value, worst = self._proved_bounds(d)
+        # The value of a subclass in closed form may be less than the proved bound.
         return allowance(self.value(d), value) if worst <= 0.0 else np.inf
 
     def conjugate_slack(self, at: ConjugatePoint, unit: float) -> float:
@@ -265,18 +265,18 @@ class DescribedRegularizer(Regularizer):
 
     @property
     def _is_proved(self) -> bool:
-        """Whether `conjugate_at` is the one of this class, whose bounds count their rounding."""
+        """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is DescribedRegularizer.conjugate_at
 
     def conjugate_bound(self, z: Float[Array, " N"], at: ConjugatePoint) -> float:
         if isinstance(at, _ConjugateBound) and self._is_proved:
             return at.value
-        # A closed form is the author's: it tells where a minorant is tight, and the minorant proves.
-        touching = self._bound_from_minorant(at.d, None, z)
-        loose = touching.value > at.value + CLOSE * (1.0 + abs(at.value))
-        return self._tightest_bound_at(at.d, z, touching).value if loose else touching.value
+        # A closed form is not trusted: it gives a point at which a minorant is tight, and the minorant is a proof.
+        tangent_bound = self._bound_from_minorant(at.d, None, z)
+        loose = tangent_bound.value > at.value + CLOSED_FORM_RTOL * (1.0 + abs(at.value))
+        return self._tightest_bound_at(at.d, z, tangent_bound).value if loose else tangent_bound.value
 
-    def _proved(self, d: Float[Array, " N"]) -> tuple[float, float]:
+    def _proved_bounds(self, d: Float[Array, " N"]) -> tuple[float, float]:
         """Return upper bounds of f and of the largest h at an exactly feasible point of C_nu near d."""
         f, *h = self._graph.values(feasible_box(np.where(np.isfinite(d), d, 0.0), self._caps))
         return float(f.upper[0]), max((float(part.upper.max()) for part in h), default=-np.inf)
@@ -288,79 +288,81 @@ class DescribedRegularizer(Regularizer):
         return np.zeros(self.N) if self._inequalities else Cap(self.domain).room(d)
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        of_box = Cap(self.domain).residuals(d)
+        residuals = Cap(self.domain).residuals(d)
         if not self._inequalities:
-            return of_box
-        with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
+            return residuals
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is an infinite violation
             worst = float(self._inequalities.values(d).max()) if np.isfinite(d).all() else np.inf
-        if max(of_box.values()) <= INTERIOR_POINT_TOL:
-            worst = self._proved(d)[1]  # beside the boundary only what is proved to hold does
-        return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
+        if max(residuals.values()) <= INTERIOR_POINT_TOL:
+            worst = self._proved_bounds(d)[1]  # near the boundary, only a proof counts
+        return {**residuals, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
+        """Return the entropic projection onto C_nu, mixed with the inner point until the constraints hold."""
         if d is None:
             return self.domain.normalized(self.inside)
-        return self._drawn_inside(self.domain.repair(d, self.weight_scale))
+        return self._mix_with_inside(self.domain.repair(d, self.weight_scale))
 
-    def _drawn_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _mix_with_inside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point of C_nu mixed with the inner point until every constraint is proved to hold."""
-        if not self._inequalities or self._proved(d)[1] <= 0.0:
+        if not self._inequalities or self._proved_bounds(d)[1] <= 0.0:
             return d
         h, inner = self._inequalities.values(d), self._inequalities.values(self.inside)
         with np.errstate(all="ignore"):
             share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
         share = share if np.isfinite(share) else 0.0
-        for more in (0.0, *SHARES):
+        for more in (0.0, *MIX_FRACTIONS):
             mixed = min(share + more, 1.0)
-            found = self.domain.normalized((1.0 - mixed) * d + mixed * self.inside)
-            if self._proved(found)[1] <= 0.0:
-                return found
+            candidate = self.domain.normalized((1.0 - mixed) * d + mixed * self.inside)
+            if self._proved_bounds(candidate)[1] <= 0.0:
+                return candidate
         return self.domain.normalized(self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
         value, constraints = self.cvxpy_value(self._d)
-        found = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
-        return self.project(self._d.value if found else None)
+        is_solved = solve_approximately(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
+        return self.project(self._d.value if is_solved else None)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         best = self._refine_bound(self._tightest_bound_at(self.maximizer(z) if near is None else near, z), z)
-        # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
+        # A tangent at the boundary of the domain may be too steep for a useful bound; the tangent at `inside` is not.
         inside = self._bound_from_minorant(self.inside, best.choices, z)
         return min(best, inside, key=lambda bound: bound.value)
 
     def _tightest_bound_at(
-        self, d: Float[Array, " N"], z: Float[Array, " N"], touching: _ConjugateBound | None = None
+        self, d: Float[Array, " N"], z: Float[Array, " N"], tangent_bound: _ConjugateBound | None = None
     ) -> _ConjugateBound:
-        """Return the smallest bound of F*(z) by a minorant that the point d leaves."""
-        touching = touching or self._bound_from_minorant(d, None, z)
+        """Return the smallest bound of F*(z) by a minorant at d."""
+        tangent_bound = tangent_bound or self._bound_from_minorant(d, None, z)
         if not self._inequalities and not self._tree.has_kinks:
-            return touching
-        at = touching.tangent_point
-        f = self._linearize_at(at)
-        minorants = None if f is None else MinorantFamily(f, self._inequalities.linearize_at(at))
+            return tangent_bound
+        point = tangent_bound.tangent_point
+        f = self._linearize_at(point)
+        minorants = None if f is None else MinorantFamily(f, self._inequalities.linearize_at(point))
         choices = minorants and minorants.best_multipliers(lambda g, alpha: self._bound_expression(z, g, alpha))
         if choices is None:
-            return touching
-        return min(touching, self._bound_from_minorant(d, choices, z), key=lambda bound: bound.value)
+            return tangent_bound
+        return min(tangent_bound, self._bound_from_minorant(d, choices, z), key=lambda bound: bound.value)
 
     def _bound_expression(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
-        """Return the bound by a minorant as CVXPY states it."""
+        """Return the bound by a minorant as a CVXPY expression, with its constraints."""
         value, constraints = Cap(self.domain).cvxpy_conjugate(z - g)
         return value - alpha, constraints
 
     def _bound_from_minorant(
         self, d: Float[Array, " N"], choices: Multipliers | None, z: Float[Array, " N"]
     ) -> _ConjugateBound:
-        """Return the bound by one minorant, at d or as near to d as there is one: a tangent if none is chosen."""
-        at, minorant = self._minorant_at(d, choices)
-        # The weights are not negative: the smallest slopes give the largest maximum.
+        """Return the bound by a minorant at d, or near d if there is none at d; a tangent without choices."""
+        point, minorant = self._minorant_at(d, choices)
+        # Because weights are not negative, the smallest slopes give the largest maximum.
         y = np.nextafter(z - minorant.gradient.lower, np.inf)
         cap = Cap(self.domain).conjugate_at(y)
         value = support_bound(y, float(cap.multipliers["beta"]), self._caps) - minorant.offset
         multipliers = {**cap.multipliers, "lambda": np.concatenate([*self._multipliers(choices)[1:], np.zeros(0)])}
-        return _ConjugateBound(np.nextafter(value, np.inf), self.project(at), multipliers, at, choices, minorant, y)
+        return _ConjugateBound(
+            np.nextafter(value, np.inf), self.project(point), multipliers, point, choices, minorant, y
+        )
 
     def _multipliers(self, choices: Multipliers | None) -> list[Float[Array, " k"]]:
         """Return the multipliers of f and of the constraints."""
@@ -370,28 +372,32 @@ class DescribedRegularizer(Regularizer):
         return [np.ones(1), *(np.where(np.isfinite(weight), np.maximum(weight, 0.0), 0.0) for weight in weights)]
 
     def _linearize_at(self, d: Float[Array, " N"]) -> Linearization | None:
-        """Return f with its tangents at d, None where it has none."""
+        """Return the linearization of f at d; None if there is none."""
         self._d.value = d
         return self._tree.linearize()
 
     def _minorant_at(
-        self, d: Float[Array, " N"], choices: Multipliers | None = None, least: float = 0.0
+        self, d: Float[Array, " N"], choices: Multipliers | None = None, min_fraction: float = 0.0
     ) -> tuple[Float[Array, " N"], AffineMinorant]:
         """Return (d', a minorant of f and h at d'), d mixed with the inner point until there is one."""
         deltas = None if choices is None else choices.deltas
-        for share in (least, *(share for share in INTERIOR_MIX_FRACTIONS if share > least), 1.0):
-            at = (1.0 - share) * d + share * self.inside
-            if (minorant := self._graph.minorant(at, self._multipliers(choices), deltas)) is not None:
-                return at, minorant
-        if choices is not None:  # so steep that nothing finite is left: what touches is tried instead
-            return self._minorant_at(d, least=least)
+        for fraction in (
+            min_fraction,
+            *(fraction for fraction in INTERIOR_MIX_FRACTIONS if fraction > min_fraction),
+            1.0,
+        ):
+            point = (1.0 - fraction) * d + fraction * self.inside
+            if (minorant := self._graph.minorant(point, self._multipliers(choices), deltas)) is not None:
+                return point, minorant
+        if choices is not None:  # the chosen minorant is not finite: try the tangent
+            return self._minorant_at(d, min_fraction=min_fraction)
         raise ProblemError(
             "f must have a subgradient at every point inside its domain; it has none near d. Write f with atoms that "
             "are finite and not infinitely steep inside the simplex."
         )
 
     def _refine_bound(self, best: _ConjugateBound, z: Float[Array, " N"]) -> _ConjugateBound:
-        """Return the bound after Newton steps of the tangent point, and with a new choice there."""
+        """Return the bound after Newton steps of the tangent point and a new choice of multipliers."""
         start = best
         for _ in range(MAX_REFINEMENT_STEPS):
             better = self._bound_from_minorant(self._newton_step(best), best.choices, z)
@@ -406,23 +412,27 @@ class DescribedRegularizer(Regularizer):
         """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
 
         At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
-        curvature of f times its error, and the bound is looser by as much. What is chosen at kinks stays.
+        curvature of f times its error, and the bound is looser by as much. The choices at kinks do not change.
         """
-        at, upper = bound.tangent_point, self.domain.upper
-        moved = at * (1.0 - FINITE_DIFFERENCE_STEP)
-        free = (at > 0) & (at < upper * (1.0 - FINITE_DIFFERENCE_STEP)) & (moved != at)
+        point, upper = bound.tangent_point, self.domain.upper
+        shifted = point * (1.0 - FINITE_DIFFERENCE_STEP)
+        is_free = (point > 0) & (point < upper * (1.0 - FINITE_DIFFERENCE_STEP)) & (shifted != point)
         deltas = None if bound.choices is None else bound.choices.deltas
-        there = self._graph.minorant(moved, self._multipliers(bound.choices), deltas) if free.any() else None
-        if there is None:
-            return at
+        shifted_minorant = (
+            self._graph.minorant(shifted, self._multipliers(bound.choices), deltas) if is_free.any() else None
+        )
+        if shifted_minorant is None:
+            return point
         with np.errstate(divide="ignore", invalid="ignore"):
-            curvature = (middle(bound.minorant.gradient) - middle(there.gradient)) / (at - moved)
-        free &= np.isfinite(curvature) & (curvature > 0)
-        room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
-        if room.sum() == 0.0:
-            return at
-        step = room * (bound.reduced_argument - float(room @ bound.reduced_argument) / float(room.sum()))
-        return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
+            curvature = (middle(bound.minorant.gradient) - middle(shifted_minorant.gradient)) / (point - shifted)
+        is_free &= np.isfinite(curvature) & (curvature > 0)
+        inverse_curvature = np.where(is_free, 1.0 / np.where(is_free, curvature, 1.0), 0.0)
+        if inverse_curvature.sum() == 0.0:
+            return point
+        step = inverse_curvature * (
+            bound.reduced_argument - float(inverse_curvature @ bound.reduced_argument) / float(inverse_curvature.sum())
+        )
+        return np.clip(point + step, 0.5 * point, np.maximum(point, 0.5 * (point + upper)))
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         if not isinstance(at, _ConjugateBound):
@@ -430,16 +440,19 @@ class DescribedRegularizer(Regularizer):
                 f"the gaps of a described regularizer need the result of its own conjugate_at; got "
                 f"{type(at).__name__}. Pass conjugate_at(z)."
             )
-        below = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
-        rest = np.where(self.inside > 0.0, max(below, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
+        minorant_gap = self.value(d) - float(at.minorant.gradient.lower @ d) - at.minorant.offset
+        rest = np.where(self.inside > 0.0, max(minorant_gap, 0.0), 0.0) * np.where(self.inside > 0.0, self.inside, 1.0)
         return Cap(self.domain).gaps(d, at.reduced_argument, at) + rest
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> StationarityConditions:
-        at, minorant = self._minorant_at(d, least=floor)
+        point, minorant = self._minorant_at(d, min_fraction=floor)
         active = self._inequalities.values(d) >= floor * self._inequalities.values(self.inside)
-        free = self._kinks_at(at)  # at a kink the slope along it may be larger or smaller
+        kink_gradients = self._kinks_at(point)  # at a kink, the slope may change in both directions
         normals = np.concatenate(
-            [self._inequalities.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
+            [
+                self._inequalities.normals(point)[active],
+                np.reshape([*kink_gradients, *(-row for row in kink_gradients)], (-1, self.N)),
+            ]
         )
         return StationarityConditions(middle(minorant.gradient), np.zeros(self.N), self.domain.upper, normals.T)
 
