@@ -230,7 +230,7 @@ class Regularizer(HasImmutableArrays, ABC):
         return self.value_bound - unsmoothed_bound - min_value
 
     def affordable(self, epsilon: float) -> bool:
-        """Return whether the price is at most epsilon / 2, so that a gap of epsilon / 2 gives epsilon of soft margin."""
+        """Return whether the price is at most epsilon / 2, so a gap of epsilon / 2 gives epsilon of soft margin."""
         return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
 
     @property

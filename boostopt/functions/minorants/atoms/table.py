@@ -1,4 +1,4 @@
-"""Which rule states which atom of CVXPY, and how its arguments are laid out."""
+"""The table of the CVXPY atoms with bounded rounding: their rules, and the layout of their arguments."""
 
 from __future__ import annotations
 
