@@ -1,4 +1,4 @@
-"""The hypotheses and weights that a fitted classifier predicts with, of a run or from a file."""
+"""Binary models: the hypotheses and weights of a fitted classifier, from a run or from a file."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from boostopt.oracles.base import Hypothesis
 
 @dataclass(frozen=True, eq=False)
 class BinaryModel:
-    """The weighted hypotheses that tell one class from the rest, or the second of two from the first.
+    """The weighted hypotheses of one class against the rest, or of the second of two classes.
 
     Attributes
     ----------
     formulation
-        The name of what was boosted.
+        The name of the formulation.
     oracle
         The class of hypotheses, in words.
     hypotheses, w
-        The hypotheses collected, and their weights, shape (t,).
+        The t hypotheses, and their weights, shape (t,).
     majority
         The class of more training examples, 1 or -1.
     rounds
-        Rounds of boosting.
+        The number of rounds.
     reason
-        Why it stopped, in words.
+        The stop reason, in words.
     certificate
-        The distance of the soft margin from the best possible over the class; None where there is no soft margin.
+        The interval of the best soft margin over the class; None if the program has no bound over the class.
     """
 
     formulation: str
@@ -48,7 +48,7 @@ class BinaryModel:
 
     @classmethod
     def from_run(cls, run: Run) -> BinaryModel:
-        """Return the scorer of a run."""
+        """Return the binary model of a run."""
         return cls(
             formulation=run.problem.formulation.name,
             oracle=run.oracle,
@@ -66,15 +66,15 @@ class BinaryModel:
 
 
 def stack_columns(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
-    """Return the values of one scorer, or those of several in columns."""
+    """Return the values of one binary model, or the values of several models in columns."""
     columns = list(values)
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def describe_weights(
-    hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], names: Sequence[str], most: int | None
+    hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], names: Sequence[str], max_hypotheses: int | None
 ) -> list[str]:
-    """Return the hypotheses with the largest weights, at most so many, in words: each after its share of the weight."""
+    """Return at most `max_hypotheses` hypotheses of largest weight in words, each after its share of the weight."""
     total = float(np.abs(w).sum())
-    largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:most].tolist() if w[q] != 0.0]
+    largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:max_hypotheses].tolist() if w[q] != 0.0]
     return [f"{w[q] / total:.4f} {hypotheses[q].in_words(names)}" for q in largest]

@@ -1,4 +1,4 @@
-"""Probabilities of classes, learned by scikit-learn from what a classifier says of examples that were held out."""
+"""Class probabilities, calibrated by scikit-learn on the decision function of held-out examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.errors import MarginWarning, ProblemError
 
 CALIBRATION_FOLDS = 5
-"""On whose held-out parts the sigmoid is fitted."""
+"""Number of folds whose held-out parts the sigmoid is fitted to."""
 
 CALIBRATION_OVERRIDES: dict[str, Any] = {
     "probability": False,
@@ -26,20 +26,20 @@ CALIBRATION_OVERRIDES: dict[str, Any] = {
     "verbose": False,
     "warm_start": False,
 }
-"""What classifiers that are fitted for the sigmoid alone are without."""
+"""Parameters of the classifiers that are fitted only for the sigmoid."""
 
 
 def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping[str, Any]) -> Float[Array, "k 2"]:
     """Return a and b of the sigmoids 1 / (1 + exp(a f + b)) that fit f on the held-out parts of five folds.
 
-    There is one sigmoid, that of the second of two classes, or one of each class against the rest.
+    There is one sigmoid for the second of two classes, or one for each class against the rest.
 
     Parameters
     ----------
     model
         A fitted classifier. Classifiers like it are fitted to four folds each.
     X, y, sample_weight
-        The examples that it was fitted to.
+        The examples that the model was fitted to.
     values
         Parameters of the formulation with one value an example, by name.
 
@@ -51,21 +51,24 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
     labels, counts = np.unique(np.asarray(y), return_counts=True)
     if counts.min() < CALIBRATION_FOLDS:
         raise ProblemError(
-            f"probability=True learns from {CALIBRATION_FOLDS} folds, so each class needs at least {CALIBRATION_FOLDS} examples; got "
+            f"probability=True learns from {CALIBRATION_FOLDS} folds, so each class needs at least "
+            f"{CALIBRATION_FOLDS} examples; got "
             f"{counts.min()} of {labels.tolist()[counts.argmin()]!r}. Add examples, or leave probability out."
         )
-    alike: Any = clone(model)
-    alike.set_params(**CALIBRATION_OVERRIDES, nu=model.nu_)
-    if values and model.parameters:  # the folds have parts of them
-        alike.set_params(parameters={name: each for name, each in model.parameters.items() if name not in values})
-    how: Any = {
+    fold_model: Any = clone(model)
+    fold_model.set_params(**CALIBRATION_OVERRIDES, nu=model.nu_)
+    if values and model.parameters:  # the folds get parts of the values
+        fold_model.set_params(
+            parameters={name: value for name, value in model.parameters.items() if name not in values}
+        )
+    options: Any = {
         "method": "sigmoid",
         "cv": CALIBRATION_FOLDS,
         "ensemble": False,
-    }  # its annotations are wrong about the last
-    search: Any = CalibratedClassifierCV(alike, **how)
+    }  # scikit-learn's annotations are wrong about the last option
+    search: Any = CalibratedClassifierCV(fold_model, **options)
     with warnings.catch_warnings():
-        # The fit itself has said them.
+        # The fit itself has issued these warnings.
         warnings.simplefilter("ignore", MarginWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, y, sample_weight=sample_weight, **values)
@@ -87,7 +90,7 @@ def sigmoid_probabilities(sigmoids: Float[Array, "k 2"], f: Any) -> Float[Array,
 
 
 def _has_probabilities(model: Any) -> bool:
-    """Return whether there are probabilities, or will be after a fit."""
+    """Return whether the classifier has probabilities, or will have them after a fit; raise AttributeError if not."""
     if not model.probability:
         raise AttributeError(
             "there is no predict_proba: f is a margin, not a probability. Fit with probability=True to learn "
@@ -99,7 +102,7 @@ def _has_probabilities(model: Any) -> bool:
 
 
 class ProbabilityMixin:
-    """A classifier that has probabilities where they were asked for."""
+    """The probability methods of a classifier, available with `probability=True`."""
 
     probability: Any
     sigmoids_: Float[Array, "k 2"]

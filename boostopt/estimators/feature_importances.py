@@ -18,13 +18,13 @@ def feature_importances(scorers: Sequence[BinaryModel], features: int) -> Float[
     Raises
     ------
     AttributeError
-        A hypothesis does not say which features it looks at.
+        The features of a hypothesis are unknown.
     """
     return np.mean([_model_importances(scorer, features) for scorer in scorers], axis=0)
 
 
 def _model_importances(scorer: BinaryModel, features: int) -> Float[Array, " features"]:
-    """Return the shares of the features in what tells one class from the rest."""
+    """Return the shares of the features in a binary model."""
     shares = np.zeros(features)
     for q in np.flatnonzero(scorer.w).tolist():
         shares += abs(scorer.w[q]) * _hypothesis_importances(scorer.hypotheses[q], features)
@@ -38,7 +38,7 @@ def _hypothesis_importances(hypothesis: Hypothesis, features: int) -> Float[Arra
         return _estimator_importances(hypothesis.estimator, features)
     shares = np.zeros(features)
     if isinstance(hypothesis, Stump):
-        # The constant hypothesis looks at none.
+        # The constant hypothesis uses no feature.
         shares[hypothesis.feature] = float(np.isfinite(hypothesis.threshold))
     elif isinstance(hypothesis, Feature):
         shares[hypothesis.feature] = 1.0

@@ -1,4 +1,4 @@
-"""Boosting with a certified soft margin as a classifier of scikit-learn's kind."""
+"""Boosting with a certified soft margin, as a classifier with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     Parameters
     ----------
     formulation
-        The program to boost: a name from `list_formulations()`, the path of a page, or a formulation; or the name of a
-        booster of `boost` that states no program, such as "smoothboost".
+        The program to boost: a name from `list_formulations()`, the path of a formulation file, or a formulation; or the
+        name of a booster of `boost` that states no program, such as "smoothboost".
     nu
-        The least number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
+        The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
         chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
         class; for other values, use `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this
@@ -99,7 +99,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         for no file.
     early_stopping
         Whether boosting stops when it no longer improves on held-out examples. Rounds are then steps of few hypotheses,
-        never looks. With more than two classes, each run stops by itself.
+        never histogram Newton. With more than two classes, each run stops by itself.
     validation_fraction
         The held-out examples: a float in (0, 1) is a share of the examples, a whole number is a count, and the classes
         keep their proportions. None to stop by the training examples. Each held-out example counts once.
@@ -150,7 +150,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         classifier to. Other classifiers do not have it.
     """
 
-    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    # Any, and not int and float: scikit-learn sets parameters to any value, and fit checks them.
     formulation: Any = FORMULATION
     nu: Any = 0.1
     epsilon: Any = 0.01
@@ -218,18 +218,20 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
         with limit_blas_threads():
-            examples, held = self._split(plan, features, labels, sample_weight)
+            examples, validation_set = self._split(plan, features, labels, sample_weight)
             with rows_left_out(plan.formulation, len(examples.c), len(labels)):
                 plan = self._select_nu(plan, examples)
-                runs = fit_classes(plan, examples, self._warm_start_runs(examples.classes), held)
+                runs = fit_classes(plan, examples, self._warm_start_runs(examples.classes), validation_set)
             self._set_fitted_attributes(runs, examples.classes)
             f = self._decision_values(features)
         vars(self).pop("validation_score_", None)
-        if held is not None:
+        if validation_set is not None:
             scores = [1.0 - run.trace["test_error"] for run in self.runs_]
             self.validation_score_: Any = scores[0] if len(scores) == 1 else scores
-        own = labels[:, np.newaxis] == self.classes_
-        signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
+        is_class = labels[:, np.newaxis] == self.classes_
+        signs = np.where(
+            is_class.any(axis=1, keepdims=True), np.where(is_class, 1.0, -1.0), np.nan
+        )  # nan: label of no class
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         vars(self).pop("sigmoids_", None)
         if plan.probability:
@@ -268,7 +270,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if plan.chooses_nu:
             raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
         self.nu_ = plan.nu
-        made = fit_distributed(
+        result = fit_distributed(
             plan, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight
         )
         for name in (
@@ -280,36 +282,38 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             "sigmoids_",
         ):  # of an earlier fit
             vars(self).pop(name, None)
-        self.n_features_in_: int = made.features
-        if made.names is not None:
-            self.feature_names_in_: npt.NDArray[Any] = made.names
-        self._set_fitted_attributes(made.runs, made.classes)
+        self.n_features_in_: int = result.features
+        if result.names is not None:
+            self.feature_names_in_: npt.NDArray[Any] = result.names
+        self._set_fitted_attributes(result.runs, result.classes)
         warn_of_ends(plan, self.runs_, self.classes_.tolist())
-        plan.warn_about_margins(self.runs_, self.classes_.tolist(), made.shares)
+        plan.warn_about_margins(self.runs_, self.classes_.tolist(), result.shares)
         return self
 
     def _split(
         self, plan: FitSettings, features: Any, labels: Any, sample_weight: Any
     ) -> tuple[WeightedExamples, ValidationSet | None]:
-        """Return the examples to learn from, with their weights, and those to stop by, or None."""
-        values, held = plan.values_of(len(labels)), None
+        """Return the training examples with their weights, and the validation set or None."""
+        values, validation_set = plan.values_of(len(labels)), None
         if plan.early_stopping:
-            rows, held = split_validation_set(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+            rows, validation_set = split_validation_set(
+                features, labels, sample_weight, plan.validation_fraction, plan.seed
+            )
             features, labels = features[rows], labels[rows]
             sample_weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-            values = {name: each[rows] for name, each in values.items()}
+            values = {name: value[rows] for name, value in values.items()}
         examples = merge_examples(features, labels, sample_weight, values)
-        return plan.examples(examples).with_class_weight(self.class_weight), held
+        return plan.examples(examples).with_class_weight(self.class_weight), validation_set
 
     def _set_fitted_attributes(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
-        """Take what runs have found."""
+        """Set the fitted attributes from the runs."""
         self.runs_: tuple[Run, ...] = runs
         self.classes_: npt.NDArray[Any] = classes
         self._scorers = tuple(map(BinaryModel.from_run, runs))
         self.n_iter_: int = max(run.rounds for run in runs)
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Oracle:
-        """Return the class of hypotheses that a fit to these examples uses, without fitting.
+        """Return the oracle that a fit to these examples uses, without fitting.
 
         Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same
         formulation, nu, base, base_options, reflexive, intercept and class_weight as the fitted one, and the same
@@ -335,7 +339,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
         plan = self._validated_settings(per_example)
-        # The class is the same for all shares; only for less than one example c is scaled.
+        # The oracle is the same for all shares; c is scaled only for a share of less than one example.
         plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses_nu else plan
         examples, _ = self._split(plan, checked_features(features), labels, sample_weight)
         return plan.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
@@ -379,8 +383,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         names: Any = getattr(self, "feature_names_in_", None)
-        made = feature_fields(() if names is None else [str(name) for name in names])
-        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), made)
+        options = feature_fields(() if names is None else [str(name) for name in names])
+        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the classifier to a model file of plain numbers, without pickle: see `load`.
@@ -421,10 +425,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         return tags
 
     def _validated_settings(self, per_example: Mapping[str, Any]) -> FitSettings:
-        """Return the parameters, with those of the formulation that have one value an example, checked."""
+        """Return the checked settings, with the per-example parameters of the formulation."""
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {short_repr(self.warm_start)}. Pass one of them.")
-        own = {
+        settings = {
             field.name: getattr(self, field.name)
             for field in fields(FitSettings)
             if field.name not in ("formulation", "seed")
@@ -432,7 +436,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         plan = FitSettings(
             formulation=resolve_formulation(self.formulation),
             seed=_integer_seed(self.random_state),
-            **{**own, **self._parameters_with(per_example)},
+            **{**settings, **self._parameters_with(per_example)},
         )
         for name in per_example.keys() - plan.formulation.example_parameters:
             raise OptionError(
@@ -444,18 +448,18 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     def _parameters_with(self, per_example: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the formulation with those that were passed to `fit`."""
         parameters: Any = self.parameters or {}
-        if not per_example or not isinstance(parameters, Mapping):  # what is no mapping is refused as such
+        if not per_example or not isinstance(parameters, Mapping):  # other types are refused later
             return {}
-        own: Mapping[str, Any] = parameters
+        stored_parameters: Mapping[str, Any] = parameters
         for name in per_example:
-            if own.get(name) is not None:
+            if stored_parameters.get(name) is not None:
                 raise OptionError(
                     f"{name} must be passed once; got it in parameters and in fit. Leave out one of both."
                 )
-        return {"parameters": {**own, **per_example}}
+        return {"parameters": {**stored_parameters, **per_example}}
 
     def _warm_start_runs(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
-        """Return the runs to go on from, None where there is none."""
+        """Return the runs that a warm start continues, None for classes without one."""
         if not self.warm_start or not hasattr(self, "classes_"):
             return [None] * (1 if len(classes) == 2 else len(classes))
         if not np.array_equal(classes, self.classes_):
@@ -472,9 +476,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
 
 
 def _integer_seed(random_state: Any) -> int | None:
-    """Return the seed of what is drawn; None for that of the oracles."""
+    """Return the seed of random draws; None for the oracle's default seed."""
     generator = None if random_state is None else check_random_state(random_state)
     if generator is None:
         return None
-    # A whole number is the seed of the oracle itself, so that runs by hand are found again.
+    # A whole number is the oracle's own seed, so that a run by `boost` with this seed is reproduced.
     return int(random_state) if isinstance(random_state, Integral) else int(generator.randint(2**31 - 1))

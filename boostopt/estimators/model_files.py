@@ -1,8 +1,9 @@
-"""Classifiers in files: one npz of plain arrays with a description in JSON; nothing is pickled, nothing is executed.
+"""Model files of classifiers: npz archives of plain arrays with a JSON description; nothing is pickled or executed.
 
-A model file holds what is predicted with: classes, features with their names, every hypothesis as plain numbers, the
-weights to the last bit, and of the fit its parameters, reasons and certificates as they were recorded. It holds no
-run: no margins of the training examples and no trace. What is read is checked, name by name, for being what it should.
+A model file contains all that predictions need: classes, features with their names, every hypothesis as plain numbers,
+and the weights to the last bit. It also contains the parameters of the fit, the reasons of its stop, and the recorded
+certificates. It contains no run: no margins of the training examples and no trace. `load` checks the type and the range
+of every field.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 FILE_KIND, FORMAT = "boostopt classifier", 1
 
 MAX_DESCRIPTION_BYTES = 1 << 26
-"""Bytes that the description in a model file, and the texts of its classes, may take: read, it may be thirty times."""
+"""Maximum bytes of the description in a model file, and of the labels; in memory they may take thirty times as much."""
 
 LABEL_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-"""Types of labels that are numbers; others are texts."""
+"""Numeric types of labels; other labels are texts."""
 
 TEXT_DTYPE, OBJECT_DTYPE = "text", "object"
-"""Types of labels that are texts, as an array of texts or of objects."""
+"""Types of text labels: an array of texts or of objects."""
 
 MALFORMED_ERRORS = (BoostoptError, *DECODING_ERRORS)
-"""Errors at a file that is no whole model."""
+"""Errors raised by an invalid or truncated model file."""
 
 MACHINE_PARAMETERS: Mapping[str, Any] = {
     "checkpoint": None,
@@ -54,7 +55,7 @@ MACHINE_PARAMETERS: Mapping[str, Any] = {
     "time_limit": None,
     "warm_start": False,
 }
-"""Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
+"""Parameters that depend on the machine of the fit, with their values after loading."""
 
 NOT_SERIALIZABLE = (
     "a model file holds plain numbers only; {what} cannot be written in this form. Use one of boostopt's own bases, "
@@ -63,7 +64,7 @@ NOT_SERIALIZABLE = (
 )
 
 DISTRIBUTED_PLACEHOLDER = "with the rows"
-"""What stands for a distribution that proves an upper end and is where its rows are, on a cluster."""
+"""Placeholder for the distribution that proves an upper bound, if it stays with its rows on a cluster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +74,11 @@ class ModelFile:
     Attributes
     ----------
     parameters
-        Those of the classifier by their names.
+        The parameters of the classifier by name.
     attributes
-        What a fit sets, by name.
+        The attributes that a fit sets, by name.
     scorers
-        What tells the classes apart.
+        The binary models, one for each class against the rest or one for two classes.
     """
 
     parameters: Mapping[str, Any]
@@ -86,12 +87,12 @@ class ModelFile:
 
 
 def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) -> None:
-    """Write a fitted classifier.
+    """Save a fitted classifier to a model file.
 
     Raises
     ------
     OptionError
-        It has hypotheses or labels that are more than plain numbers and texts, or too many of them: what `load` would
+        Hypotheses or labels are not plain numbers and texts, or there are too many of them: a file that `load` would
         refuse is not written.
     DataError
         The file cannot be written.
@@ -109,7 +110,7 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
         "rounds": int(model.n_iter_),
         "nu": _parameter_to_json(getattr(model, "nu_", None)),
         "sigmoids": writer.extract(getattr(model, "sigmoids_", None)),
-        # A page is known by its name, for the path of one would be run by a further fit.
+        # A formulation file is saved by its name, because a further fit would execute the file at its path.
         "parameters": {
             **{name: _parameter_to_json(value) for name, value in model.get_params(deep=False).items()},
             "formulation": scorers[0].formulation,
@@ -119,7 +120,8 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
     text = _encode_json(about)
     if len(text) > MAX_DESCRIPTION_BYTES:
         raise OptionError(
-            f"expected a model whose description has at most {MAX_DESCRIPTION_BYTES:,} bytes; got {len(text):,}. Fit fewer "
+            f"expected a model whose description has at most {MAX_DESCRIPTION_BYTES:,} bytes; got "
+            f"{len(text):,}. Fit fewer "
             "hypotheses, or pickle the classifier for your own use."
         )
     writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
@@ -139,7 +141,7 @@ def _encode_json(about: Mapping[str, Any]) -> bytes:
 
 
 def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
-    """Return what a model file holds.
+    """Return the contents of a model file.
 
     Parameters
     ----------
@@ -151,10 +153,10 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
     Raises
     ------
     DataError
-        The file is not there, is no model file, was made by another version, or is damaged.
+        The file does not exist, is not a model file, was written by another version, or is damaged.
     """
     source = check_path("path", path, DataError)
-    if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
+    if not os.path.isfile(source):  # False also for an invalid path: too long, or with an invalid character
         raise DataError(f"expected a model file; {lack_of(source)}")
     try:
         arrays = read_npz(source)
@@ -168,11 +170,13 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
     except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a model file, as `boostopt fit` and MarginBoostClassifier.save write it; {source} has no "
-            f"description of a model, or is damaged ({_describe_error(failure)}). Check the path, or fit the model again."
+            f"description of a model, or is damaged ({_describe_error(failure)}). Check the path, or fit the "
+            "model again."
         ) from failure
     if kind != FILE_KIND or form != FORMAT:
         raise DataError(
-            f"expected a {FILE_KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format {str(form)[:20]}. "
+            f"expected a {FILE_KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format "
+            f"{str(form)[:20]}. "
             "Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that wrote it."
         )
     try:
@@ -184,14 +188,14 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
 
 
 def _describe_error(failure: BaseException) -> str:
-    """Return what went wrong, without the last full stop."""
+    """Return the message of an error without its final full stop."""
     return reason_of(failure if isinstance(failure, ValueError) else f"{type(failure).__name__}: {failure}", 400)
 
 
 def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
-    """Return what tells a class from the rest as names, numbers and arrays."""
+    """Return a binary model as names, numbers and arrays."""
     certificate = scorer.certificate
-    elsewhere = (
+    is_distributed = (
         certificate is not None and isinstance(certificate.witness, LazyWitness) and certificate.witness.unavailable
     )
     return {
@@ -207,7 +211,7 @@ def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
         else {
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
-            "d": DISTRIBUTED_PLACEHOLDER if elsewhere else certificate.d,
+            "d": DISTRIBUTED_PLACEHOLDER if is_distributed else certificate.d,
             **({} if certificate.what == SOFT_MARGIN else {"what": certificate.what}),
         },
     }
@@ -216,9 +220,9 @@ def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
 def _hypothesis_to_json(hypothesis: Hypothesis) -> dict[str, Any]:
     """Return a hypothesis as plain numbers."""
     try:
-        if not isinstance(hypothesis, Fitted):  # of which the numbers alone are kept, and nothing that predicts
+        if not isinstance(hypothesis, Fitted):  # its state has numbers only, without the estimator that predicts
             return to_state(hypothesis)
-    except (AttributeError, NotImplementedError):  # a class of the user's without a kind, or without a state
+    except (AttributeError, NotImplementedError):  # a user's class without a kind or without a state
         pass
     raise OptionError(NOT_SERIALIZABLE.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
 
@@ -237,10 +241,10 @@ def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _parameter_to_json(value: Any) -> Any:
-    """Return a parameter as JSON has it; None where it is more than that, such as an estimator or a generator."""
+    """Return a parameter as a JSON value; None for an object without one, such as an estimator or a generator."""
     if isinstance(value, np.generic):
         value = value.item()
-    if is_python_file_path(value):  # of an oracle, which a further fit would run
+    if is_python_file_path(value):  # the path of an oracle file, which a further fit would execute
         return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -250,17 +254,17 @@ def _parameter_to_json(value: Any) -> Any:
             for key, inner in value.items()
         ]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return {"mapping": pairs}
-    name = getattr(value, "name", None)  # of a formulation, or of a backend
+    name = getattr(value, "name", None)  # the name of a formulation or of a backend
     return name if isinstance(name, str) else None
 
 
 def _scalar_or_none(value: Any) -> Any:
-    """Return a plain value that is no mapping; None for one."""
+    """Return a plain value; None for a mapping."""
     return None if isinstance(value, dict) else value
 
 
 def _parameter_from_json(name: str, value: Any) -> Any:
-    """Return a parameter that was saved, unless it says what would be run in a further fit, or where it would write."""
+    """Return a saved parameter, unless a further fit would execute or overwrite the file that it names."""
     if name in MACHINE_PARAMETERS:
         return MACHINE_PARAMETERS[name]
     if isinstance(value, dict):
@@ -271,7 +275,7 @@ def _parameter_from_json(name: str, value: Any) -> Any:
         )
         return value
     _require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
-    # The path of a page would be run by a further fit.
+    # A further fit would execute the formulation file at a path.
     _require(
         name != "formulation" or (isinstance(value, str) and not is_python_file_path(value)), "formulation is no name"
     )
@@ -279,15 +283,15 @@ def _parameter_from_json(name: str, value: Any) -> Any:
 
 
 def _require(condition: Any, otherwise: str) -> None:
-    """Raise ValueError where something does not hold; an assertion may be switched off."""
+    """Raise ValueError if a condition is false; assertions can be switched off."""
     if not condition:
         raise ValueError(otherwise)
 
 
 def _model_from_json(about: Mapping[str, Any], parameters: Sequence[str]) -> ModelFile:
-    """Return what a description says, checked."""
-    wanted = len(about["classes"]["values"])
-    _require(len(about["parts"]) == (1 if wanted == 2 else wanted), "it does not have one part for each class")
+    """Return the checked contents of a description."""
+    n_labels = len(about["classes"]["values"])
+    _require(len(about["parts"]) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class")
     classes, features, names = _labels_from_json(about["classes"]), about["features"], about["feature_names"]
     _require(type(features) is int and features >= 1, "the number of features is missing")
     _require(type(about["rounds"]) is int and about["rounds"] >= 0, "the number of rounds is missing")
@@ -295,7 +299,7 @@ def _model_from_json(about: Mapping[str, Any], parameters: Sequence[str]) -> Mod
     _require(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
     parts = tuple(_binary_model_from_json(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
-    nu, sigmoids, zero_based = map(about.get, ("nu", "sigmoids", "zero_based"))  # earlier versions have none of them
+    nu, sigmoids, zero_based = map(about.get, ("nu", "sigmoids", "zero_based"))  # earlier versions wrote no such field
     if zero_based is not None:
         _require(type(zero_based) is bool, "the beginning of the indices is neither 0 nor 1")
         attributes["zero_based_"] = zero_based
@@ -315,12 +319,12 @@ def _model_from_json(about: Mapping[str, Any], parameters: Sequence[str]) -> Mod
 
 
 def _labels_from_json(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """Return labels, ascending and different."""
+    """Return checked labels, ascending and different."""
     values, kind = saved["values"], saved["type"]
     _require(isinstance(values, list) and len(values) >= 2, "it has fewer than two classes")
     if kind in (TEXT_DTYPE, OBJECT_DTYPE):
         _require(all(isinstance(value, str) for value in values), "the classes are not texts")
-        # An array of texts has room for the longest in each place, four bytes a letter.
+        # An array of texts takes the size of the longest text for each entry, four bytes a letter.
         _require(
             4 * len(values) * max(map(len, values)) <= MAX_DESCRIPTION_BYTES, "the names of the classes are too long"
         )
@@ -334,7 +338,7 @@ def _labels_from_json(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 
 def _binary_model_from_json(saved: Mapping[str, Any], features: int) -> BinaryModel:
-    """Return what tells a class from the rest, checked."""
+    """Return a checked binary model."""
     hypotheses = [hypothesis_from_state(state) for state in saved["hypotheses"]]
     w = _vector_from_json(saved["w"], len(hypotheses))
     _require(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
@@ -362,7 +366,7 @@ def _binary_model_from_json(saved: Mapping[str, Any], features: int) -> BinaryMo
 
 
 def _n_features(hypothesis: Hypothesis) -> int | None:
-    """Return how many features a hypothesis takes; None where it does not say."""
+    """Return the number of features that a hypothesis takes; None if it is unknown."""
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn):
@@ -372,24 +376,24 @@ def _n_features(hypothesis: Hypothesis) -> int | None:
 
 
 def _certificate_from_json(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
-    """Return a certificate as it was recorded; to prove it anew takes the training examples."""
-    lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", SOFT_MARGIN)
+    """Return a certificate as it was recorded; a new proof needs the training examples."""
+    lower, upper, d, quantity = saved["lower"], saved["upper"], saved["d"], saved.get("what", SOFT_MARGIN)
     _require(
         isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
         "the bounds are not an interval",
     )
-    _require(what in MEASURES, "the bounds have no known name")
+    _require(quantity in MEASURES, "the bounds have no known name")
     if d is None:
         _require(upper == math.inf, "the upper bound has no proof")
-        return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)
+        return ClassCertificate(lower, upper, None, oracle, recorded=True, what=quantity)
     if isinstance(d, str):
         _require(d == DISTRIBUTED_PLACEHOLDER, "the upper bound has no known proof")
-        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, what=what)
-    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, what=what)
+        return ClassCertificate(lower, upper, raise_rows_missing, oracle, recorded=True, what=quantity)
+    return ClassCertificate(lower, upper, _vector_from_json(d, len(d)), oracle, recorded=True, what=quantity)
 
 
 def _vector_from_json(saved: Any, count: int) -> Float[Array, " n"]:
-    """Return so many finite numbers."""
+    """Return a checked array of `count` finite numbers."""
     _require(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "some numbers are not an array of float64")
     _require(saved.shape == (count,) and np.isfinite(saved).all(), f"an array does not have {count} finite numbers")
     return saved

@@ -1,4 +1,4 @@
-"""The part of a classifier that predicts, from what a fit or a file has set."""
+"""The prediction methods of classifiers, from the attributes that a fit or a file has set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from boostopt.oracles import Given, evaluate
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier that predicts by weighted hypotheses; of more than two classes with some for each."""
+    """A classifier that predicts by weighted hypotheses, with separate hypotheses for each of more than two classes."""
 
     classes_: npt.NDArray[Any]
     runs_: tuple[Run, ...]
@@ -107,7 +107,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def oracle_(self) -> str:
-        """The class of hypotheses in words; with more than two classes, that of the first run."""
+        """The class of hypotheses in words; with more than two classes, the class of the first run."""
         check_is_fitted(self)
         return self._scorers[0].oracle
 
@@ -124,30 +124,30 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def in_words(self, most: int | None = 10) -> list[str]:
         """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
 
-        A hypothesis votes for the second of two classes where its words are true, and for the first elsewhere. With
-        more than two classes there are hypotheses for each class, after its label: they vote for it or against it.
+        A hypothesis votes for the second of two classes if its words are true, and for the first otherwise. With more
+        than two classes, each line begins with the label of a class: the hypothesis votes for or against this class.
 
         Parameters
         ----------
         most
-            How many hypotheses of each class, at least 1; None for all that have a weight.
+            The number of hypotheses of each class, at least 1; None for all with a weight.
         """
         check_is_fitted(self)
         most = check_optional(check_integer, "most", most, 1)
-        known: Any = vars(self)
-        unnamed = numbered_features(known["n_features_in_"], known.get("zero_based_"))
-        names = list(known.get("feature_names_in_", unnamed))
-        said = list[str]()
+        attributes: Any = vars(self)
+        unnamed = numbered_features(attributes["n_features_in_"], attributes.get("zero_based_"))
+        names = list(attributes.get("feature_names_in_", unnamed))
+        lines = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
-            whose = f"{label!r}: " if len(self._scorers) > 1 else ""
-            said += [f"{whose}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, most)]
-        return said
+            prefix = f"{label!r}: " if len(self._scorers) > 1 else ""
+            lines += [f"{prefix}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, most)]
+        return lines
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
     def _validate_features(self, X: Any) -> Any:
-        """Return features to predict from."""
+        """Return checked features."""
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
 
@@ -163,7 +163,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
 
 def staged_decision_function(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
-    """Yield the decision function after each round; runs that have ended stay as they are.
+    """Yield the decision function after each round; runs that have ended keep their last stage.
 
     Raises
     ------
@@ -172,12 +172,12 @@ def staged_decision_function(runs: Sequence[Run], X: Any) -> Iterator[Float[Arra
     """
     last: list[Any] = [None] * len(runs)
     for values in zip_longest(*(_run_stages(run, X) for run in runs)):
-        last = [before if now is None else now for before, now in zip(last, values, strict=True)]
+        last = [previous if value is None else value for previous, value in zip(last, values, strict=True)]
         yield stack_columns(last)
 
 
 def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
-    """Yield f(x) for each row of X after each round; the last is that of the final weights.
+    """Yield f(x) for each row of X after each round; the last one has the final weights.
 
     Each hypothesis is evaluated once.
     """
@@ -189,6 +189,6 @@ def _run_stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
         )
     H = np.column_stack(list(evaluate(run.hypotheses, X)))
     columns = [Given(q) for q in range(H.shape[1])]
-    for kept in history.rounds[:-1]:
-        yield weighted_vote(columns[: kept.t], kept.w.full, H)
+    for iterate in history.rounds[:-1]:
+        yield weighted_vote(columns[: iterate.t], iterate.w.full, H)
     yield run.decision_function(X)

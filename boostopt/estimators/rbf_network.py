@@ -1,4 +1,4 @@
-"""RBF networks with adaptive centres as a classifier of scikit-learn's kind."""
+"""RBF networks with adaptive centres, as a classifier with scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     Raetsch, Onoda, Mueller 2001, appendix D.
     """
 
-    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    # Any, and not int and float: scikit-learn sets parameters to any value, and fit checks them.
     K: Any = 20
     iterations: Any = 10
     ridge: Any = 1e-6
@@ -84,8 +84,8 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         self.classes_: npt.NDArray[Any] = examples.classes
         codes = examples.codes
         # Two classes need one output: the other would be its negation.
-        own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
-        targets = np.where(own, 1.0, -1.0)
+        is_positive = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
+        targets = np.where(is_positive, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
         self.network_: RBFNetwork = fit_rbf(examples.X, targets, examples.c, settings, seed)
         return self

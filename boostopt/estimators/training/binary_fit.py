@@ -1,4 +1,4 @@
-"""One problem of two classes: what a classifier is told, checked, and turned into a run."""
+"""The fit of one binary problem: checked settings of a classifier, and the run that they determine."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
 CLASSIFIER_PARAMETERS = ("nu", "eta", "epsilon")
-"""Parameters of formulations that are parameters of the classifier."""
+"""Parameters of formulations that are also parameters of the classifier."""
 
 LIMIT_WARNINGS = (
     (StopReason.ROUND_LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
     (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
-"""The limits at which runs end: reasons, options, and what is said of them."""
+"""The limits at which runs end: the reason, the parameter that sets the limit, and the text of the warning."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitSettings:
-    """The way in which two classes are told apart; the parameters of the classifier by their names, checked.
+    """The settings of a fit: the parameters of the classifier by their names, checked.
 
     Attributes
     ----------
     formulation
         The formulation.
     seed
-        Where there is chance, from 0; None for the seed that the oracle takes by itself.
+        The seed of random choices, at least 0; None for the oracle's default seed.
 
     Raises
     ------
     OptionError
-        One of them is not of its kind, or out of its range.
+        A parameter has the wrong type, or is out of its range.
     """
 
     formulation: Formulation[Any]
@@ -145,12 +145,14 @@ class FitSettings:
                 raise OptionError(f"{name} must be {words}; got {short_repr(getattr(self, name))}. Pass such a value.")
         if self.chooses_nu and "nu" not in self.formulation.parameters:
             raise OptionError(
-                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have it. Search "
+                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.formulation.name} does not have "
+                "it. Search "
                 "its own parameters, by GridSearchCV."
             )
         if rounds is None and seconds is None and self.formulation.update == "projection":
             raise OptionError(
-                f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got max_iter=None and "
+                f"{self.formulation.name} needs a limit, because its stopping rule may never hold; got "
+                "max_iter=None and "
                 "time_limit=None. Pass one of them."
             )
         for name in self.parameters or {}:
@@ -164,17 +166,18 @@ class FitSettings:
                 )
         if self.formulation.columns is not None and (advice := booster_hint(self.formulation)):
             raise OptionError(
-                f"{self.formulation.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
+                f"{self.formulation.name} states one update, not a program over all hypotheses.{advice} Set "
+                "formulation to it."
             )
         self._validate_required_parameters()
 
     @property
     def chooses_nu(self) -> bool:
-        """Whether nu is to be chosen."""
+        """Whether the fit chooses nu by cross-validation."""
         return isinstance(self.nu, str) and self.nu == AUTO
 
     def _validate_required_parameters(self) -> None:
-        """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
+        """Raise ProblemError for a required parameter that neither `parameters` nor the classifier sets."""
         names = {name for name, value in (self.parameters or {}).items() if value is not None}
         names |= {*CLASSIFIER_PARAMETERS, *round_parameters(self.formulation, float(self.epsilon))}
         for name, parameter in self.formulation.parameters.items():
@@ -185,43 +188,43 @@ class FitSettings:
                 )
 
     def values_of(self, N: int) -> Values:
-        """Return the parameters that have one value an example, one for each of N rows.
+        """Return the parameters that have one value for each of N examples.
 
         Raises
         ------
         ProblemError
-            Values are no such numbers.
+            A parameter is not an array of N valid numbers.
         """
         advice = "Pass those of these rows; in cross-validation pass them to fit as {0}=..., to be split with the rows."
-        given = {
+        named_values = {
             name: value
             for name, value in (self.parameters or {}).items()
             if name in self.formulation.example_parameters
         }
         return {
             name: check_per_example_array(name, values, N, "row of X", advice.format(name))
-            for name, values in given.items()
+            for name, values in named_values.items()
             if values is not None
         }
 
     def examples(self, examples: WeightedExamples) -> WeightedExamples:
-        """Return examples as the formulation allows: the different ones in their own order, or as they are.
+        """Return the examples that the program needs: merged examples, or the examples as they are.
 
-        Only a symmetric program is the same program over these.
+        Merging equal examples preserves the program only if the program is symmetric in the examples.
         """
         return examples.merged() if self.formulation.is_symmetric else examples
 
     def oracle_and_parameters(
         self, examples: WeightedExamples, k: int, is_stored: bool = False
     ) -> tuple[Oracle, dict[str, Any]]:
-        """Return the class of hypotheses over the examples, and the parameters of the formulation.
+        """Return the oracle over the examples, and the parameters of the formulation.
 
         Parameters
         ----------
         examples, k
             As in `fit_binary`.
         is_stored
-            Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
+            Whether a checkpoint stores the run. The hypotheses must then be plain numbers.
         """
         codes = (examples.codes == k).astype(np.int64)
         examples = examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
@@ -243,28 +246,28 @@ class FitSettings:
         label: Any = None,
         validation_set: ValidationSet | None = None,
     ) -> Run:
-        """Boost.
+        """Boost one class against the rest, and return the run.
 
         Parameters
         ----------
         examples
             The examples, as `examples` returns them.
         k
-            The number of the class that is told from the rest.
+            The index of the positive class.
         warm_start_run
-            An earlier run over the same examples and class to go on from, or None.
+            An earlier run over the same examples and class that the fit continues, or None.
         checkpoint_path
-            Where the run is stored while it goes on, or None.
+            The file in which the run is stored while it continues, or None.
         label
-            The label of the second class, for who is shown the rounds.
+            The positive label, for the lines of progress.
         validation_set
-            Examples to stop by, or None.
+            The examples for early stopping, or None.
         """
         oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None)
         return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
 
     def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> tuple[Run, float]:
-        """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
+        """Boost rows on a cluster; return the run, and the weight fraction of the positive class.
 
         Parameters
         ----------
@@ -302,9 +305,9 @@ class FitSettings:
             patience=None if validation_set is None else int(self.n_iter_no_change),
         )
         epsilon = float(self.epsilon)
-        looks = is_default(self.formulation, oracle, epsilon, self.backend)
+        uses_histogram_newton = is_default(self.formulation, oracle, epsilon, self.backend)
         if self.formulation.update == "total" and not (
-            looks and histogram_inputs(self.formulation, oracle, epsilon, parameters, options)
+            uses_histogram_newton and histogram_inputs(self.formulation, oracle, epsilon, parameters, options)
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
         if self.formulation.update == "reweighting":
@@ -322,16 +325,18 @@ class FitSettings:
         return run
 
     def _validate_booster(self, oracle: Oracle, parameters: dict[str, Any], warm_start_run: Run | None) -> None:
-        """Raise OptionError for what a booster that states no program lacks, in words of the classifier."""
+        """Raise OptionError for a parameter that a booster without a program does not support."""
         if warm_start_run is not None:
             raise OptionError(
-                f"{self.formulation.name} sets its distribution from all of its own rounds, so it cannot continue another "
+                f"{self.formulation.name} sets its distribution from all of its own rounds, so it cannot "
+                "continue another "
                 "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
         endless = Problem.create(self.formulation, oracle.c, None, float(self.epsilon), None, parameters).needs_limit
         if endless and self.max_iter is None and self.time_limit is None:
             raise OptionError(
-                f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
+                f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and "
+                "time_limit=None. "
                 "Pass one of them."
             )
 
@@ -343,26 +348,26 @@ class FitSettings:
         zeros: Sequence[float] | None = None,
         predicted: Sequence[Any] = (),
     ) -> None:
-        """Say where the classifier is not proved to be better than chance, or nu lets a class be given up.
+        """Warn if a soft margin is not proved to exceed the baseline, or if a nu lets the model give up a class.
 
         Parameters
         ----------
         runs
-            The run of two classes, or of each class against the rest.
+            The run of two classes, or one run for each class against the rest.
         classes, shares
-            The labels, and the share of each in the weights.
+            The labels, and the weight fraction of each class.
         zero_fraction
-            The share of the examples with f(x) = 0 of each run; None where it is not known.
+            The share of the examples with f(x) = 0 in each run; None if it is unknown.
         predicted
-            The labels that are predicted for the examples, each once; () where they are not known.
+            The different labels that are predicted for the examples; () if they are unknown.
         """
         several = len(runs) > 1
-        told = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
+        labelled_fractions = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
         judged = [
             self._margin_summary(
                 run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero
             )
-            for run, (label, share), zero in zip(runs, told, zeros or [math.nan] * len(runs), strict=True)
+            for run, (label, share), zero in zip(runs, labelled_fractions, zeros or [math.nan] * len(runs), strict=True)
         ]
         total = runs[0].problem.examples.total
         count = is_integer(self.nu)
@@ -381,7 +386,7 @@ class FitSettings:
         warn_about_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
 
     def _interval_advice(self, runs: Sequence[Run]) -> str:
-        """Return what narrows the interval: what ended the runs is raised first."""
+        """Return the advice that narrows the interval: raise the limits that ended the runs first."""
         for end, option in (
             *((end, option) for end, option, _ in LIMIT_WARNINGS),
             (StopReason.NO_SMALLER_TEST_ERROR, "n_iter_no_change"),
@@ -393,11 +398,11 @@ class FitSettings:
     def _margin_summary(
         self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float
     ) -> MarginSummary:
-        """Return what is known of a run."""
+        """Return the summary of a run for the margin warnings."""
         problem = run.problem
         goal = (
             None if problem.is_additive else problem.objective
-        )  # what adds steps goes on as these say, whatever the soft margin
+        )  # boosters that add fixed steps continue to epsilon and max_iter, whatever the soft margin
         nu = goal.nu if goal is not None and "nu" in self.formulation.parameters else None
         return MarginSummary(
             label=label if several else "",
@@ -411,10 +416,10 @@ class FitSettings:
             measure=problem.measure,
         )
 
-    def _formulation_parameters(self, total: float, N: int, rounded: float = 0.0) -> dict[str, Any]:
-        """Return the parameters of the formulation, nu as a count of N weights with a given sum, which is rounded.
+    def _formulation_parameters(self, total: float, N: int, rounding_error: float = 0.0) -> dict[str, Any]:
+        """Return the parameters of the formulation, with nu as a count of N weights; the sum of the weights is rounded.
 
-        Those with one value an example belong to the examples.
+        Parameters with one value for each example belong to the examples and are left out.
         """
         values = {
             name: value
@@ -425,7 +430,7 @@ class FitSettings:
             values["eta"] = float(self.eta)
         if "nu" not in self.formulation.parameters:
             return values
-        if is_integer(self.nu) and self.nu > total * (1.0 + rounded):
+        if is_integer(self.nu) and self.nu > total * (1.0 + rounding_error):
             raise OptionError(
                 f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
                 f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
@@ -433,26 +438,27 @@ class FitSettings:
         return {**values, "nu": float(self.nu) if is_integer(self.nu) else max(float(self.nu) * total, 1.0)}
 
     def bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
-        """Return the multiplicities and the parameters of the formulation, where nu is a count of them."""
+        """Return the multiplicities and the parameters of the formulation, with nu as a count."""
         total = float(c.sum())
-        # N additions are wrong by N of the last digits of their sum at most.
+        # The error of a sum of N numbers is at most N units in the last place of the sum.
         values = self._formulation_parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
         if "nu" not in values or (is_integer(self.nu) and self.nu < total):
             return c, values
         share = 1.0 if is_integer(self.nu) else float(self.nu)
-        # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
-        # caps of 1 and more, all as void as those of one. A power of 2 scales exactly. Other terms of F may change.
-        if (least := float(c.min())) < 1.0 and share * total < 1.0:
-            c = np.ldexp(c, 1 - math.frexp(least)[1])
+        # The caps c / nu of a share do not change if c is scaled. With c >= 1, a share of less than one example gives
+        # caps of at least 1, as void as those of one example. A power of 2 scales exactly. Other terms of F may change.
+        if (smallest := float(c.min())) < 1.0 and share * total < 1.0:
+            c = np.ldexp(c, 1 - math.frexp(smallest)[1])
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
 def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
-    """Return an earlier run, if it is one over the examples and the class of an oracle."""
+    """Return an earlier run if it belongs to the examples and the hypothesis class of an oracle, else None."""
     if warm_start_run.record.digest != oracle.digest:
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {warm_start_run.record.pool.N} different examples and {warm_start_run.record.oracle}, and this fit "
+            f"the last fit had {warm_start_run.record.pool.N} different examples and "
+            f"{warm_start_run.record.oracle}, and this fit "
             f"has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a clone, or set "
             "warm_start=False."
         )
@@ -460,15 +466,15 @@ def _require_same_problem(warm_start_run: Run, oracle: Oracle) -> Run:
 
 
 def is_bounded_number(value: Any) -> bool:
-    """Whether it is a number and no flag."""
+    """Return whether a value is a number and not a Boolean."""
     return is_real_number(value) and bool(abs(value) <= MAX_INT)
 
 
 def is_integer(value: Any) -> bool:
-    """Whether it is a whole number and no flag."""
+    """Return whether a value is a whole number and not a Boolean."""
     return is_bounded_number(value) and isinstance(value, Integral)
 
 
 def _is_name_mapping(value: Any) -> bool:
-    """Whether it is None or has values by their names."""
+    """Return whether a value is None or a mapping from names."""
     return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))

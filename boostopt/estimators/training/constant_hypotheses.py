@@ -1,4 +1,4 @@
-"""A class of hypotheses together with the constant ones: what an intercept is to boosting."""
+"""A hypothesis class extended by the constant hypotheses, which act as an intercept of the ensemble."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from boostopt.rows.row_block import Split
 
 
 class OracleWithConstants(BinnedOracle):
-    """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
+    """An oracle whose class also contains the constant hypotheses: h = 1, and h = -1 if the class is reflexive.
 
-    The first call answers with the constant if its edge is within `tie_tolerance` of the largest: where classes weigh so
-    unequally that one answer to everything is as good as any, it is the answer. Later it comes where its edge is the
-    largest.
+    The first answer is the constant alone if its edge is within `tie_tolerance` of the largest edge: if the
+    classes have so unequal weights that a constant prediction is as good as any hypothesis, the run begins with the
+    constant. Later answers contain the constant if it has the largest edge.
 
-    Parameters
+    Attributes
     ----------
     oracle
-        The other hypotheses, of examples with labels.
+        The oracle of the other hypotheses, over examples with labels.
     features
-        Number of features that they take.
+        The number of features that the hypotheses take.
     tie_tolerance
-        Non-negative.
+        The tolerance of the first answer, non-negative.
     """
 
     reflexive: bool
@@ -80,24 +80,24 @@ class OracleWithConstants(BinnedOracle):
         return f"{self._oracle}, and constants"
 
     def best(self, query: Query) -> Answer:
-        """Return hypotheses with large edges, the constant among them if it is one of these.
+        """Return hypotheses with large edges, including the constant if it is one of them.
 
-        An edge summed from N products is wrong by N eps / 2 of the sum of their sizes at most (Higham 2002, section
-        3.1): a bound of the class is raised by twice that over the constant's edge.
+        The rounding error of an edge, a sum of N products, is at most N eps / 2 times the sum of the absolute products
+        (Higham 2002, section 3.1). The bound of the class exceeds the constant's edge by twice this error.
         """
         answer = self._oracle.best(query)
         constant = self._constant(query.d)
-        others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
-        top = max((column.edge for column in others), default=-np.inf)
+        columns = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
+        top = max((column.edge for column in columns), default=-np.inf)
         first, self._n_queries = self._n_queries == 0, 1
         preferred = first and top > constant.edge >= top - self._tie_tolerance
         if preferred or constant.edge >= top:
-            # Alone at first: among others the program would take one of these.
-            others = (constant,) if first else (constant, *others)
+            # The first answer is the constant alone: among several columns, the program would choose another one.
+            columns = (constant,) if first else (constant, *columns)
         if answer.largest is None:
-            return Answer(others[: query.count], None)
+            return Answer(columns[: query.count], None)
         rounding = (self.N + 4) * MACHINE_EPSILON * float(np.abs(query.d).sum())
-        return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
+        return Answer(columns[: query.count], max(answer.largest, constant.edge + rounding), preferred)
 
     @property
     def binned_rows(self) -> BinnedRows | None:
@@ -112,7 +112,7 @@ class OracleWithConstants(BinnedOracle):
         return self._oracle.hypothesis_of(split)
 
     def _constant(self, d: Float[Array, " N"]) -> Column:
-        """Return the constant hypothesis with the larger edge, of those that belong to the class."""
+        """Return the constant hypothesis with the larger edge, among those in the class."""
         labels = self.y.astype(np.int8)
         column = Column(Stump(0, -np.inf, 1, self._features), labels, float(labels @ d))
         if not self.reflexive or column.edge >= 0.0:
@@ -121,7 +121,7 @@ class OracleWithConstants(BinnedOracle):
         return replace(column, hypothesis=Stump(0, -np.inf, -1, self._features), margins=negated, edge=-column.edge)
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
-        """Return the margins of a hypothesis: of a constant one the labels, or their negations."""
+        """Return the margins of a hypothesis; those of a constant are the labels or their negations."""
         labels = self.y.astype(np.int8)
         for constant in (1, -1) if self.reflexive else (1,):
             if hypothesis == Stump(0, -np.inf, constant, self._features):

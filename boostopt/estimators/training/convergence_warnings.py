@@ -1,4 +1,4 @@
-"""Warnings of fits that ended before what was asked for was proved."""
+"""Warnings about fits that ended before a stopping rule proved the requested accuracy."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from boostopt.estimators.training.binary_fit import LIMIT_WARNINGS, FitSettings
 from boostopt.estimators.training.margin_warnings import one_vs_rest_text
 
 ROUNDED = 1e-9
-"""By how much a certified gap may exceed what a rule found, rounding included."""
+"""Rounding allowance: by how much a certified gap may exceed the gap that a stopping rule computed."""
 
 
 def warn_of_ends(plan: FitSettings, runs: Sequence[Run], classes: Sequence[Any]) -> None:
-    """Say where runs ended before what was asked for was proved, though they could have come to it."""
-    for end, option, reached in LIMIT_WARNINGS:
+    """Issue a ConvergenceWarning for runs that ended before a stopping rule held, although the rule could have held."""
+    for end, option, limit_text in LIMIT_WARNINGS:
         ended = [run.stop_reason is end and not run.problem.needs_limit for run in runs]
         if any(ended):
-            where, proved = _summary(ended, runs, classes)
+            location, proved = _summary(ended, runs, classes)
             warnings.warn(
-                f"{reached.format(getattr(plan, option))}{where} before a stopping rule held: {proved}. "
+                f"{limit_text.format(getattr(plan, option))}{location} before a stopping rule held: {proved}. "
                 f"Raise {option}, or epsilon = {plan.epsilon:g}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
     short = [run.stop_reason not in LIMITS and _is_wide(run, plan.epsilon) for run in runs]
     if any(short):
-        where, proved = _summary(short, runs, classes)
+        location, proved = _summary(short, runs, classes)
         wide = list(compress(runs, short))
         converged = all(run.stop_reason is StopReason.CONVERGED for run in wide)
         why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
         advice = "Raise epsilon." if plan.eta is None else "Raise epsilon, or leave out eta."
         warnings.warn(
-            f"{why}{where} before the gap fell below epsilon = {plan.epsilon:g}: {proved}. {advice}",
+            f"{why}{location} before the gap fell below epsilon = {plan.epsilon:g}: {proved}. {advice}",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
 def _is_wide(run: Run, epsilon: float) -> bool:
-    """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
+    """Return whether a run has a bound of the class and a gap above epsilon; projections have other stopping rules."""
     problem = run.problem
     if problem.objective is None or problem.is_additive or run.stop_reason is StopReason.NO_SMALLER_TEST_ERROR:
         return False
@@ -55,7 +55,7 @@ def _is_wide(run: Run, epsilon: float) -> bool:
 
 
 def _proved(run: Run) -> tuple[float, str]:
-    """Return the gap of a run, and in words what it proves."""
+    """Return the gap of a run, and in words what the run proves."""
     if run.problem.objective is None:
         lower, upper = run.certificate.lower, run.certificate.upper
         return 0.0, f"the optimum over the collected hypotheses lies in {format_interval(lower, upper)}"
@@ -64,7 +64,7 @@ def _proved(run: Run) -> tuple[float, str]:
 
 
 def _summary(short: Sequence[bool], runs: Sequence[Run], classes: Sequence[Any]) -> tuple[str, str]:
-    """Return in which of several runs it was so, and what the widest of them proves."""
+    """Return the labels of the affected runs in parentheses, and in words what the run with the widest gap proves."""
     if len(runs) == 1:
         return "", _proved(runs[0])[1]
     labels = [repr(label) for label in compress(classes, short)]

@@ -1,4 +1,4 @@
-"""Classifiers and collections of Dask's: fitted where the rows are, and predicting there, with a plain local model."""
+"""Dask collections in classifiers: distributed fits, and lazy predictions by a plain local model."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ UNSUPPORTED_PARAMETERS: dict[str, Any] = {
     "early_stopping": False,
     "probability": False,
 }
-"""Parameters of the classifier that rows on a cluster do not know, with what they must be."""
+"""Parameters of the classifier that distributed rows do not support, with the values that they must have."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistributedFit:
-    """A fit to rows on a cluster.
+    """The result of a fit to distributed rows.
 
     Attributes
     ----------
     runs
-        The run of two classes, or of each class against the rest.
+        The run of two classes, or one run for each class against the rest.
     classes
         The labels, ascending, shape (classes,).
     shares
-        The share of each class in the weights, of them all.
+        The weight fraction of each class, shape (classes,).
     features
-        Number of features.
+        The number of features.
     names
-        Their names, where all are texts; None of an array.
+        The names of the features if all are strings; None for an array.
     """
 
     runs: tuple[Run, ...]
@@ -56,23 +56,24 @@ def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: An
     Parameters
     ----------
     plan, given
-        The parameters of the classifier, checked; and those of `UNSUPPORTED_PARAMETERS`.
+        The checked settings; and the values of the parameters in `UNSUPPORTED_PARAMETERS`.
     X, y, c
-        Features, labels and multiplicities: as `BinnedStumps` takes them, but labels of any kind.
+        Features, labels and multiplicities: as `BinnedStumps` takes them, but labels of any type.
 
     Raises
     ------
     OptionError
-        A parameter has no meaning for rows on a cluster.
+        A parameter is not supported for distributed rows.
     ProblemError
-        X, y or c are no examples on a cluster.
+        X, y or c are not valid distributed examples.
     """
     from boostopt.rows.dask_rows import indicator, split_label_columns, unique_labels
 
     for name, default in UNSUPPORTED_PARAMETERS.items():
         if not (unsupported_values[name] is default or unsupported_values[name] == default):
             raise OptionError(
-                f"{name} must keep its default for rows on a cluster; got {short_repr(unsupported_values[name])}. Leave it out."
+                f"{name} must keep its default for rows on a cluster; got "
+                f"{short_repr(unsupported_values[name])}. Leave it out."
             )
     if not (isinstance(plan.base, str) and plan.base == "binned"):
         raise OptionError(
@@ -86,33 +87,33 @@ def fit_distributed(plan: FitSettings, unsupported_values: dict[str, Any], X: An
         raise ProblemError(
             f"the examples must have at least two classes; got {len(classes)} class. Add examples of another class."
         )
-    told = classes[1:] if len(classes) == 2 else classes
-    made: Sequence[tuple[Run, float]] = [
+    positive_labels = classes[1:] if len(classes) == 2 else classes
+    results: Sequence[tuple[Run, float]] = [
         plan.fit_binary_distributed(features, indicator(y, label), c, file, label)
-        for label, file in zip(told, checkpoint_paths(plan.checkpoint, len(told)), strict=True)
+        for label, file in zip(positive_labels, checkpoint_paths(plan.checkpoint, len(positive_labels)), strict=True)
     ]
-    shares = tuple(share for _, share in made)
+    shares = tuple(share for _, share in results)
     shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
-    return DistributedFit(tuple(run for run, _ in made), classes, shares, int(features.shape[1]), names)
+    return DistributedFit(tuple(run for run, _ in results), classes, shares, int(features.shape[1]), names)
 
 
 def predict_lazily(
     model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None, sample_output: npt.NDArray[Any]
 ) -> Any:
-    """Return what a method of a classifier says of a collection, lazily: as a collection of the same kind.
+    """Return the lazy result of a classifier's method for a collection, as a collection of the same type.
 
     Parameters
     ----------
     model
-        The classifier, of which what belongs to its runs is left behind.
+        The classifier. The task holds a copy without its runs.
     method
         "predict" or "decision_function".
     X
         Features: a `dask.array`, or a `dask.dataframe`.
     columns
-        The labels whose values stand side by side; None for one value a row.
+        The labels of the columns of the result; None for one value a row.
     sample_output
-        Some such values.
+        Example values of the result.
     """
     from boostopt.rows.dask_rows import map_rows
 
@@ -125,7 +126,7 @@ def predict_lazily(
 
 
 def without_runs(model: Any) -> Any:
-    """Return a classifier that predicts like another one, without what belongs to the runs of that."""
+    """Return a copy of a classifier that predicts alike, without the attributes of its runs."""
     light = copy(model)
     vars(light).pop("runs_", None)
     light._scorers = tuple(replace(scorer, certificate=None) for scorer in model._scorers)

@@ -1,4 +1,4 @@
-"""The classes of hypotheses that a classifier may boost, by name, by example or by a function of one's own."""
+"""The hypothesis classes of a classifier: by name, from an unfitted classifier, or from a user's function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HYPOTHESIS_CLASSES: Mapping[str, str] = {
     "kernel": "KernelColumns",
     "rbf": "RBFNetworks",
 }
-"""The names of classes of hypotheses, and the oracles behind them in `boostopt.oracles`."""
+"""The names of hypothesis classes, and the oracles of each in `boostopt.oracles`."""
 
 CLASSIFIER_OWNED_OPTIONS: Mapping[str, str] = {
     "estimator": "Pass the estimator as base.",
@@ -33,7 +33,7 @@ CLASSIFIER_OWNED_OPTIONS: Mapping[str, str] = {
     "reflexive": "Set reflexive itself.",
     "random_state": "Set random_state itself.",
 }
-"""Arguments of oracles that are no options of a base, for the classifier has them itself, and where they belong."""
+"""Arguments of oracles that are not options of a base, because the classifier sets them, with the parameters to use."""
 
 
 def make_oracle(
@@ -50,30 +50,30 @@ def make_oracle(
     Parameters
     ----------
     base
-        A name from `HYPOTHESIS_CLASSES`, the path of a Python file that defines one class of oracles, a classifier that is not
-        fitted, or a function of (X, y, c) that returns an oracle.
+        A name from `HYPOTHESIS_CLASSES`, the path of a Python file that defines one class of oracles, an unfitted
+        classifier, or a function of (X, y, c) that returns an oracle.
     options
-        Further arguments of the oracle by name; none for a function.
+        Further arguments of the oracle by name; a function takes none.
     reflexive
-        Whether negations belong to the class. A function of one's own has said that itself.
+        Whether negations belong to the class. If base is a function, the function decides this.
     seed
-        Where there is chance; None for the one that the oracle takes by itself.
+        The seed of random choices; None for the oracle's default seed.
     X, y, c
-        The examples: features, labels -1 and 1, multiplicities; of a base that takes them also collections.
+        The examples: features, labels -1 and 1, multiplicities. They may be collections if the base supports them.
 
     Raises
     ------
     OptionError
-        There is no such base or option, or the function returns something else.
+        There is no such base or option, or the function does not return an oracle.
     """
     arguments = dict(options or {})
     if is_python_file_path(base):
-        own = load_single_class(base, Oracle, "an oracle")
-        taken = inspect.signature(own).parameters
-        if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
+        oracle_class = load_single_class(base, Oracle, "an oracle")
+        parameters = inspect.signature(oracle_class).parameters
+        if inspect.Parameter.VAR_KEYWORD not in {parameter.kind for parameter in parameters.values()}:
             for name in arguments:
-                _validate_option_name(name, own, taken.keys() - {"X", "y", "c"})
-        base, arguments = partial(own, **arguments), {}
+                _validate_option_name(name, oracle_class, parameters.keys() - {"X", "y", "c"})
+        base, arguments = partial(oracle_class, **arguments), {}
     if callable(base) and not hasattr(base, "fit"):
         return _oracle_from_factory(base, arguments, X, y, c)
     kind = _oracle_class(base)
@@ -90,14 +90,14 @@ def make_oracle(
     return kind(*examples, c=c, reflexive=reflexive, **arguments)
 
 
-def _validate_option_name(name: str, kind: type[Any], known: Collection[str]) -> None:
-    """Raise OptionError if a kind of oracle has no option of this name."""
-    if name not in known:
-        raise unknown_name(f"option of {kind.__name__}", name, known)
+def _validate_option_name(name: str, kind: type[Any], names: Collection[str]) -> None:
+    """Raise OptionError if a type of oracle has no option of this name."""
+    if name not in names:
+        raise unknown_name(f"option of {kind.__name__}", name, names)
 
 
 def oracle_option_names(kind: type[Any]) -> list[str]:
-    """Return the names of the options of an oracle, those of its record of settings one by one."""
+    """Return the names of the options of an oracle, with each field of its settings record as an option."""
     names = list(inspect.signature(kind).parameters)
     if kind is oracles.RBFNetworks:
         names[names.index("settings") :] = [field.name for field in fields(oracles.RBFSettings)]
@@ -105,7 +105,7 @@ def oracle_option_names(kind: type[Any]) -> list[str]:
 
 
 def _oracle_class(base: Any) -> type[Any]:
-    """Return the oracle of a name or of a classifier."""
+    """Return the type of oracle for a name or for a classifier."""
     if isinstance(base, str):
         if base not in HYPOTHESIS_CLASSES:
             raise unknown_name("base", base, HYPOTHESIS_CLASSES)
@@ -122,20 +122,20 @@ def _oracle_class(base: Any) -> type[Any]:
 
 
 def _oracle_from_factory(
-    made: Callable[..., Any],
+    factory: Callable[..., Any],
     options: Mapping[str, Any],
     X: Any,
     y: Int8[Array, " N"],
     c: Float[Array, " N"],
 ) -> Oracle:
-    """Return the oracle that a function of the user's makes."""
+    """Return the oracle that a user's function returns."""
     if options:
         raise OptionError(
             f"base_options must be empty if base is a function; got {', '.join(options)}. Bind them to the function "
             "with functools.partial."
         )
-    check_oracle_factory(made, X, y, c, "base, a class of oracles or a function that makes one,")
-    oracle = made(X, y, c)
+    check_oracle_factory(factory, X, y, c, "base, a class of oracles or a function that makes one,")
+    oracle = factory(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(
             f"base must return an oracle over the {len(y)} examples that it is given; got {short_repr(oracle)}. "
@@ -145,7 +145,7 @@ def _oracle_from_factory(
 
 
 def validate_serializable(oracle: Oracle) -> None:
-    """Raise OptionError where a run that goes on from a checkpoint could not predict."""
+    """Raise OptionError if a run that continues from a checkpoint could not predict."""
     if isinstance(oracle, EstimatorOracle):
         raise OptionError(
             f"checkpoint needs hypotheses that can be stored without pickle; got {oracle}, whose hypotheses are "

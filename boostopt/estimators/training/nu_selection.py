@@ -1,4 +1,4 @@
-"""The nu of a classifier by cross-validation, along a path of nu in each fold."""
+"""The choice of nu by cross-validation, along a path of nu in each fold."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from boostopt.estimators.training.margin_warnings import NU_LIMIT_BINARY, NU_LIM
 from boostopt.estimators.training.training_data import WeightedExamples
 
 NU_FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
-"""The values of nu, as shares of the largest that gives no class up: see `margin_warnings`."""
+"""The candidate values of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
 
 MAX_FOLDS = 5
-"""Into which the examples are dealt out; fewer where a class has fewer."""
+"""The number of folds; it is reduced to the number of examples of the smallest class."""
 
 
 @dataclass(frozen=True, eq=False)
 class NuScores:
-    """Values of nu and how they did.
+    """Values of nu with their cross-validation scores.
 
     Attributes
     ----------
     nus
         Shares of the weights, ascending, shape (k,).
     scores
-        The share of the weight of held-out examples that is predicted right at each, shape (k,).
+        The share of the weight of held-out examples that is predicted correctly at each nu, shape (k,).
     """
 
     nus: Float[Array, " k"]
@@ -43,26 +43,27 @@ class NuScores:
 
     @property
     def best_nu(self) -> float:
-        """The nu with the highest score; of several the largest, which gives more examples up and needs fewer votes."""
+        """The nu with the highest score; in a tie the largest, which gives up more examples and needs fewer votes."""
         return float(self.nus[np.flatnonzero(self.scores == self.scores.max())[-1]])
 
 
 def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores:
-    """Return how values of nu do on held-out examples.
+    """Return the cross-validation scores of values of nu.
 
-    Equal examples are in one fold, and each counts with its weight, so that a weight is a number of copies here too.
+    Equal examples are in the same fold, and each example counts with its weight, so that an example of weight k counts
+    as k copies here, too.
 
     Parameters
     ----------
     plan
-        The parameters of the classifier, but nu.
+        The settings of the fit, except nu.
     examples
         The examples with their weights.
 
     Raises
     ------
     ProblemError
-        A class has one example only.
+        A class has only one example.
     """
     groups, codes = examples.groups
     smallest = int(np.bincount(codes).min())
@@ -75,11 +76,13 @@ def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores
     several = len(shares) > 2
     largest = (NU_LIMIT_MULTICLASS if several else NU_LIMIT_BINARY) * float(shares.min())
     nus = np.array(NU_FRACTIONS) * min(largest, 1.0)
-    alone = replace(plan, checkpoint=None, verbose=False)
+    fold_plan = replace(plan, checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=plan.seed or 0)
     parts = folds.split(np.zeros(len(codes)), codes)
     tasks = [
-        delayed(_correct_weight)(alone, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in both), nus)
+        delayed(_correct_weight)(
+            fold_plan, *(examples.take(np.flatnonzero(np.isin(groups, part))) for part in both), nus
+        )
         for both in parts
     ]
     right: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
@@ -87,33 +90,37 @@ def cross_validate_nu(plan: FitSettings, examples: WeightedExamples) -> NuScores
 
 
 def _correct_weight(
-    plan: FitSettings, learnt: WeightedExamples, held: WeightedExamples, nus: Float[Array, " k"]
+    plan: FitSettings,
+    training_examples: WeightedExamples,
+    validation_examples: WeightedExamples,
+    nus: Float[Array, " k"],
 ) -> Float[Array, " k"]:
-    """Return the weight of the held-out examples that is predicted right at each nu."""
-    several = len(learnt.classes) > 2
-    told = range(len(learnt.classes)) if several else (1,)
-    # For each class the runs along the path, and their values side by side at each nu.
-    paths = [_runs_along_path(plan, learnt, k, nus) for k in told]
+    """Return the weight of the held-out examples that is predicted correctly at each nu."""
+    several = len(training_examples.classes) > 2
+    positive_codes = range(len(training_examples.classes)) if several else (1,)
+    # For each class: the values of the runs along the path, in columns by nu.
+    paths = [_runs_along_path(plan, training_examples, k, nus) for k in positive_codes]
     right = np.zeros(len(nus))
     for j in range(len(nus)):
-        f = stack_columns(runs[j].decision_function(held.X) for runs in paths)
+        f = stack_columns(runs[j].decision_function(validation_examples.X) for runs in paths)
         predicted = f.argmax(axis=1) if several else predicted_classes(f, "majority", paths[0][j].majority) > 0
-        right[j] = held.c[predicted == held.codes].sum()
+        right[j] = validation_examples.c[predicted == validation_examples.codes].sum()
     return right
 
 
 def _runs_along_path(plan: FitSettings, examples: WeightedExamples, k: int, nus: Float[Array, " k"]) -> list[Run]:
-    """Return the runs of class k at ascending nus; each begins where that of the next larger nu ended, as in `path`.
+    """Return the runs of class k at ascending nus; each begins at the end of the next larger nu's run, as in `path`.
 
-    Looks are faster than steps that begin elsewhere: where they serve each run is one by itself.
+    Histogram Newton from its own start is faster than steps from another run's end. If the formulation supports
+    histogram Newton, each run therefore starts by itself.
     """
     runs = list[Run]()
-    before, total = None, 0.0
+    previous_run, total = None, 0.0
     for nu in reversed(nus.tolist()):
-        here = replace(plan, nu=nu)
-        earlier, total = total, float(here.bound(examples.c)[0].sum())
-        # Where a share of the weights is less than one example they are scaled: then the examples are others.
-        run = here.fit_binary(examples, k, before if total == earlier else None, None)
+        settings = replace(plan, nu=nu)
+        earlier, total = total, float(settings.bound(examples.c)[0].sum())
+        # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
+        run = settings.fit_binary(examples, k, previous_run if total == earlier else None, None)
         runs.append(run)
-        before = None if isinstance(run, HistogramRun) or run.problem.update == "reweighting" else run
+        previous_run = None if isinstance(run, HistogramRun) or run.problem.update == "reweighting" else run
     return runs[::-1]

@@ -1,4 +1,4 @@
-"""Classes that are told apart: the second of two from the first, or each of several from the rest."""
+"""The binary problems of a classifier: the second of two classes against the first, or each class against the rest."""
 
 from __future__ import annotations
 
@@ -20,28 +20,34 @@ from boostopt.estimators.training.validation_set import ValidationSet
 
 
 def fit_classes(
-    plan: FitSettings, examples: WeightedExamples, before: Sequence[Run | None], held: ValidationSet | None = None
+    plan: FitSettings,
+    examples: WeightedExamples,
+    previous_runs: Sequence[Run | None],
+    validation_set: ValidationSet | None = None,
 ) -> tuple[Run, ...]:
-    """Return the run of two classes, or of each class against the rest, on from an earlier one where there is one."""
+    """Return the run of two classes, or a run for each class against the rest; each continues an earlier run."""
     classes = examples.classes
-    files = checkpoint_paths(plan.checkpoint, len(before))
-    if len(before) == 1:
-        return (plan.fit_binary(examples, 1, before[0], files[0], classes[1], held),)
+    files = checkpoint_paths(plan.checkpoint, len(previous_runs))
+    if len(previous_runs) == 1:
+        return (plan.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set),)
     if plan.time_limit is not None:
         together: Any = effective_n_jobs(plan.n_jobs)
-        plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
-    tasks = (delayed(plan.fit_binary)(examples, k, before[k], files[k], classes[k], held) for k in range(len(before)))
+        plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(previous_runs) / together))
+    tasks = (
+        delayed(plan.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set)
+        for k in range(len(previous_runs))
+    )
     runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return tuple(runs)
 
 
 def checkpoint_paths(checkpoint: Any, runs: int) -> list[Any]:
-    """Return the checkpoint of each run: of several they are numbered."""
+    """Return the checkpoint file of each run; the files of several runs are numbered."""
     return [checkpoint if checkpoint is None or runs == 1 else Path(f"{checkpoint}.{k}") for k in range(runs)]
 
 
 def positive_class_index(classes: npt.NDArray[Any], label: Any) -> int:
-    """Return the number of the class with a label that is told apart from the rest; of two the second by default.
+    """Return the index of the positive class for a label; with two classes, the second by default.
 
     Raises
     ------
@@ -52,6 +58,6 @@ def positive_class_index(classes: npt.NDArray[Any], label: Any) -> int:
     if label is None and len(labels) == 2:
         return 1
     if label not in labels or (len(labels) == 2 and label != labels[1]):
-        told = labels if len(labels) > 2 else labels[1:]
-        raise OptionError(f"label must be one of the classes {told}; got {short_repr(label)}. Pass label=.")
+        positive_labels = labels if len(labels) > 2 else labels[1:]
+        raise OptionError(f"label must be one of the classes {positive_labels}; got {short_repr(label)}. Pass label=.")
     return labels.index(label)

@@ -1,4 +1,4 @@
-"""The examples of classifiers: labels, weights as numbers of copies, values of parameters, equal examples merged."""
+"""Training examples of classifiers: labels, multiplicities, per-example parameters, merging of equal examples."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
 MAX_WEIGHT_RATIO = 1e99
-"""Quotient of two weights up to which the smallest can be scaled to 1 with the largest still a multiplicity."""
+"""Largest quotient of two weights: if the smallest is scaled to 1, the largest is still a valid multiplicity."""
 
 BALANCED = "balanced"
 """The class weights that give each class the same total."""
 
 
 Values = Mapping[str, Array]
-"""The parameters of a formulation that have one value an example, by name, each of shape (N,)."""
+"""Parameters of a formulation with one value for each example, by name, each of shape (N,)."""
 
 
 def no_values() -> dict[str, Any]:
-    """Return the values of no parameters."""
+    """Return a mapping without parameters."""
     return {}
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedExamples:
-    """The examples that count.
+    """The examples with positive weight.
 
     Attributes
     ----------
     X
         Features, shape (N, features).
     codes
-        Numbers of their classes, shape (N,).
+        The index of each example's class, shape (N,).
     c
         Multiplicities, shape (N,), positive.
     classes
         The labels, ascending, shape (classes,).
     values
-        Values of parameters, each of shape (N,).
+        Per-example parameters, each of shape (N,).
     """
 
     X: Any
@@ -60,20 +60,20 @@ class WeightedExamples:
     values: Values = field(default_factory=no_values)
 
     def take(self, rows: Int[Array, " n"]) -> WeightedExamples:
-        """Return some of them, with all that belongs to each."""
-        values = {name: each[rows] for name, each in self.values.items()}
+        """Return the examples of some rows, with their multiplicities and parameters."""
+        values = {name: value[rows] for name, value in self.values.items()}
         return replace(self, X=self.X[rows], codes=self.codes[rows], c=self.c[rows], values=values)
 
     def merged(self, codes: Int[Array, " N"] | None = None) -> WeightedExamples:
-        """Return the different examples in an order that is theirs, each with its whole weight.
+        """Return the different examples in a canonical order, each with its total weight.
 
-        So neither the order of the examples matters, nor whether one comes twice or has the weight 2: to the last
-        digit. Examples with equal features and codes but unequal values of parameters are different.
+        So neither the order of the examples matters, nor whether an example occurs twice or has the weight 2, down to
+        the last digit. Examples with equal features and codes but unequal per-example parameters are different.
 
         Parameters
         ----------
         codes
-            Other numbers of classes, shape (N,), for the examples that are returned.
+            Other class indices for the returned examples, shape (N,).
         """
         examples = self if codes is None else replace(self, codes=codes)
         examples = examples if scipy.sparse.issparse(self.X) else replace(examples, X=self.X + 0.0)  # -0 becomes 0
@@ -82,21 +82,21 @@ class WeightedExamples:
 
     @property
     def groups(self) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
-        """The number of the group of each example, in which features and class are equal, and the class of each."""
+        """The index of each example's group of equal features and class, and the class of each group."""
         order, first = _sorted_by_equality(self.X if scipy.sparse.issparse(self.X) else self.X + 0.0, self.codes, {})
         group = np.empty(len(order), dtype=np.int64)
         group[order] = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
         return group, self.codes[order[first]]
 
     def with_class_weight(self, class_weight: Any) -> WeightedExamples:
-        """Return them with multiplicities times those of their classes: a mapping from labels, "balanced" or None.
+        """Return the examples with multiplicities times class weights: a mapping from labels, "balanced" or None.
 
         Raises
         ------
         OptionError
-            The class weights are none.
+            The class weights are invalid.
         ProblemError
-            The products lie so far apart that what is computed with them would overflow or vanish.
+            The products differ so much that computations with them would overflow or vanish.
         """
         factors = class_weight_factors(class_weight, self.classes, self.codes, self.c)
         return replace(self, c=_multiply_weights(self.c, factors[self.codes]))
@@ -113,18 +113,18 @@ def merge_examples(
         Features: a float64 array, or compressed rows in canonical format without explicit zeros. Labels, and weights or
         None.
     values
-        Values of parameters, one for each row of X.
+        Per-example parameters, one value for each row of X.
 
     Raises
     ------
     ProblemError
-        The weights are no such numbers, or there is one class only.
+        The weights are not valid, or there is only one class.
     """
     check_classification_targets(labels)
     weights = _validate_sample_weight(sample_weight, len(labels))
     counting = weights > 0
     classes, codes = _encode_labels(labels[counting])
-    selected = {name: each[counting] for name, each in (values or {}).items()}
+    selected = {name: value[counting] for name, value in (values or {}).items()}
     return WeightedExamples(X[counting], codes, weights[counting], classes, selected)
 
 
@@ -134,7 +134,7 @@ def _validate_sample_weight(sample_weight: Any, N: int) -> Float[Array, " N"]:
     Raises
     ------
     ProblemError
-        They are not N numbers of at least 0, or all are 0, or one is so large or small that products overflow.
+        The weights are not N numbers of at least 0, or all are 0, or products with a weight would overflow.
     """
     if sample_weight is None:
         return np.ones(N)
@@ -155,12 +155,12 @@ def _validate_sample_weight(sample_weight: Any, N: int) -> Float[Array, " N"]:
 
 
 def _encode_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
-    """Return the classes of the examples that count, ascending, and the number of each example's class.
+    """Return the classes of the examples of positive weight, ascending, and the index of each example's class.
 
     Raises
     ------
     ProblemError
-        There is one class only.
+        There is only one class.
     """
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -172,7 +172,7 @@ def _encode_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Arra
 
 
 def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tuple[Int[Array, " N"], Int[Array, " n"]]:
-    """Return an order in which equal examples follow each other, and where in it each different example begins."""
+    """Return an order that groups equal examples, and the position at which each group begins."""
     of_rows = [codes, *(values[name] + 0.0 for name in sorted(values))]
     keys = _sparse_row_keys(X, of_rows) if scipy.sparse.issparse(X) else _row_keys(X, of_rows)
     order = keys.argsort(kind="stable")
@@ -181,20 +181,20 @@ def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tupl
 
 
 def _row_keys(rows: Float[Array, "N features"], of_rows: Sequence[Array]) -> npt.NDArray[Any]:
-    """Return the bytes of each example: any order will do, and sorting numbers would take a pass for each feature."""
+    """Return each example's bytes as a sort key: any order suffices, and numbers need a pass for each feature."""
     table = np.column_stack([*of_rows, rows])
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
 def _sparse_row_keys(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
-    """Return the bytes of each example, of different lengths."""
+    """Return the bytes of each sparse example as sort keys of different lengths."""
     codes, *values = of_rows
     further = np.column_stack(values) if values else np.empty((len(codes), 0))
     ends = zip(codes.tolist(), further, rows.indptr[:-1], rows.indptr[1:], strict=True)
     keys = np.empty(len(codes), dtype=object)
     keys[:] = [
-        b"%d:" % code + own.tobytes() + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes()
-        for code, own, a, b in ends
+        b"%d:" % code + indices.tobytes() + rows.indices[a:b].tobytes() + rows.data[a:b].tobytes()
+        for code, indices, a, b in ends
     ]
     return keys
 
@@ -202,21 +202,21 @@ def _sparse_row_keys(rows: Any, of_rows: Sequence[Array]) -> npt.NDArray[Any]:
 def class_weight_factors(
     class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
 ) -> Float[Array, " classes"]:
-    """Return what the weights of the examples of each class are multiplied by.
+    """Return the factor of the weights of each class.
 
     Parameters
     ----------
     class_weight
-        None for 1, a mapping from labels to positive numbers, or "balanced" for total / (classes * that of the class).
+        None for 1, a mapping from labels to positive numbers, or "balanced" for total / (classes * total of the class).
     classes, codes, weights
-        The classes, and the class and the weight of each example.
+        The classes, and the class index and the weight of each example.
 
     Raises
     ------
     OptionError
-        `class_weight` is nothing of these.
+        `class_weight` is none of these.
     ProblemError
-        A weight is no positive number, or a mapping leaves a class out and names a label that is not there.
+        A factor is not a positive number, or a mapping leaves out a class and names an unknown label.
     """
     if class_weight is None:
         return np.ones(len(classes))
@@ -224,7 +224,8 @@ def class_weight_factors(
         return _factors_from_mapping(cast(Mapping[Any, Any], class_weight), classes)
     if not (isinstance(class_weight, str) and class_weight == BALANCED):
         raise OptionError(
-            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {short_repr(class_weight)}. '
+            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got '
+            f"{short_repr(class_weight)}. "
             "Pass one of them."
         )
     factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
@@ -232,7 +233,7 @@ def class_weight_factors(
 
 
 def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
-    """Return the factors of a mapping from labels, 1 for those that it leaves out."""
+    """Return the factors of a mapping from labels, 1 for the labels that it leaves out."""
     labels: list[Any] = classes.tolist()
     for label, value in factors.items():
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
@@ -260,13 +261,14 @@ def _multiply_weights(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Flo
     Raises
     ------
     ProblemError
-        They lie so far apart that what is computed with them would overflow or vanish.
+        The products differ so much that computations with them would overflow or vanish.
     """
-    product = c * factors  # each between 1e-200 and 1e200, but for how many are added up
-    least, most = float(product.min()), float(product.max())
-    if not (least >= SMALLEST and most <= LARGEST and most <= MAX_WEIGHT_RATIO * least):
+    product = c * factors  # each lies between 1e-200 and 1e200, up to the number of summands
+    smallest, largest = float(product.min()), float(product.max())
+    if not (smallest >= SMALLEST and largest <= LARGEST and largest <= MAX_WEIGHT_RATIO * smallest):
         raise ProblemError(
             f"sample_weight times class_weight must lie in [{SMALLEST:g}, {LARGEST:g}], the largest at most "
-            f"{MAX_WEIGHT_RATIO:g} times the smallest; got {least:.6g} to {most:.6g}. Use weights of more similar size."
+            f"{MAX_WEIGHT_RATIO:g} times the smallest; got {smallest:.6g} to {largest:.6g}. Use weights of "
+            "more similar size."
         )
     return product

@@ -1,4 +1,4 @@
-"""Examples that a fit holds out, to stop boosting where it no longer gains anything on them."""
+"""The validation set of early stopping: examples that a fit holds out."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from boostopt._utils.array_types import Array, Bool, Int, Int8
 
 @dataclass(frozen=True, eq=False)
 class ValidationSet:
-    """Examples to stop by.
+    """The examples for early stopping.
 
     Attributes
     ----------
     X
         Features, shape (n, features).
     labels
-        Their labels, shape (n,).
+        Labels, shape (n,).
     """
 
     X: Any
     labels: npt.NDArray[Any]
 
     def with_signs(self, label: Any) -> tuple[Any, Int8[Array, " n"]]:
-        """Return features, and 1 for the examples with a label and -1 for the others."""
+        """Return the features, and label signs: 1 for the examples with a label and -1 for the others."""
         return self.X, np.where(self.labels == label, 1, -1).astype(np.int8)
 
 
 def split_validation_set(
     X: Any, labels: npt.NDArray[Any], sample_weight: Any, fraction: Any, seed: int | None
 ) -> tuple[Int[Array, " n"], ValidationSet]:
-    """Return the rows to learn from, ascending, and the examples to stop by.
+    """Return the rows of the training set, ascending, and the validation set.
 
     Parameters
     ----------
     X, labels, sample_weight
-        Features, labels, and weights or None. What has weight 0 is not held out: it counts nowhere.
+        Features, labels, and weights or None. Examples of weight 0 are not held out, because they do not count.
     fraction
-        A share of the examples, or their number, that is held out, with as many of each class as there are in all; None
-        to stop by the examples that are learned from.
+        The share of the examples, or their number, that is held out, with the same proportions of the classes; None to
+        stop by the training examples.
     seed
-        Of the draw; None for 0.
+        The seed of the draw; None for 0.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def split_validation_set(
     counting: Bool[Array, " N"] = np.ones(len(labels), dtype=bool)
     if sample_weight is not None:
         counting = np.asarray(sample_weight, dtype=np.float64) > 0
-    learnt, held = train_test_split(
+    training_rows, validation_rows = train_test_split(
         np.flatnonzero(counting), test_size=fraction, stratify=labels[counting], random_state=seed or 0
     )
-    return np.sort(learnt), ValidationSet(X[held], labels[held])
+    return np.sort(training_rows), ValidationSet(X[validation_rows], labels[validation_rows])
