@@ -1,4 +1,4 @@
-"""`reweight` of examples on a cluster: members vote where the rows are, and looks weigh the votes."""
+"""`reweight` for distributed examples: workers compute the members' votes, and histogram Newton finds the weights."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import RowBlock, Split
 
 DEFAULT_TOL = 1e-3
-"""Accuracy of the soft margin where none is asked for."""
+"""Default accuracy of the soft margin."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistributedReweighted(ReweightedBase):
-    """The members of a fitted ensemble under new weights that examples on a cluster gave them.
+    """The members of a fitted ensemble under new weights, computed from distributed examples.
 
-    It is a plain local object, without anything as long as the rows.
+    It is a plain local object, without any array as long as the rows.
 
     Attributes
     ----------
     ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
         As in `ReweightedBase`.
     run
-        The run of looks; its hypotheses are the numbers of members.
+        The histogram Newton run; its hypotheses are the indices of members.
     nu
         The nu of the soft margin, a count.
     """
@@ -58,7 +58,7 @@ class DistributedReweighted(ReweightedBase):
 
     @property
     def certificate(self) -> ClassCertificate:
-        """The interval of the largest soft margin, which is all that looks certify."""
+        """The interval of the largest soft margin, the only value that histogram Newton certifies."""
         return self.soft_margin_certificate
 
     @property
@@ -73,12 +73,12 @@ class DistributedReweighted(ReweightedBase):
 
     @property
     def goal(self) -> NoReturn:
-        """Raise ProblemError: it knows each example."""
+        """Raise ProblemError: a goal contains every example."""
         raise aggregates_only_error("a goal")
 
     @property
     def U(self) -> NoReturn:
-        """Raise ProblemError: margins of members are as long as the rows."""
+        """Raise ProblemError: the margins of members are as long as the rows."""
         raise aggregates_only_error("margins of members")
 
     @property
@@ -98,18 +98,18 @@ class DistributedReweighted(ReweightedBase):
 
 
 class DistributedMemberOracle(DistributedOracle):
-    """The votes of the members of an ensemble, on a cluster.
+    """The votes of an ensemble's members, on a cluster.
 
-    Parameters
+    Attributes
     ----------
     rows
-        The coded votes.
+        The votes as binned features.
     balance
-        Number of examples of the positive class less those of the other one.
+        The number of positive examples minus the number of negative ones.
     t
-        Number of members.
+        The number of members.
     reflexive
-        Whether their negations belong to the class.
+        Whether the negations of members belong to the class.
     """
 
     reflexive: bool
@@ -133,34 +133,35 @@ def reweight_distributed(
     reflexive: bool,
     parameters: Mapping[str, Any],
 ) -> DistributedReweighted:
-    """Return the members with the weights of a formulation over examples on a cluster.
+    """Return the members with the weights of a formulation over distributed examples.
 
     Parameters
     ----------
     formulation
         The formulation.
     members
-        Those of the ensemble.
+        The members of the ensemble.
     examples
         Features, labels and multiplicities.
     tol
-        Accuracy of the soft margin; 0.001 for None.
+        The accuracy of the soft margin; 0.001 for None.
     reflexive
         Whether negations of members belong to the class.
     parameters
-        Those of the formulation.
+        The parameters of the formulation.
 
     Raises
     ------
     ProblemError
-        The examples are none on a cluster, or do not fit the ensemble; a member has other values than -1 and 1.
+        The examples are not distributed, or do not fit the ensemble; or a member has values other than -1 and 1.
     OptionError
-        Looks do not serve the formulation, or the accuracy.
+        Histogram Newton does not support the formulation or the accuracy.
     """
     epsilon = DEFAULT_TOL if tol is None else tol
     if epsilon < MIN_EPSILON:
         raise OptionError(
-            f"on a cluster tol must be at least {MIN_EPSILON:g}, because weights of examples are whole numbers there; got "
+            f"on a cluster tol must be at least {MIN_EPSILON:g}, because weights of examples are whole numbers "
+            "there; got "
             f"{epsilon:g}. Leave out tol for {DEFAULT_TOL:g}."
         )
     placing = DistributedEncoder(*examples, framed=True)
@@ -171,13 +172,13 @@ def reweight_distributed(
     oracle = DistributedMemberOracle(rows, placing.balance, members.t, reflexive)
     options = BoostOptions()
     try:
-        found = histogram_inputs(page, oracle, epsilon, parameters, options)
+        inputs = histogram_inputs(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
         raise _unsupported_error(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
-    if found is None or not isinstance(found[1], ExactSoftMargin):
+    if inputs is None or not isinstance(inputs[1], ExactSoftMargin):
         raise _unsupported_error(page, epsilon, "")
-    aim = found[1]
-    run = HistogramRun.solve(*found, options)
+    aim = inputs[1]
+    run = HistogramRun.solve(*inputs, options)
     w = np.zeros(members.t)
     for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
         if isinstance(hypothesis, Given):
@@ -201,10 +202,10 @@ def reweight_distributed(
 
 
 def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
-    """Return the error for a formulation that looks do not serve."""
+    """Return the error for a formulation that histogram Newton does not support."""
     return OptionError(
-        "re-weighting on a cluster uses looks, which support LPBoost, ERLPBoost and similar programs, with no more "
-        f"smoothing than tol = {epsilon:g} needs; looks do not support {page.name} with these parameters{why}. Choose "
+        "re-weighting on a cluster uses histogram Newton, which supports LPBoost, ERLPBoost and similar programs, with no more "
+        f"smoothing than tol = {epsilon:g} needs; histogram Newton does not support {page.name} with these parameters{why}. Choose "
         "another formulation, leave out eta, or compute X and y."
     )
 
@@ -212,12 +213,14 @@ def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> Opti
 def _certified_soft_margin(rows: BinnedRows, aim: ExactSoftMargin, w: Float[Array, " t"]) -> float:
     """Return the certified soft margin of weights of members.
 
-    It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
+    The exact soft margin is that of nearby integer weights. The distance of both weight vectors bounds the
+    difference of any margin, so it is subtracted.
     """
     W = integer_weights(w)
-    own = aim.best_lower_bound(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
+    soft_margin = aim.best_lower_bound(rows, rows.margins([Split(q, 0, 1) for q in range(len(w))], W))
     return float_below(
-        own - sum(abs(Fraction(x) - Fraction(k, MARGIN_SCALE)) for x, k in zip(w.tolist(), W.tolist(), strict=True))
+        soft_margin
+        - sum(abs(Fraction(x) - Fraction(k, MARGIN_SCALE)) for x, k in zip(w.tolist(), W.tolist(), strict=True))
     )
 
 
@@ -227,7 +230,7 @@ def _distinct_labels(y: Any, c: Any) -> Array:
 
 
 def _label_statistics(labels: Array | None, y: Any, c: Any) -> LabelCounts:
-    """Return what labels and multiplicities of some rows tell."""
+    """Return the aggregates of the labels and multiplicities of some rows."""
     return count_labels(labels_to_signs(labels, y), c)
 
 
@@ -237,7 +240,7 @@ def _member_votes(members: Members, X: Any, y: Any, c: Any) -> RowBlock:
     Raises
     ------
     ProblemError
-        X does not fit the ensemble, or a member has other values than -1 and 1.
+        X does not fit the ensemble, or a member has values other than -1 and 1.
     """
     signs = members.label_signs(y)
     rows, copies = check_multiplicities(c, len(signs))

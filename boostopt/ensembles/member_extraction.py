@@ -1,4 +1,4 @@
-"""The kinds of ensembles that boostopt supports, with their members and weights."""
+"""The members and weights of fitted ensembles, for each type of ensemble that boostopt supports."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ SUPPORTED_ENSEMBLES = (
     "VotingClassifier, a MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list "
     "of fitted classifiers"
 )
-"""The ensembles that are known, in words."""
+"""The supported types of ensembles, in words."""
 
 
 @dataclass(frozen=True, eq=False)
 class PositiveClass:
-    """Which class of an ensemble is told apart.
+    """The class of an ensemble that the members separate from the others.
 
     Attributes
     ----------
     classes
         The labels of the ensemble, ascending, shape (K,).
     index
-        The number of the class that is the positive one: of two classes the second.
+        The index of the positive class; the second one of two classes.
     """
 
     classes: Array
@@ -52,11 +52,11 @@ class PositiveClass:
 
     @property
     def labels(self) -> Array | None:
-        """The negative label and the positive one of two classes; None with more, where y holds -1 and 1."""
+        """The negative and the positive label of two classes; None with more classes, where y holds -1 and 1."""
         return self.classes if len(self.classes) == 2 else None
 
     def binary_voter(self, model: Any, labels_are_codes: bool, features: Int[Array, " n"] | None = None) -> BinaryVoter:
-        """Return a fitted classifier of these labels, or of their numbers, as one of -1 and 1."""
+        """Return a fitted classifier of these labels, or of their indices, as a classifier of -1 and 1."""
         labels = range(len(self.classes)) if labels_are_codes else self.classes
         if len(labels) == 2:
             return BinaryVoter(model, (labels[0], labels[1]), features)
@@ -113,34 +113,36 @@ def members_of(
         return replace(_members_of_hypotheses(run.hypotheses, values, run.w), names=names)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
-        own = _members_of_hypotheses(run.hypotheses, values, run.w)
-        return replace(own, labels=np.asarray(ensemble.classes_), names=names)
+        members = _members_of_hypotheses(run.hypotheses, values, run.w)
+        return replace(members, labels=np.asarray(ensemble.classes_), names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
         last = members_of(ensemble[-1], values, label=label)
-        return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
+        return last if len(ensemble) == 1 else replace(last, names=names, preprocessing=ensemble[:-1])
     make = _extractor(ensemble)
-    told = _positive_class(ensemble, label)
-    return replace(make(ensemble, values, told), names=names)
+    positive_class = _positive_class(ensemble, label)
+    return replace(make(ensemble, values, positive_class), names=names)
 
 
 def is_supported_ensemble(model: Any) -> bool:
-    """Return whether `members_of` has something to say of the kind of a model, fitted or not."""
+    """Return whether `members_of` supports the type of a model, fitted or not."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import Pipeline
 
     if isinstance(model, Pipeline):
         return is_supported_ensemble(model[-1])
-    own = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(type(model), "run_")
-    return own or _find_extractor(model) is not None
+    is_supported = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(
+        type(model), "run_"
+    )
+    return is_supported or _find_extractor(model) is not None
 
 
 Maker = Callable[[Any, str | None, PositiveClass], Members]
 
 
 def _extractor(ensemble: Any) -> Maker:
-    """Return what takes an ensemble of its kind apart."""
+    """Return the function that extracts the members of an ensemble of this type."""
     from sklearn import ensemble as kinds
 
     if isinstance(ensemble, kinds.HistGradientBoostingClassifier):
@@ -152,16 +154,18 @@ def _extractor(ensemble: Any) -> Maker:
         return make
     if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
         raise ProblemError(
-            f"expected a fitted ensemble with its runs; got {short_repr(ensemble)}, which was loaded from a file that holds "
+            f"expected a fitted ensemble with its runs; got {short_repr(ensemble)}, which was loaded from a "
+            "file that holds "
             "none. Fit it again, or keep it by pickle."
         )
     raise ProblemError(
-        f"expected a fitted ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(ensemble)}. Pass single classifiers as a list."
+        f"expected a fitted ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(ensemble)}. Pass single "
+        "classifiers as a list."
     )
 
 
 def _find_extractor(ensemble: Any) -> Maker | None:
-    """Return what takes an ensemble of its kind apart, None for what is no ensemble."""
+    """Return the function that extracts the members of an ensemble of this type; None for an unsupported type."""
     from sklearn import ensemble as kinds
 
     averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
@@ -180,7 +184,7 @@ def class_labels(ensemble: Any) -> Array:
     Raises
     ------
     ProblemError
-        The ensemble is not fitted, or knows no labels, as a run or a list of hypotheses.
+        The ensemble is not fitted, or has no labels, as a run or a list of hypotheses.
     """
     from sklearn.pipeline import Pipeline
 
@@ -208,7 +212,7 @@ def class_labels(ensemble: Any) -> Array:
 
 
 def _positive_class(ensemble: Any, label: Any) -> PositiveClass:
-    """Return the class of an ensemble that a label names; without one the ensemble must have two classes."""
+    """Return the positive class of an ensemble by its label; without a label, the ensemble must have two classes."""
     classes = class_labels(ensemble)
     if label is None and classes.shape != (2,):
         labels = str(np.asarray(classes, dtype=object).tolist())[:100]
@@ -219,35 +223,41 @@ def _positive_class(ensemble: Any, label: Any) -> PositiveClass:
     return PositiveClass(classes, positive_class_index(classes, label))
 
 
-def _members_of_adaboost(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
+def _members_of_adaboost(ensemble: Any, values: str | None, positive_class: PositiveClass) -> Members:
     models = list(ensemble.estimators_)
-    # There is room for all the rounds asked for: a run may have ended before.
+    # There is room for all requested rounds: a run may have ended before.
     weights = np.asarray(ensemble.estimator_weights_)[: len(models)]
-    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=False), weights, told.labels)
+    return Members.from_weights(
+        _member_hypotheses(models, values, positive_class, labels_are_codes=False), weights, positive_class.labels
+    )
 
 
-def _members_of_average(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
+def _members_of_average(ensemble: Any, values: str | None, positive_class: PositiveClass) -> Members:
+    models = list(
+        ensemble.estimators_
+    )  # fitted to class indices; in bagging, each estimator is fitted to its own subset of the features
     features = getattr(ensemble, "estimators_features_", None)
-    own = _member_hypotheses(models, values, told, labels_are_codes=True, features=features)
-    return Members.from_weights(own, np.ones(len(models)), told.labels)
+    hypotheses = _member_hypotheses(models, values, positive_class, labels_are_codes=True, features=features)
+    return Members.from_weights(hypotheses, np.ones(len(models)), positive_class.labels)
 
 
-def _members_of_voting(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
+def _members_of_voting(ensemble: Any, values: str | None, positive_class: PositiveClass) -> Members:
+    models = list(ensemble.estimators_)  # fitted to class indices, without the dropped estimators
     votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
     weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
-    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=True), weights, told.labels)
+    return Members.from_weights(
+        _member_hypotheses(models, values, positive_class, labels_are_codes=True), weights, positive_class.labels
+    )
 
 
-def _members_of_gradient_boosting(ensemble: Any, values: str | None, told: PositiveClass) -> Members:
+def _members_of_gradient_boosting(ensemble: Any, values: str | None, positive_class: PositiveClass) -> Members:
     validate_values(values, "decision_function", class_name(ensemble))
     if ensemble.init not in (None, "zero"):
         raise ProblemError(
             "gradient boosting must start from a constant, because its initial guess becomes a member with bounded "
             f'values; got init={ensemble.init!r}. Fit it with init=None or "zero".'
         )
-    k = 0 if told.labels is not None else told.index
+    k = 0 if positive_class.labels is not None else positive_class.index
     trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, k]]
     scales = [tree.scale for tree in trees]
     first = 0.0 if ensemble.init is not None else _initial_value(ensemble, k)
@@ -255,32 +265,34 @@ def _members_of_gradient_boosting(ensemble: Any, values: str | None, told: Posit
     names = [*(class_name(tree.tree) for tree in trees), "constant"]
     hypotheses = [MemberHypothesis(q, names[q], "decision_function", model) for q, model in enumerate(models)]
     weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
-    return Members.from_weights(hypotheses, weights[: len(models)], told.labels)
+    return Members.from_weights(hypotheses, weights[: len(models)], positive_class.labels)
 
 
 def _initial_value(ensemble: Any, k: int) -> float:
-    """Return the constant that gradient boosting begins with: its decision function without the trees of column k."""
+    """Return the initial constant of gradient boosting: its decision function without the trees of column k."""
     X = np.zeros((1, ensemble.n_features_in_))
     whole = float(call_without_name_warnings(ensemble, "decision_function", X).ravel()[k])
     return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
 
 
 def _members_of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:
-    own = np.ones(len(models)) if weights is None else weights
+    list_weights = np.ones(len(models)) if weights is None else weights
     if models and all(isinstance(model, Hypothesis) for model in models):
-        return _members_of_hypotheses(models, values, own)
+        return _members_of_hypotheses(models, values, list_weights)
     classes = class_labels(models)
     if classes.shape != (2,) and label is None:
         raise ProblemError(
             f"the classifiers of a list must have the same two labels; got {len(classes)}: "
             f"{str(classes.tolist())[:100]}. Fit them to the same y, or call reweight_one_vs_rest."
         )
-    told = PositiveClass(classes, positive_class_index(classes, label))
-    return Members.from_weights(_member_hypotheses(models, values, told, labels_are_codes=False), own, told.labels)
+    positive_class = PositiveClass(classes, positive_class_index(classes, label))
+    return Members.from_weights(
+        _member_hypotheses(models, values, positive_class, labels_are_codes=False), list_weights, positive_class.labels
+    )
 
 
 def _member_labels(model: Any) -> Array:
-    """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
+    """Return all labels of the classifiers in a list; a bootstrap sample may contain only some of them."""
     if not hasattr(model, "predict"):
         raise ProblemError(
             f"a list must hold fitted classifiers only, or hypotheses only; got {short_repr(model)}. Remove it."
@@ -291,15 +303,18 @@ def _member_labels(model: Any) -> Array:
 def _member_hypotheses(
     models: Sequence[Any],
     values: str | None,
-    told: PositiveClass,
+    positive_class: PositiveClass,
     labels_are_codes: bool,
     features: Sequence[Any] | None = None,
 ) -> list[MemberHypothesis]:
-    """Return fitted classifiers of an ensemble as hypotheses; numbered ones know the numbers of the classes."""
+    """Return the fitted classifiers of an ensemble as hypotheses; `labels_are_codes` if they predict class indices."""
     subsets: Sequence[Any] = [None] * len(models) if features is None else features
     return [
         MemberHypothesis(
-            q, class_name(model), values or VALUE_METHODS[0], told.binary_voter(model, labels_are_codes, subset)
+            q,
+            class_name(model),
+            values or VALUE_METHODS[0],
+            positive_class.binary_voter(model, labels_are_codes, subset),
         )
         for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
     ]
@@ -308,4 +323,4 @@ def _member_hypotheses(
 def _members_of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
     if values is not None:
         raise OptionError(f"hypotheses have their own values; got values={values!r}. Leave out values.")
-    return replace(Members.from_weights(list(hypotheses), weights, None), own=True)
+    return replace(Members.from_weights(list(hypotheses), weights, None), has_boostopt_hypotheses=True)

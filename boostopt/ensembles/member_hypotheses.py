@@ -1,4 +1,4 @@
-"""The estimators inside an ensemble as hypotheses: recoded to the labels -1 and 1, scaled into [-1, 1], negated."""
+"""The estimators of an ensemble as hypotheses: relabelled to -1 and 1, scaled into [-1, 1], negated."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from boostopt.oracles.learners.fitted import class_name, hypothesis_values
 
 
 class MemberInput:
-    """Examples as the estimators of an ensemble take them: with the names of their features, or without.
+    """Examples in the form that the estimators of an ensemble take, with or without feature names.
 
     Attributes
     ----------
     X
-        As it was passed: an array, a sparse matrix, a table with named columns, a list; of an array or of compressed
-        rows a copy that nobody can change.
+        The user's X: an array, a sparse matrix, a table with named columns, or a list. Arrays and compressed rows are
+        read-only copies.
     """
 
     def __init__(self, X: Any) -> None:
@@ -41,18 +41,18 @@ class MemberInput:
 
     @cached_property
     def without_feature_names(self) -> Any:
-        """X without the names of its features; sparse matrices by rows, which can be cut."""
+        """X without the names of the features; sparse matrices as compressed rows, which can be sliced."""
         if scipy.sparse.issparse(self.X):
             return scipy.sparse.csr_array(self.X)
         return np.asarray(self.X) if hasattr(self.X, "columns") else self.X
 
     @cached_property
     def finite_features(self) -> Any:
-        """X as finite numbers: trees alone would take a NaN to a side that their ensemble refuses."""
+        """X as finite numbers: a single tree accepts NaN, although the ensemble refuses it."""
         return checked_features(self.without_feature_names)
 
     def input_for(self, model: Any, features: Int[Array, " k"] | None) -> Any:
-        """Return X as a model takes it, that was fitted to some of the features or to all of them (None)."""
+        """Return X in the form of a model that was fitted to some of the features, or to all of them (None)."""
         named = getattr(model, "feature_names_in_", None) is not None
         X = self.X if named else self.without_feature_names
         if features is None:
@@ -60,7 +60,7 @@ class MemberInput:
         return (X if scipy.sparse.issparse(X) else np.asarray(X))[:, features]
 
     def cached_output(self, model: Any, method: str, features: Int[Array, " k"] | None) -> Array:
-        """Return what a model answers to these examples; the last answer is kept, for a model of several classes."""
+        """Return a method's result for these examples; the last result is cached, for models of several classes."""
         if self._last is None or self._last[0] is not model or self._last[1] != method:
             self._last = (
                 model,
@@ -71,17 +71,17 @@ class MemberInput:
 
 
 def call_without_name_warnings(model: Any, method: str, X: Any) -> Any:
-    """Return what a fitted object of scikit-learn's kind answers.
+    """Return the result of a method of a fitted scikit-learn object.
 
     Raises
     ------
     ProblemError
-        It has no such method, or refuses X.
+        The object has no such method, or refuses X.
     """
     if not hasattr(model, method):
         raise ProblemError(f"{class_name(model)} must have the method {method}; it does not. Pass other values.")
     with warnings.catch_warnings():
-        # Said once for each member otherwise: whoever passes an array knows that it has no names.
+        # Otherwise every member would warn. Users who pass an array know that the array has no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         try:
             with writes_named(f"the model {class_name(model)}"):
@@ -97,16 +97,16 @@ def call_without_name_warnings(model: Any, method: str, X: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BinaryVoter:
-    """A classifier of any two labels that answers like one of -1 and 1.
+    """A classifier of two arbitrary labels as a classifier with the labels -1 and 1.
 
     Attributes
     ----------
     model
-        The fitted classifier. It may know one of the labels only: a sample that it was fitted to may hold one class.
+        The fitted classifier. It may have only one of the labels, because its sample may contain only one class.
     labels
-        The negative label and the positive one, as the classifier knows them.
+        The negative and the positive label of the classifier.
     features
-        The features that it was fitted to, None for all.
+        The indices of the features that the classifier was fitted to, None for all.
     """
 
     model: Any
@@ -144,7 +144,8 @@ class BinaryVoter:
         classes = self._classes
         if len(classes) != 2:
             raise ProblemError(
-                f'values="decision_function" needs members that were fitted to two classes; {class_name(self.model)} was '
+                'values="decision_function" needs members that were fitted to two classes; '
+                f"{class_name(self.model)} was "
                 f'fitted to {classes}. Pass values="predict".'
             )
         raw = self._model_output("decision_function", rows)
@@ -160,22 +161,22 @@ class BinaryVoter:
 
 @dataclass(frozen=True, eq=False)
 class OneVsRestVoter(BinaryVoter):
-    """A classifier of more than two classes that answers 1 for one of them and -1 for the rest.
+    """A classifier of more than two classes as a classifier of one class, 1, against the rest, -1.
 
     Attributes
     ----------
     model, features
         As in `BinaryVoter`.
     labels
-        None, and the label of the one class as the classifier knows it.
+        None, and the label of the positive class in the classifier.
     """
 
     def predict(self, rows: MemberInput) -> Array:
-        """Return 1 for each example that the classifier takes for the class, -1 for the others."""
+        """Return 1 for each example that the classifier assigns to the positive class, -1 for the others."""
         return np.where(np.asarray(self._model_output("predict", rows) == self.labels[1]), 1.0, -1.0)
 
     def predict_proba(self, rows: MemberInput) -> Array:
-        """Return the probabilities of the rest and of the class for each example, shape (n, 2)."""
+        """Return the probabilities of the rest and of the positive class for each example, shape (n, 2)."""
         raw, classes = self._model_output("predict_proba", rows), self._classes
         if raw.ndim != 2 or raw.shape[1] != len(classes):
             return raw  # refused by its shape
@@ -192,7 +193,7 @@ class OneVsRestVoter(BinaryVoter):
 
 @dataclass(frozen=True, eq=False)
 class ScaledTree:
-    """A regression tree over its largest absolute leaf: then its values lie in [-1, 1] whatever the example.
+    """A regression tree divided by its largest absolute leaf: its values lie in [-1, 1] for every example.
 
     Attributes
     ----------
@@ -209,7 +210,7 @@ class ScaledTree:
         return float(np.abs(nodes.value[nodes.children_left == nodes.children_right]).max())
 
     def decision_function(self, rows: MemberInput) -> Array:
-        """Return the value of each example's leaf, over the largest; 0 where all leaves are 0."""
+        """Return the value of each example's leaf, divided by the largest absolute value; 0 if all leaves are 0."""
         values = np.asarray(call_without_name_warnings(self.tree, "predict", rows.finite_features))
         return values / self.scale if self.scale > 0 else values
 
@@ -233,21 +234,21 @@ class ConstantVoter:
 
 @dataclass(frozen=True)
 class MemberHypothesis(Hypothesis):
-    """An estimator inside a fitted ensemble as a hypothesis.
+    """An estimator of a fitted ensemble as a hypothesis.
 
-    Two of them are equal if they are the same number, description and kind of values. The estimator is not part of the
-    saved state: a restored one cannot predict. (A pickled one can.)
+    Two such hypotheses are equal if they have the same number, description and values. The estimator is not part of the
+    saved state: a restored hypothesis cannot predict. (A pickled one can.)
 
     Attributes
     ----------
     number
-        Which member of the ensemble this is, from 0.
+        The index of the member in the ensemble, from 0.
     description
-        The estimator in a word.
+        The type of the estimator in a word.
     values
-        Which method gives h: see `boostopt.oracles.Fitted`.
+        The method that gives h: see `boostopt.oracles.Fitted`.
     model
-        What answers: `BinaryVoter`, `ScaledTree` or `ConstantVoter`; None if it was not saved.
+        The estimator that predicts: `BinaryVoter`, `ScaledTree` or `ConstantVoter`; None if it was not saved.
     """
 
     kind: ClassVar[str] = "member"
@@ -258,12 +259,12 @@ class MemberHypothesis(Hypothesis):
     model: Any = field(compare=False, repr=False)
 
     def __call__(self, X: Any) -> Float[Array, " n"]:
-        """Return h(x) in [-1, 1] for each row of X, as the ensemble hands it to its members.
+        """Return h(x) in [-1, 1] for each row of X, which has the form that the ensemble passes to its members.
 
         Raises
         ------
         ProblemError
-            The estimator was not saved, refuses X, or answers with other than one value in [-1, 1] for each example.
+            The estimator was not saved, refuses X, or does not return one value in [-1, 1] for each example.
         """
         if self.model is None:
             raise ProblemError(f"{self} was restored without its estimator, so it cannot predict. Save it by pickle.")
@@ -271,8 +272,8 @@ class MemberHypothesis(Hypothesis):
         try:
             return hypothesis_values(self.model, self.values, rows, self.description)
         except ProblemError as fault:
-            which = "" if self.description in str(fault) else f", {self.description}"
-            raise ProblemError(f"member {self.number}{which}: {fault}") from fault
+            description = "" if self.description in str(fault) else f", {self.description}"
+            raise ProblemError(f"member {self.number}{description}: {fault}") from fault
 
     def __str__(self) -> str:
         return f"{self.description} {self.number}"
@@ -300,7 +301,7 @@ class NegatedHypothesis(Hypothesis):
     hypothesis: Hypothesis
 
     def __call__(self, X: Any) -> Float[Array, " n"]:
-        """Return -h(x) for each row of X, as the hypothesis takes it."""
+        """Return -h(x) for each row of X, in the form that the hypothesis takes."""
         return -self.hypothesis(X)
 
     def __str__(self) -> str:
@@ -314,9 +315,9 @@ class NegatedHypothesis(Hypothesis):
         return cls(hypothesis_from_state(state["of"]))
 
 
-def validate_values(values: str | None, own: str, kind: str) -> None:
-    """Raise OptionError if values are asked for where the members have values of their own."""
-    if values is not None and values != own:
+def validate_values(values: str | None, natural_values: str, kind: str) -> None:
+    """Raise OptionError if values are passed for members that have their own values."""
+    if values is not None and values != natural_values:
         raise OptionError(
             f"the members of {kind} have their own values, namely what they add to its decision function; "
             f"got values={values!r}. Leave out values."

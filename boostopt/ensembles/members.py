@@ -36,9 +36,9 @@ class Members:
         labels.
     names
         The names of the features that the ensemble was fitted to; None if the features had no names.
-    before
+    preprocessing
         The earlier steps of a pipeline, which transform X before the ensemble sees it; None without such steps.
-    own
+    has_boostopt_hypotheses
         Whether the hypotheses are boostopt's own, which take X as it is.
     """
 
@@ -46,8 +46,8 @@ class Members:
     weights: Float[Array, " t"]
     labels: Array | None = None
     names: Array | None = None
-    before: Any = None
-    own: bool = False
+    preprocessing: Any = None
+    has_boostopt_hypotheses: bool = False
 
     @classmethod
     def from_weights(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
@@ -79,8 +79,8 @@ class Members:
 
     def select(self, numbers: Int[Array, " k"]) -> Members:
         """Return some of the members, with the weights that they have in the whole ensemble."""
-        chosen = tuple(self.hypotheses[q] for q in numbers.tolist())
-        return replace(self, hypotheses=chosen, weights=self.weights[numbers])
+        selected = tuple(self.hypotheses[q] for q in numbers.tolist())
+        return replace(self, hypotheses=selected, weights=self.weights[numbers])
 
     def rows(self, X: Any) -> Any:
         """Check the names of the features, and return X transformed as the hypotheses take it.
@@ -90,7 +90,7 @@ class Members:
         ProblemError
             The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
         """
-        if not self.own and FeatureMatrix(X).n == 0:
+        if not self.has_boostopt_hypotheses and FeatureMatrix(X).n == 0:
             raise ProblemError(f"X must have at least one row; got {short_repr(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
         if self.names is not None and columns is not None and list(columns) != list(self.names):
@@ -99,8 +99,8 @@ class Members:
                 f"{len(columns)} features, {_difference(list(columns), list(self.names))}. Pass the columns of X as at "
                 "the fit."
             )
-        taken = X if self.before is None else call_without_name_warnings(self.before, "transform", X)
-        return taken if self.own else MemberInput(taken)
+        rows = X if self.preprocessing is None else call_without_name_warnings(self.preprocessing, "transform", X)
+        return rows if self.has_boostopt_hypotheses else MemberInput(rows)
 
     def with_labels_of(self, y: npt.ArrayLike) -> Members:
         """Return the members with the two labels of y, the smaller one as the negative, if they had no labels.
@@ -120,7 +120,7 @@ class Members:
                 f"y must hold labels of one type; got labels that cannot be compared: {unlike}. Code the labels as "
                 "numbers or texts."
             ) from unlike
-        # Others than two are refused as signs: by what is expected where labels are not known.
+        # Other than two labels are refused below: the message names the labels -1 and 1 that unlabelled members expect.
         is_pair = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
         return replace(self, labels=labels) if is_pair else self
 
@@ -132,13 +132,13 @@ class Members:
         ProblemError
             y is not a vector of the ensemble's two labels.
         """
-        coded = labels_to_signs(self.labels, y)
-        if coded.ndim != 1 or not len(coded):
+        signs = labels_to_signs(self.labels, y)
+        if signs.ndim != 1 or not len(signs):
             raise ProblemError(
-                f"y must have shape (N,), with one label for each row of X and N >= 1; got shape {coded.shape}. Pass "
+                f"y must have shape (N,), with one label for each row of X and N >= 1; got shape {signs.shape}. Pass "
                 "the labels of the rows."
             )
-        return coded
+        return signs
 
     def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Margins:
         """Return U[n, q] = y_n h_q(x_n) for some rows of X, shape (n, t): int8 if all margins are whole numbers.
@@ -150,9 +150,9 @@ class Members:
         """
         return Margins.of_private(np.stack(list(self.columns(self.rows(X), y, rows)), axis=1))
 
-    def columns(self, taken: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
+    def columns(self, features: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Iterator[Array]:
         """Yield the margins of each member for some of the rows, as `margins` does."""
-        for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, taken), strict=True):
+        for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, features), strict=True):
             if values.shape != y.shape:
                 raise ProblemError(
                     f"X must have one row for each of {len(y)} labels; got {len(values)} rows. Pass X and y of the "
@@ -172,18 +172,20 @@ def one_vs_rest_margins(
 ) -> list[Margins]:
     """Return the margins of members that separate each class from the rest: see `Members.margins`.
 
-    The members of all classes are evaluated side by side, so that an estimator of several classes is asked once.
+    The members of all classes are evaluated side by side, so that each estimator of several classes is evaluated once.
     """
-    taken, columns = members[0].rows(X), [list[Array]() for _ in members]
-    for each in zip_longest(*(own.columns(taken, y, rows) for own, y in zip(members, signs, strict=True))):
-        for of_class, column in zip(columns, each, strict=True):
+    features, columns = members[0].rows(X), [list[Array]() for _ in members]
+    for label_columns in zip_longest(
+        *(member.columns(features, y, rows) for member, y in zip(members, signs, strict=True))
+    ):
+        for of_class, column in zip(columns, label_columns, strict=True):
             if column is not None:
                 of_class.append(column)
     return [Margins.of_private(np.stack(of_class, axis=1)) for of_class in columns]
 
 
 def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
-    """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `as_signs` does.
+    """Return label signs -1 and 1 for labels y; without known labels, y must be signs, as for `as_signs`.
 
     Raises
     ------
@@ -205,11 +207,11 @@ def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*sha
 
 
 def _difference(names: list[Any], fitted: list[Any]) -> str:
-    """Return in which names of features a table differs from what an ensemble was fitted to."""
+    """Return the difference between the feature names of a table and those that an ensemble was fitted to, in words."""
     missing, further = (
-        [name for name in some if name not in other][:3] for some, other in ((fitted, names), (names, fitted))
+        [name for name in first if name not in second][:3] for first, second in ((fitted, names), (names, fitted))
     )
     if not missing and not further:
-        moved = [name for name, own in zip(names, fitted, strict=False) if name != own][:3]
-        return f"with others in the places of {moved}" if len(names) == len(fitted) else "some of them twice"
-    return " and ".join(f"{what} {some}" for what, some in (("without", missing), ("also", further)) if some)
+        permuted = [name for name, fitted_name in zip(names, fitted, strict=False) if name != fitted_name][:3]
+        return f"with others in the places of {permuted}" if len(names) == len(fitted) else "some of them twice"
+    return " and ".join(f"{relation} {first}" for relation, first in (("without", missing), ("also", further)) if first)

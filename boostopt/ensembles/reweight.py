@@ -48,13 +48,13 @@ from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
 NU_PARAMETER = "nu"
-"""The parameter by which pages have the count whose smallest margins are to be large."""
+"""The parameter by which formulations have the count of smallest margins in the soft margin."""
 
 TWO_SIDED_PARAMETER = "two_sided"
-"""The parameter by which pages let weights have either sign."""
+"""The parameter by which formulations allow weights of either sign."""
 
 DEFAULT_TOL = 1e-9
-"""Scaled gap where none is asked for."""
+"""Default scaled gap."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,7 +86,7 @@ class ReweightOptions:
     tol: float | None = None
 
     def __post_init__(self) -> None:
-        """Read each option as what it should be; the weights are looked at together with the members."""
+        """Check each option; the weights are checked together with the members."""
         object.__setattr__(self, "values", check_optional(check_choice, "kind of values", self.values, VALUE_METHODS))
         object.__setattr__(self, "reflexive", check_flag("reflexive", self.reflexive))
         object.__setattr__(self, "tol", check_optional(check_tolerance, "tol", self.tol))
@@ -148,15 +148,15 @@ def reweight(
     X
         Features in the form that the ensemble takes, N rows. Pass the training set or, better, a separate set. The rows
         of a `dask.array` or a `dask.dataframe` stay on the cluster of the default client. There the members vote, by -1
-        or 1, and the formulation must be one that `boost` runs by looks.
+        or 1, and the formulation must be one that `boost` runs by histogram Newton.
     y
         Labels, shape (N,): the two labels of the ensemble. A run or a list of hypotheses has no labels; then y holds
         any two labels, and the larger one is positive. Both labels must occur. On a cluster, y is an array beside a
         `dask.array`, a series beside a `dask.dataframe`, or the name of one of its columns, which is then not a
         feature.
     formulation
-        A name from `list_formulations()`, the path of a page, or a formulation; it must be a program over all
-        hypotheses.
+        A name from `list_formulations()`, the path of a formulation file, or a formulation; it must be a program over
+        all hypotheses.
     sample_weight
         Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster, whole numbers
         in one of the forms of y.
@@ -193,8 +193,8 @@ def reweight(
         or a parameter is out of its domain.
     OptionError
         The formulation states one update, not a program over all hypotheses, or has no soft margin; or a name is
-        unknown. On a cluster: looks do not support the formulation, or you passed a backend, d0, or values other than
-        "predict".
+        unknown. On a cluster: histogram Newton does not support the formulation, or you passed a backend, d0, or
+        values other than "predict".
     SolverFailed
         No solver returned an answer.
 
@@ -203,20 +203,20 @@ def reweight(
     Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
     2, for the weights after an infeasible program.
     """
-    asked = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
-    how = asked.options
+    arguments = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
+    how = arguments.options
     members = members_of(ensemble, how.values, how.weights)
     if is_dask_collection(X):
         _validate_distributed_arguments(backend, d0, how)
-        parameters = dict(asked.parameters)
+        parameters = dict(arguments.parameters)
         free = bool(parameters.pop(TWO_SIDED_PARAMETER, False)) or how.reflexive
-        return reweight_distributed(asked.formulation, members, (X, y, sample_weight), how.tol, free, parameters)
+        return reweight_distributed(arguments.formulation, members, (X, y, sample_weight), how.tol, free, parameters)
     members = members.with_labels_of(y)
-    found, judged = asked.solve_binary(members, X, members.label_signs(y))
-    predicted = np.unique(found.training_predictions())
+    result, judged = arguments.solve_binary(members, X, members.label_signs(y))
+    predicted = np.unique(result.training_predictions())
     always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
-    warn_about_member_weights([judged], found.goal.examples.total, always, stacklevel=2)
-    return found
+    warn_about_member_weights([judged], result.goal.examples.total, always, stacklevel=2)
+    return result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -252,12 +252,12 @@ class ReweightArguments:
         options: ReweightOptions | None,
         keywords: Mapping[str, Any],
     ) -> ReweightArguments:
-        """Return them with the fields of the options among the keywords told from the parameters.
+        """Return checked arguments, with the keywords split into options and parameters of the formulation.
 
         Raises
         ------
         OptionError
-            The formulation states one update and no program over all hypotheses; unknown names.
+            The formulation states one update and no program over all hypotheses; or a name is unknown.
         """
         page = get_formulation(formulation)
         if page.columns is not None:
@@ -266,7 +266,7 @@ class ReweightArguments:
                 f"{page.columns} column{'s' if page.columns > 1 else ''}."
                 f"{booster_hint(page) or ' Choose another formulation.'}"
             )
-        own = {name: value for name, value in keywords.items() if name in OPTION_NAMES}
+        own_options = {name: value for name, value in keywords.items() if name in OPTION_NAMES}
         parameters = {name: value for name, value in keywords.items() if name not in OPTION_NAMES}
         check_keywords("reweight", parameters, NON_FORMULATION_KEYWORDS, page)
         return cls(
@@ -274,14 +274,14 @@ class ReweightArguments:
             sample_weight=sample_weight,
             backend=backend,
             d0=d0,
-            options=replace(_validate_options(options), **own),
+            options=replace(_validate_options(options), **own_options),
             parameters=parameters,
         )
 
     def solve_binary(
         self, members: Members, X: Any, signs: Int8[Array, " N"], margins: Margins | None = None
     ) -> tuple[Reweighted, MarginSummary]:
-        """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
+        """Return new weights for members that separate two classes, and their summary for warnings.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class ReweightArguments:
         best = _best_soft_margin(goal, solution, U, tol)
         w, weights_are = _member_weights(solution, goal, best, U.t)
         w = drop_small_weights(w, tol)
-        found = Reweighted(
+        result = Reweighted(
             ensemble=members,
             numbers=np.arange(U.t),
             w=w,
@@ -328,23 +328,23 @@ class ReweightArguments:
             soft_margin_certificate=best,
             majority=1 if c @ signs[rows] >= 0 else -1,
         )
-        return found, _margin_summary(found, NU_PARAMETER in self.formulation.parameters)
+        return result, _margin_summary(result, NU_PARAMETER in self.formulation.parameters)
 
 
-def _margin_summary(found: Reweighted, has_nu: bool) -> MarginSummary:
-    """Return what is known of new weights."""
-    goal = found.goal
+def _margin_summary(result: Reweighted, has_nu: bool) -> MarginSummary:
+    """Return the summary of new weights for the margin warnings."""
+    goal = result.goal
     c, total = goal.examples.c, goal.examples.total
-    return found.margin_summary(
-        float(c[found.signs > 0].sum() / total),
+    return result.margin_summary(
+        float(c[result.signs > 0].sum() / total),
         None if goal.nu is None or not has_nu else goal.nu / total,
         goal.min_regularizer,
-        float(c[np.abs(found.margins) <= ZERO_TOL].sum() / total),
+        float(c[np.abs(result.margins) <= ZERO_TOL].sum() / total),
     )
 
 
 def _validate_distributed_arguments(backend: object, d0: object, how: ReweightOptions) -> None:
-    """Raise OptionError for what rows on a cluster do not know."""
+    """Raise OptionError for arguments that distributed rows do not support."""
     named = {
         "backend": (backend, backend == "auto"),
         "d0": (d0, d0 is None),
@@ -359,14 +359,14 @@ def _validate_distributed_arguments(backend: object, d0: object, how: ReweightOp
 
 
 def _validate_options(options: object) -> ReweightOptions:
-    """Return options that were given whole; the default ones for None."""
+    """Return the record of options; the default one for None."""
     advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
     record = check_optional(check_instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
     return record or ReweightOptions()
 
 
 def _select_reference(name: str, values: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
-    """Return one value for each example that counts, from one for each row; other shapes are refused by `bind`."""
+    """Return the values of the examples that count, from one value for each row; `bind` refuses other shapes."""
     return None if values is None else select_counting(check_array(name, values), rows, N)
 
 
@@ -378,7 +378,7 @@ def _bind_members(
     reflexive: bool,
     parameters: Mapping[str, Any],
 ) -> Program:
-    """Return the program over the members, and their negations if they belong to the class."""
+    """Return the program over the members, and over their negations if they belong to the class."""
     if not reflexive:
         return page.bind(U, c=c, d0=d0, **parameters)
     if TWO_SIDED_PARAMETER in page.parameters:
@@ -391,13 +391,13 @@ def _bind_members(
 
 
 def _allows_negative_weights(G: EdgeFunction) -> bool:
-    """Whether weights of hypotheses may be negative."""
+    """Return whether hypothesis weights may be negative."""
     w = G.project(np.array([-0.5, -0.5]))
     return w is not None and bool((w < 0).any())
 
 
 def _soft_margin_objective(program: Program, solution: Solution, reflexive: bool) -> SoftMarginObjective:
-    """Return the soft margin, or other value, that the weights of a program are measured by."""
+    """Return the objective by which the weights of a program are measured: the soft margin, or another value."""
     F, G = program.regularizer, program.edge_function
     goal = SoftMarginObjective.from_pair(F, G, program.examples)
     largest = AbsoluteEdge() if reflexive or _allows_negative_weights(G) else MaximumEdge()
@@ -406,7 +406,7 @@ def _soft_margin_objective(program: Program, solution: Solution, reflexive: bool
 
 
 def _soft_margin_regularizer(program: Program, solution: Solution) -> Regularizer:
-    """Return the regularizer of the soft margin for a program that maximizes none."""
+    """Return the regularizer of the soft margin for a program that does not maximize one."""
     F, examples = program.regularizer, program.examples
     if F.on_simplex:
         return F.unsmoothed
@@ -416,17 +416,17 @@ def _soft_margin_regularizer(program: Program, solution: Solution) -> Regularize
             "example weights need not sum to 1 and its slacks have no price. Bind and solve it over "
             "members_of(...).margins(...)."
         )
-    # d / sum d lies within the caps c / nu for nu = sum d / C; caps of nu <= min c are void, all of them.
+    # d / sum d lies within the caps c / nu for nu = sum d / C; for nu <= min c, all caps are void.
     nu = min(max(float(solution.d.sum()) / F.C, min(1.0, float(examples.c.min()))), examples.total)
     return Cap(CappedSimplex(examples.c, nu))
 
 
 def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: Margins, tol: float) -> Certificate:
-    """Return the interval of the largest soft margin over the members; the program's own where it is just that."""
+    """Return the interval of the largest soft margin over the members, from the program if it has this objective."""
     program = solution.program
     F = program.regularizer
-    same = isinstance(program.edge_function, type(goal.G)) and F.unsmoothed is F and F is goal.F0
-    if same and program.margins.t == U.t:
+    is_same_objective = isinstance(program.edge_function, type(goal.G)) and F.unsmoothed is F and F is goal.F0
+    if is_same_objective and program.margins.t == U.t:
         return solution.certificate
     return solve(goal.program(U), tol=tol).raise_if_failed().certificate
 
@@ -434,7 +434,7 @@ def _best_soft_margin(goal: SoftMarginObjective, solution: Solution, U: Margins,
 def _member_weights(
     solution: Solution, goal: SoftMarginObjective, best: Certificate, t: int
 ) -> tuple[Float[Array, " t"], str]:
-    """Return the weights of the members, and where they come from."""
+    """Return the weights of the members, and their source in words."""
     if solution.certificate.infeasible:
         return best.w, f"of the largest {goal.measure}, because {solution.program.formulation.name} is infeasible"
     w = solution.w
@@ -445,11 +445,11 @@ def _member_weights(
     if total == 0.0:
         name = solution.program.formulation.name
         return best.w, f"of the largest {goal.measure}, because the weights of {name} are 0"
-    # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
+    # Weights inside the ball of the 1-norm are not scaled: scaling would change them.
     G = solution.program.edge_function
     inside = G.mixes and G.even and total <= 1.0
     return (w if inside else w / total), PROGRAM_WEIGHTS
 
 
 NON_FORMULATION_KEYWORDS = ("sample_weight", "backend", "d0", "options", *OPTION_NAMES)
-"""The keywords of `reweight` that are of no formulation."""
+"""The keywords of `reweight` that no formulation has as a parameter."""

@@ -113,7 +113,8 @@ class OneVsRestReweighted:
         save(model, [as_binary_model(part) for part in self.parts], path)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._formulation_name}; {'; '.join(f'{label!r}: {words}' for label, words in self._class_summaries)})"
+        summaries = "; ".join(f"{label!r}: {words}" for label, words in self._class_summaries)
+        return f"{type(self).__name__}({self._formulation_name}; {summaries})"
 
     def _repr_html_(self) -> str:
         return html_table(
@@ -122,7 +123,7 @@ class OneVsRestReweighted:
 
     @property
     def _class_summaries(self) -> list[tuple[Any, str]]:
-        """What was found for each class, in words, after its label."""
+        """A summary of the result for each class, in words, after the label."""
         words = (
             f"{part.kept} of {len(part.w)} members, {part.measure} {part.soft_margin_before:.6g} before, "
             f"{part.soft_margin:.6g} now, best in {best_interval_text(part)}"
@@ -184,7 +185,7 @@ def reweight_one_vs_rest(
     ----------
     Rifkin, Klautau 2004, "In defense of one-vs-all classification", for the reduction.
     """
-    asked = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
+    arguments = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
     if is_dask_collection(X):
         raise OptionError(
             "reweight_one_vs_rest needs rows in memory; got rows on a cluster. Compute X and y, or call "
@@ -194,31 +195,34 @@ def reweight_one_vs_rest(
     if len(classes) <= 2:
         raise ProblemError(f"reweight_one_vs_rest needs more than two classes; got {classes.tolist()}. Call reweight.")
     labels = _validate_labels(check_array("y", y), classes)
-    found, judged = list[Reweighted](), list[MarginSummary]()
-    members = [members_of(ensemble, asked.options.values, asked.options.weights, label) for label in classes.tolist()]
+    results, summaries = list[Reweighted](), list[MarginSummary]()
+    members = [
+        members_of(ensemble, arguments.options.values, arguments.options.weights, label) for label in classes.tolist()
+    ]
     signs = [np.where(np.asarray(labels == label), 1, -1).astype(np.int8) for label in classes.tolist()]
-    rows, _ = check_multiplicities(asked.sample_weight, len(labels))
+    rows, _ = check_multiplicities(arguments.sample_weight, len(labels))
     Us = one_vs_rest_margins(members, X, signs, rows)
-    for label, own, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
-        part, known = asked.solve_binary(own, X, y_of, U)
-        found.append(part)
-        judged.append(replace(known, label=repr(label), majority_name="of the rest"))
-    result = OneVsRestReweighted(classes, tuple(found))
-    predicted = np.unique(np.column_stack([part.margins * part.signs for part in found]).argmax(axis=1)).tolist()
+    for label, label_members, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
+        part, summary = arguments.solve_binary(label_members, X, y_of, U)
+        results.append(part)
+        summaries.append(replace(summary, label=repr(label), majority_name="of the rest"))
+    result = OneVsRestReweighted(classes, tuple(results))
+    predicted = np.unique(np.column_stack([part.margins * part.signs for part in results]).argmax(axis=1)).tolist()
     always = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""
-    warn_about_member_weights(judged, found[0].goal.examples.total, always, stacklevel=2)
+    warn_about_member_weights(summaries, results[0].goal.examples.total, always, stacklevel=2)
     return result
 
 
 def _validate_labels(y: Array, classes: Array) -> Array:
-    """Return labels, each of which is one of the ensemble's, and all of those."""
-    known, present = classes.tolist(), set(y.ravel().tolist())
-    strange = [label for label in present if label not in known]
-    missing = [label for label in known if label not in present]
+    """Check that labels are labels of the ensemble, and that each label of the ensemble occurs."""
+    class_labels, present = classes.tolist(), set(y.ravel().tolist())
+    strange = [label for label in present if label not in class_labels]
+    missing = [label for label in class_labels if label not in present]
     if y.ndim != 1 or strange or missing:
-        wrong = f"shape {y.shape}" if y.ndim != 1 else f"also {strange[:3]}" if strange else f"no {missing[:3]}"
+        difference = f"shape {y.shape}" if y.ndim != 1 else f"also {strange[:3]}" if strange else f"no {missing[:3]}"
         raise ProblemError(
-            f"y must hold the labels {str(known)[:100]}, one for each row of X and each at least once; got {wrong}. "
+            f"y must hold the labels {str(class_labels)[:100]}, one for each row of X and each at least once; "
+            f"got {difference}. "
             "Pass examples of every class that the ensemble was fitted to."
         )
     return y

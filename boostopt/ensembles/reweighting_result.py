@@ -32,12 +32,12 @@ from boostopt.rows.margin_matrix import Margins
 from boostopt.solving.solution import Solution
 
 PROGRAM_WEIGHTS = "of the program"
-"""Names of the weights where the program has some."""
+"""Names of the weights if the program has some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReweightedBase:
-    """The members of a fitted ensemble under new weights, wherever the examples are.
+    """The members of a fitted ensemble under new weights, with examples in memory or distributed.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ReweightedBase:
     w
         The new weights, shape (t,), with sum |w| = 1. If the program requires sum |w| <= 1, the sum may be smaller.
     weights_are
-        Where w comes from, in words.
+        The source of w, in words.
     soft_margin_before
         The certified soft margin of the ensemble's own weights.
     soft_margin
@@ -125,7 +125,7 @@ class ReweightedBase:
 
     @property
     def measure(self) -> str:
-        """The name of the values before and after: "soft margin", or what another F makes of the margins."""
+        """The name of the values before and after: "soft margin", or the name of another value of the margins."""
         return SOFT_MARGIN
 
     @property
@@ -134,29 +134,31 @@ class ReweightedBase:
         return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
 
     def in_words(self, most: int | None = 10) -> list[str]:
-        """Return the members with the largest weights in words, each after its weight, features by their names.
+        """Return the members with the largest weights in words, each after its weight, with the names of features.
 
-        A member votes for the positive label where its words are true, and for the negative one elsewhere.
+        A member votes for the positive label if its words are true, and for the negative label otherwise.
 
         Parameters
         ----------
         most
-            How many members, at least 1; None for all that have a weight.
+            The number of members, at least 1; None for all members with a weight.
         """
         most = check_optional(check_integer, "most", most, 1)
         names = self.ensemble.names
-        known = [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
-        return describe_weights(self.members, self.w, known, most)
+        feature_names = (
+            [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
+        )
+        return describe_weights(self.members, self.w, feature_names, most)
 
     @property
     def _features(self) -> int:
-        """How many features the members look at, as far as they say."""
+        """The largest number of features that a member uses, as far as members have this number."""
         return max((h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)), default=0)
 
     def margin_summary(
         self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan
     ) -> MarginSummary:
-        """Return what is known of the weights, for warnings: see `MarginSummary`; `positive` is the share of the class 1."""
+        """Return the summary for the margin warnings: see `MarginSummary`; `positive` is the share of the class 1."""
         common = self.labels[int(positive > 0.5)]
         bounds = self.soft_margin, self.soft_margin_certificate.upper
         share = min(positive, 1.0 - positive)
@@ -175,7 +177,7 @@ class ReweightedBase:
         return accuracy(self.predict(X), y, sample_weight)
 
     def _map_blocks(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
-        """Return what a task says of X; of a collection lazily."""
+        """Return the result of a prediction task for X, lazily for a collection."""
         if not is_dask_collection(X):
             return task(X)
         from boostopt.rows.dask_rows import map_rows
@@ -183,7 +185,7 @@ class ReweightedBase:
         return map_rows(X, task, None, like)
 
     def _summary(self, name: str) -> str:
-        """Return what was found, in words."""
+        """Return the result in words."""
         return (
             f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
             f"{self.weights_are}; {self.measure} {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, "
@@ -191,7 +193,7 @@ class ReweightedBase:
         )
 
     def _html_table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
-        """Return what was found as a table of HTML."""
+        """Return the result as an HTML table."""
         rows = [
             ("members", f"{len(self.w)}, {self.kept} with weight"),
             ("weights", self.weights_are),
@@ -312,7 +314,7 @@ class Reweighted(ReweightedBase):
         )
 
     def _select_members(self, columns: Int[Array, " k"]) -> Reweighted:
-        """Return some of the members with their weights."""
+        """Return the classifier of some members with their weights."""
         return replace(
             self,
             ensemble=self.ensemble.select(columns),
@@ -329,17 +331,17 @@ class Reweighted(ReweightedBase):
 
 
 def best_interval_text(result: ReweightedBase) -> str:
-    """Return the interval of the largest soft margin, or other value, over all members."""
+    """Return the interval of the largest soft margin, or of another value, over all members."""
     best = result.soft_margin_certificate
     return format_interval(best.lower, best.upper)
 
 
 def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
-    """Return scikit-learn's accuracy of predicted labels; collections are computed for it."""
+    """Return scikit-learn's accuracy of predicted labels; collections are computed first."""
     from sklearn.metrics import accuracy_score
 
     predicted, y, sample_weight = (
-        each.compute() if is_dask_collection(each) else each for each in (predicted, y, sample_weight)
+        array.compute() if is_dask_collection(array) else array for array in (predicted, y, sample_weight)
     )
     return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
@@ -354,7 +356,7 @@ def _predicted_labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, 
 
 
 def as_binary_model(result: Reweighted) -> BinaryModel:
-    """Return what predicts, as a classifier has it."""
+    """Return the binary model that a classifier predicts with."""
     best, lower = result.soft_margin_certificate, result.soft_margin
     members = f"{len(result.w)} members of an ensemble"
     proof = ClassCertificate(lower, max(best.upper, lower), best.d, members, what=result.measure)
@@ -373,7 +375,7 @@ def as_binary_model(result: Reweighted) -> BinaryModel:
 def as_margin_boost_classifier(result: Reweighted) -> MarginBoostClassifier:
     """Return a classifier without runs."""
     features = {h.features for h in result.members if isinstance(h, Stump | Feature | KernelColumn)}
-    if not result.ensemble.own or len(features) != 1:
+    if not result.ensemble.has_boostopt_hypotheses or len(features) != 1:
         raise OptionError(
             "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
             f"such as {result.members[0]}. Save this object by pickle, for your own use."

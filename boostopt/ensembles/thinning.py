@@ -1,9 +1,10 @@
-"""Few members with a large soft margin: chosen by a heuristic, judged by a certificate.
+"""Thinning: few members with a large soft margin, selected by a heuristic and bounded by a certificate.
 
-Which k columns have the largest soft margin together is a combinatorial question. Here the members of least weight are
-dropped a few at a time, the soft margin of the others being maximized anew each time; then columns with large edges
-under the last distribution are tried in their places, as in column generation. Whatever comes of it, what is lost is
-proved: the certified soft margin of the few stands against the certified upper bound over all.
+Which k columns have together the largest soft margin is a combinatorial problem. The backward search drops the members
+of smallest weight, a few at a time, and maximizes the soft margin of the others after each step. The forward search
+adds columns one by one. Then exchanges try columns with large edges under the last distribution, as in column
+generation. The loss is proved for any choice: it compares the certified soft margin of the few members with the
+certified upper bound over all members.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
 DROP_FRACTIONS = (0.5, 0.35, 0.2, 0.1)
-"""Shares of the columns that are dropped between two solves, each tried: none of them is always the best."""
+"""Fractions of the columns that are dropped between two solves; each is tried, because none is always the best."""
 
 MAX_EXCHANGES = 30
-"""Exchanges of a column that are made at most."""
+"""Maximum number of exchanges of a column."""
 
 MAX_CANDIDATES = 10
-"""Columns of largest edge that are tried for an exchange before it is given up."""
+"""Number of columns with the largest edges that are tried before the exchanges stop."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSubset:
-    """Some columns with the weights of their largest soft margin.
+    """Selected columns with the weights of their largest soft margin.
 
     Attributes
     ----------
     columns
-        Numbers of the columns that have a weight, shape (k,), ascending.
+        The indices of the columns with nonzero weight, shape (k,), ascending.
     w
-        Their weights, shape (k,), none of them 0.
+        The nonzero weights of these columns, shape (k,).
     soft_margin
         The certified soft margin of w.
     solution
-        The solved program over these columns and those that it gave no weight.
+        The solved program over these columns and the columns that got no weight.
     """
 
     columns: Int[Array, " k"]
@@ -51,50 +52,53 @@ class ColumnSubset:
 
 
 def drop_small_weights(w: Float[Array, " t"], max_dropped_fraction: float) -> Float[Array, " t"]:
-    """Return weights without the smallest ones, which sum to at most `max_dropped_fraction` of all: what interior points leave over.
+    """Return weights without the smallest ones, which sum to at most the fraction `max_dropped_fraction` of all.
 
-    The others are scaled to the sum |w| that there was. The soft margin falls by at most twice that share.
+    Interior-point solvers leave such weights. The other weights are scaled so that sum |w| remains the same. The soft
+    margin decreases by at most twice the dropped fraction.
     """
     order = np.argsort(np.abs(w))
-    below = np.cumsum(np.abs(w)[order]) <= max_dropped_fraction * np.abs(w).sum()
-    kept = w.copy()
-    kept[order[below]] = 0.0
-    left = float(np.abs(kept).sum())
-    return kept * (float(np.abs(w).sum()) / left) if below.any() and left > 0.0 else kept
+    is_small = np.cumsum(np.abs(w)[order]) <= max_dropped_fraction * np.abs(w).sum()
+    thinned = w.copy()
+    thinned[order[is_small]] = 0.0
+    remaining_weight = float(np.abs(thinned).sum())
+    return (
+        thinned * (float(np.abs(w).sum()) / remaining_weight) if is_small.any() and remaining_weight > 0.0 else thinned
+    )
 
 
 def certified_soft_margin(
     goal: SoftMarginObjective, U: Margins, w: Float[Array, " t"], d: Float[Array, " N"] | None = None
 ) -> float:
-    """Return the soft margin of weights, rounding taken off."""
+    """Return a lower bound of the soft margin of weights, rounded down."""
     return goal.program(U).certify(d, w).lower
 
 
 class SubsetSearch:
-    """The search for few columns.
+    """The search for a subset of at most k columns with a large soft margin.
 
-    Parameters
+    Attributes
     ----------
     goal
-        The soft margin.
+        The objective: the soft margin.
     U
         Margins, shape (N, t).
     tol
-        Scaled gap of the solves.
+        The scaled gap of the solves.
     """
 
     def __init__(self, goal: SoftMarginObjective, U: Margins, tol: float) -> None:
         self._goal, self._U, self._tol = goal, U, tol
-        # The ways to few columns often meet.
+        # The searches often reach the same subset.
         self._choices: dict[bytes, ColumnSubset] = {}
 
     def best(self, columns: Int[Array, " n"], k: int) -> ColumnSubset:
-        """Return at most k columns of large soft margin, found from the ones that are given."""
+        """Return at most k columns with a large soft margin, selected from the given columns."""
         starts = [*(self._eliminate(columns, k, share) for share in DROP_FRACTIONS), self._select_forward(k)]
         return max((self._exchange(start, k) for start in starts), key=lambda choice: choice.soft_margin)
 
     def _solve_subset(self, columns: Int[Array, " k"]) -> ColumnSubset:
-        """Maximize the soft margin over some columns, once; those that get no weight are left out."""
+        """Maximize the soft margin over some columns, once for each subset; columns without a weight are left out."""
         key = columns.tobytes()
         if key in self._choices:
             return self._choices[key]
@@ -108,33 +112,33 @@ class SubsetSearch:
         return self._choices[key]
 
     def _eliminate(self, columns: Int[Array, " n"], k: int, share: float) -> ColumnSubset:
-        """Drop columns of least weight until at most k have a weight."""
+        """Return a subset after dropping the columns of smallest weight until at most k have a weight."""
         choice = self._solve_subset(columns)
         while len(choice.columns) > k:
-            most = max(k, min(int((1.0 - share) * len(choice.columns)), len(choice.columns) - 1))
-            heaviest = np.argsort(-np.abs(choice.w), kind="stable")[:most]
+            n_remaining = max(k, min(int((1.0 - share) * len(choice.columns)), len(choice.columns) - 1))
+            heaviest = np.argsort(-np.abs(choice.w), kind="stable")[:n_remaining]
             choice = self._solve_subset(np.sort(choice.columns[heaviest]))
         return choice
 
     def _select_forward(self, k: int) -> ColumnSubset:
-        """Start with the column that is best alone, and add the one of largest edge while at most k have a weight."""
+        """Return a subset grown from the best single column by columns of largest edge, up to k weights."""
         goal, signs = self._goal, (1.0,) if self._goal.nonnegative_weights else (1.0, -1.0)
         columns = [self._U.column(q) for q in range(self._U.t)]
-        alone = [max(goal.soft_margin(sign * u, 1.0) for sign in signs) for u in columns]
-        there = np.array([int(np.argmax(alone))])
-        best = last = self._solve_subset(there)
+        single_margins = [max(goal.soft_margin(sign * u, 1.0) for sign in signs) for u in columns]
+        selected = np.array([int(np.argmax(single_margins))])
+        best = last = self._solve_subset(selected)
         while len(last.columns) <= k:
             best = max(best, last, key=lambda choice: choice.soft_margin)
-            new = np.setdiff1d(self._columns_by_edge(last)[:1], there)
+            new = np.setdiff1d(self._columns_by_edge(last)[:1], selected)
             if not len(new):
                 break
-            # Those without a weight stay: two that vote against each other need a third to be worth anything.
-            there = np.sort(np.append(there, new))
-            last = self._solve_subset(there)
+            # Columns without a weight stay: two columns that vote against each other may need a third one to be useful.
+            selected = np.sort(np.append(selected, new))
+            last = self._solve_subset(selected)
         return best
 
     def _exchange(self, choice: ColumnSubset, k: int) -> ColumnSubset:
-        """Exchange columns while that raises the soft margin."""
+        """Return a subset after exchanges of columns that increase the soft margin."""
         for _ in range(MAX_EXCHANGES):
             better = self._find_exchange(choice, k)
             if better is None:
@@ -143,17 +147,18 @@ class SubsetSearch:
         return choice
 
     def _find_exchange(self, choice: ColumnSubset, k: int) -> ColumnSubset | None:
-        """Return a choice of larger soft margin that holds a column of large edge; None if none is found."""
+        """Return a subset of larger soft margin with a column of large edge; None if no exchange improves."""
         for q in self._columns_by_edge(choice)[:MAX_CANDIDATES]:
-            other = self._eliminate(np.sort(np.append(choice.columns, q)), k, DROP_FRACTIONS[0])
-            if other.soft_margin > choice.soft_margin + self._tol:
-                return other
+            candidate = self._eliminate(np.sort(np.append(choice.columns, q)), k, DROP_FRACTIONS[0])
+            if candidate.soft_margin > choice.soft_margin + self._tol:
+                return candidate
         return None
 
     def _columns_by_edge(self, choice: ColumnSubset) -> Int[Array, " n"]:
-        """Return the columns whose edge is larger than that of every one chosen, the largest first.
+        """Return the columns whose edge exceeds the edges of all selected columns, in decreasing order of the edge.
 
-        Under the last d others bound the soft margin no less than the chosen ones do, and would add nothing to it.
+        Under the last d, the other columns satisfy the bound of the selected ones and would not increase the soft
+        margin.
         """
         e = self._U.edges(choice.solution.d)
         e = e if self._goal.nonnegative_weights else np.abs(e)

@@ -1,1 +1,1 @@
-"""Models that were fitted elsewhere: how far each is from the optimum of its own objective."""
+"""Certification of fitted models of other libraries: the gap of each to the optimum of its own objective."""

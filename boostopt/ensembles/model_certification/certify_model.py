@@ -1,4 +1,4 @@
-"""`certify_model`: how far a model that was fitted elsewhere is from the optimum of its own objective."""
+"""`certify_model`: an interval of the gap between a fitted model and the optimum of its own objective."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ DEFAULT_TOL = 1e-6
 """The default scaled gap of the optimum."""
 
 DEFAULT_NU_FRACTION = 0.1
-"""The default share of the examples over which the soft margin of an ensemble is the mean."""
+"""The default nu of an ensemble's soft margin, as a share of the examples."""
 
 
 @dataclass(frozen=True)
 class SolveSettings:
-    """How to solve the program: the arguments of `solve`."""
+    """The arguments of `solve` for the program of a model."""
 
     tol: float
     backend: str | Backend
@@ -59,10 +59,10 @@ def certify_model(
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
-    """Return how far a fitted model is from the optimum of its own objective.
+    """Return the certified gap of a fitted model to the optimum of its own objective.
 
     The function solves the program of the model and proves an interval of its optimum. It computes the attained
-    objective from the model's own coefficients. Both hold whatever solver fitted the model.
+    objective from the model's own coefficients. Both results are valid for any solver that fitted the model.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def certify_svc(
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
-    """Return how far a fitted support vector machine of libsvm is from its optimum.
+    """Return the certified gap of a fitted support vector machine of libsvm to its optimum.
 
     The kernel is factored with pivots, and the error of the factor widens the interval: see `ModelCertificate.error`.
 
@@ -164,19 +164,19 @@ def certify_svc(
             "there than the fit did. Fit without them."
         )
     kernel = kernels.kernel_matrix(svc, features)
-    own = _dual_coefficients(svc, features, kernel.K, signs, rows)
+    coefficients = _dual_coefficients(svc, features, kernel.K, signs, rows)
     factored = kernels.pivoted_cholesky(kernel.K[np.ix_(rows, rows)], kernel.rounding[rows])
     program, S = kernels.svm_program(factored, signs[rows], c, float(svc.C))
-    w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
+    w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ coefficients))
     largest = svc.C * c
     # Errors of the quadratic at the optimum, and of the quadratic and the decision function at the model.
     error = 0.5 * factored.max_row_sum * float(largest @ largest)
-    of_model = 0.5 * factored.max_row_sum * float(own @ own) + float(largest @ factored.row_sums) * float(
-        np.abs(own).max()
-    )
+    of_model = 0.5 * factored.max_row_sum * float(coefficients @ coefficients) + float(
+        largest @ factored.row_sums
+    ) * float(np.abs(coefficients).max())
     words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
-    asked = SolveSettings(tol, backend, time_limit)
-    return _certify_weights(program, w, words, asked, error=error, of_model=of_model)
+    settings = SolveSettings(tol, backend, time_limit)
+    return _certify_weights(program, w, words, settings, error=error, of_model=of_model)
 
 
 DECISION_TOLERANCE = 1e-6
@@ -186,7 +186,7 @@ DECISION_TOLERANCE = 1e-6
 def _dual_coefficients(
     svc: Any, X: Any, K: Float[Array, "N N"], signs: Int8[Array, " N"], rows: Any
 ) -> Float[Array, " rows"]:
-    """Return the dual coefficients of the examples that count, shape (rows,), checked against the model's own values.
+    """Return the dual coefficients of the examples that count, shape (rows,), checked against the model's values.
 
     libsvm leaves out examples of weight 0 and numbers the support vectors among the others.
     """
@@ -201,7 +201,8 @@ def _dual_coefficients(
     fits = np.abs(values - svc.decision_function(X)) <= DECISION_TOLERANCE * size
     if not fits.all() or (coefficients * signs[rows] < 0.0).any():
         raise ProblemError(
-            f"X, y and sample_weight must be those that {class_name(svc)} was fitted to; its decision function is another "
+            f"X, y and sample_weight must be those that {class_name(svc)} was fitted to; its decision function "
+            "is another "
             "one there. Pass the training set in the order of the fit; where features are far from 0 beside their "
             "spread, centre them before the fit."
         )
@@ -212,31 +213,33 @@ def _certify_weights(
     program: Program,
     w: Float[Array, " t"],
     words: str,
-    asked: SolveSettings,
+    settings: SolveSettings,
     *,
     error: float = 0.0,
     of_model: float = 0.0,
-    least: float = 0.0,
+    min_objective: float = 0.0,
 ) -> ModelCertificate:
     """Return the certificate of weights in a program whose value is minus the objective.
 
-    `error` and `of_model` bound the effect of an approximate kernel on the optimum and on the model. `least` is a lower
-    bound of the objective, 0 for a sum of losses and a penalty.
+    `error` and `of_model` bound the effect of an approximate kernel on the optimum and on the model. `min_objective`
+    is a lower bound of the objective, 0 for a sum of losses and a penalty.
     """
     if not np.isfinite(w).all():
         raise ProblemError("the coefficients of a model must be finite numbers; some are not. Fit it anew.")
-    solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
+    solution = solve(program, settings.backend, settings.tol, settings.time_limit).raise_if_failed()
     best = solution.certificate
-    own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
+    certificate = program.certify(best.d, w)  # without d, the bounds of edges would need a search for a distribution
     low, high = _linear_tail_excess(program, w)
-    # Larger weights are certified scaled down; and a lower end that is infinite says nothing of what is attained.
-    computable = float(np.abs(w).max(initial=0.0)) <= MAX_HYPOTHESIS_WEIGHT and own.lower > -np.inf
+    # Larger weights are certified after scaling down. An infinite lower bound gives no bound of the attained objective.
+    computable = float(np.abs(w).max(initial=0.0)) <= MAX_HYPOTHESIS_WEIGHT and certificate.lower > -np.inf
     return ModelCertificate(
         objective=words,
-        attained=-own.lower + high + of_model if computable else math.inf,
-        attained_at_least=-own.lower - 2.0 * own.slack + low - of_model if computable else least,
-        lower=max(-min(best.upper, own.upper) - error, least),
-        upper=-max(best.lower, own.lower) + error,
+        attained=-certificate.lower + high + of_model if computable else math.inf,
+        attained_at_least=-certificate.lower - 2.0 * certificate.slack + low - of_model
+        if computable
+        else min_objective,
+        lower=max(-min(best.upper, certificate.upper) - error, min_objective),
+        upper=-max(best.lower, certificate.lower) + error,
         program=program,
         solution=solution,
         error=2.0 * error,
@@ -260,7 +263,7 @@ def _linear_tail_excess(program: Program, w: Float[Array, " t"]) -> tuple[float,
 
 
 def _validate_model_type(model: Any) -> None:
-    """Refuse anything but a linear model, a support vector machine or an ensemble, with advice."""
+    """Raise ProblemError with advice for a model that is not linear, a support vector machine or an ensemble."""
     from sklearn.pipeline import Pipeline
 
     if is_lightgbm(model) or is_colboost(model) or is_supported_ensemble(model):
@@ -272,7 +275,8 @@ def _validate_model_type(model: Any) -> None:
         )
     raise ProblemError(
         "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
-        f"or an ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(model)}. Write what it minimizes with boostopt.combine and certify that."
+        f"or an ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(model)}. Write what it minimizes with "
+        "boostopt.combine and certify that."
     )
 
 
@@ -282,9 +286,9 @@ def _certify_ensemble(
     y: npt.ArrayLike,
     sample_weight: npt.ArrayLike | None,
     nu: float | None,
-    asked: SolveSettings,
+    settings: SolveSettings,
 ) -> ModelCertificate:
-    """Return how far the soft margin of an ensemble is from the best soft margin over its members."""
+    """Return the certified gap of an ensemble's soft margin to the best soft margin over its members."""
     if is_lightgbm(model):
         signs, c, rows = _training_examples(model, X, y, sample_weight)
         values, w = lightgbm_margins(model, X, signs)
@@ -301,13 +305,13 @@ def _certify_ensemble(
     count = _nu_of_model(model, total) if nu is None else check_number("nu", nu)
     program = get_formulation(soft_margin_formulation_name()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
-    return _certify_weights(program, w, words, asked, least=-1.0)
+    return _certify_weights(program, w, words, settings, min_objective=-1.0)
 
 
 def _class_weight_factors(
     model: Any, y: npt.ArrayLike, rows: Any, c: Float[Array, " rows"]
 ) -> Float[Array, " rows"] | float:
-    """Return what the class weights of a fitted boostopt classifier multiply the multiplicities by."""
+    """Return the factors of the multiplicities that a fitted boostopt classifier got from its class weights."""
     class_weight = getattr(model, "class_weight", None)
     if class_weight is None or not hasattr(model, "nu_"):
         return 1.0
@@ -317,10 +321,10 @@ def _class_weight_factors(
 
 def _nu_of_model(model: Any, total: float) -> float:
     """Return the nu of a fitted boostopt classifier; a tenth of the weights for other ensembles."""
-    own = getattr(model, "nu_", None)
-    if isinstance(own, Integral):
-        return float(own)
-    return max((DEFAULT_NU_FRACTION if own is None else float(own)) * total, 1.0)
+    model_nu = getattr(model, "nu_", None)
+    if isinstance(model_nu, Integral):
+        return float(model_nu)
+    return max((DEFAULT_NU_FRACTION if model_nu is None else float(model_nu)) * total, 1.0)
 
 
 def _reject_nu(nu: float | None, model: Any) -> None:
@@ -329,7 +333,7 @@ def _reject_nu(nu: float | None, model: Any) -> None:
 
 
 def _require_two_classes(signs: Int8[Array, " N"]) -> None:
-    """Refuse labels of fewer than two classes."""
+    """Raise ProblemError for labels of fewer than two classes."""
     if len(signs) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(signs):
         raise ProblemError(
             f"y must hold examples of both classes; got {len(signs)} of {'one' if len(signs) else 'none'}. Pass the "
@@ -338,26 +342,28 @@ def _require_two_classes(signs: Int8[Array, " N"]) -> None:
 
 
 def _validate_feature_names(model: Any, X: Any) -> None:
-    """Refuse a frame whose columns differ from those of the fit, or are in another order."""
-    fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
-    if fitted is not None and given is not None and list(fitted) != list(given):
+    """Raise ProblemError for a frame whose columns differ from those of the fit in names or order."""
+    fitted, columns = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
+    if fitted is not None and columns is not None and list(fitted) != list(columns):
         raise ProblemError(
-            f"X must have the columns that {class_name(model)} was fitted to, {short_repr(list(fitted))}, in that order; got "
-            f"{short_repr(list(given))}. Pass X[model.feature_names_in_]."
+            f"X must have the columns that {class_name(model)} was fitted to, {short_repr(list(fitted))}, in "
+            "that order; got "
+            f"{short_repr(list(columns))}. Pass X[model.feature_names_in_]."
         )
 
 
 def _training_examples(
     model: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[Int8[Array, " N"], Float[Array, " rows"], Any]:
-    """Return labels as -1 and 1 for all rows, the rows that count, and their multiplicities."""
+    """Return label signs for all rows, the rows of positive weight, and their multiplicities."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         advice = "Call fit(X, y) first." if hasattr(model, "fit") else "Pass a classifier that was fitted."
         raise ProblemError(f"a model must be fitted; got {class_name(model)}, which knows no classes. {advice}")
     if len(classes) != 2:
         raise ProblemError(
-            f"a model must tell two classes apart; got {class_name(model)}, which was fitted to {len(classes)}. Fit one "
+            f"a model must tell two classes apart; got {class_name(model)}, which was fitted to "
+            f"{len(classes)}. Fit one "
             "for each class against the rest."
         )
     labels = check_array("y", y)

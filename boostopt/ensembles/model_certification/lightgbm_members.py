@@ -34,7 +34,9 @@ def lightgbm_margins(model: Any, X: Any, y: Int8[Array, " N"]) -> tuple[Float[Ar
         [booster.predict(X, start_iteration=q, num_iteration=1, raw_score=True) for q in range(trees)]
     )
     sizes = np.abs(values).max(axis=0)
-    held = sizes > 0
-    if not held.any():
+    nonempty = sizes > 0
+    if not nonempty.any():
         raise ProblemError(f"the trees of {class_name(model)} must say something of X; all of them say 0. Fit it anew.")
-    return (values[:, held] / sizes[held] * y[:, np.newaxis]).clip(-1.0, 1.0), sizes[held] / sizes[held].sum()
+    return (values[:, nonempty] / sizes[nonempty] * y[:, np.newaxis]).clip(-1.0, 1.0), sizes[nonempty] / sizes[
+        nonempty
+    ].sum()

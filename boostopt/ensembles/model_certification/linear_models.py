@@ -83,13 +83,14 @@ def _objective_readers() -> Mapping[type[Any], Callable[[Any, int], PenalizedObj
 
 def _logistic_objective(model: Any, N: int) -> PenalizedObjective:
     # If both were chosen by cross-validation, there is one value for each class.
-    chosen: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
-    C, mixed = (float(np.ravel(values)[0] or 0.0) for values in chosen)
+    parameters: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
+    C, mixed = (float(np.ravel(values)[0] or 0.0) for values in parameters)
     penalty = getattr(model, "penalty", "deprecated")
     ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, mixed)
     if penalty in (None, "none") or not np.isfinite(C):
         raise ProblemError(
-            f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
+            f"{class_name(model)} must have a penalty; got none. Without one the optimum need not exist: pass "
+            "a finite C."
         )
     scaling = model.intercept_scaling if model.solver == "liblinear" and model.fit_intercept else None
     return PenalizedObjective("logistic", C, ratio, 1.0 - ratio, scaling)
@@ -98,7 +99,8 @@ def _logistic_objective(model: Any, N: int) -> PenalizedObjective:
 def _linear_svc_objective(model: Any, N: int) -> PenalizedObjective:
     if model.multi_class != "ovr":
         raise ProblemError(
-            f'the multi_class of {class_name(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
+            f'the multi_class of {class_name(model)} must be "ovr"; got {model.multi_class!r}, whose loss is '
+            "none of the "
             "margins. Choose the other."
         )
     scaling = model.intercept_scaling if model.fit_intercept else None
@@ -118,7 +120,8 @@ SGD_LOSSES = {
 def _sgd_objective(model: Any, N: int) -> PenalizedObjective:
     if model.loss not in SGD_LOSSES:
         raise ProblemError(
-            f"the loss of {class_name(model)} must be one of {', '.join(SGD_LOSSES)}; got {model.loss!r}. Choose another."
+            f"the loss of {class_name(model)} must be one of {', '.join(SGD_LOSSES)}; got {model.loss!r}. "
+            "Choose another."
         )
     if model.penalty is None or model.alpha <= 0:
         raise ProblemError(
@@ -132,8 +135,8 @@ def linear_program_of_model(
     model: Any, objective: PenalizedObjective, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
 ) -> tuple[Program, Float[Array, " t"]]:
     """Return the program of a linear model over features, dense or CSR, and the model's weights in it."""
-    stated = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
-    coefficients = np.asarray(stated, dtype=np.float64).ravel()
+    raw_coefficients = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
+    coefficients = np.asarray(raw_coefficients, dtype=np.float64).ravel()
     if X.shape[1] != len(coefficients):
         raise ProblemError(
             f"X must have the {len(coefficients)} features that the model was fitted to; got {X.shape[1]}. "
@@ -144,7 +147,8 @@ def linear_program_of_model(
     S = max(largest, objective.scaling or 0.0) or 1.0
     if not MIN_SCALE <= S <= MAX_SCALE:
         raise ProblemError(
-            f"the largest feature must lie in [{MIN_SCALE:g}, {MAX_SCALE:g}], or squares leave the floats; got {S:.3g}. "
+            f"the largest feature must lie in [{MIN_SCALE:g}, {MAX_SCALE:g}], or squares leave the floats; got "
+            f"{S:.3g}. "
             "Scale the features."
         )
     free = model.fit_intercept and objective.scaling is None

@@ -14,7 +14,7 @@ from boostopt.solving.solution import Solution
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCertificate:
-    """How far a fitted model is from the optimum of its own objective.
+    """A certificate of the gap between a fitted model and the optimum of its own objective.
 
     All numbers are values of the model's own objective, in its own scale. This is the sum of losses and penalty, which
     is minimized. For an ensemble it is minus the soft margin, because the soft margin is maximized. Rounding is counted

@@ -93,22 +93,22 @@ def pivoted_cholesky(
         K is not positive semidefinite, so that the error would not be rounding.
     """
     N = len(K)
-    left = K.diagonal().astype(np.float64).copy()
-    trace = float(left.sum())
+    residual_diagonal = K.diagonal().astype(np.float64).copy()
+    trace = float(residual_diagonal.sum())
     columns = np.empty((N, 0))
     room = 0
     r = 0
-    while r < N and float(left.sum()) > tol * trace:
-        p = int(np.argmax(left))
-        if left[p] <= 0.0:
+    while r < N and float(residual_diagonal.sum()) > tol * trace:
+        p = int(np.argmax(residual_diagonal))
+        if residual_diagonal[p] <= 0.0:
             break
         if r == room:
             room = min(max(2 * room, 64), N)
             columns = np.concatenate([columns, np.empty((N, room - columns.shape[1]))], axis=1)
-        column = (K[:, p] - columns[:, :r] @ columns[p, :r]) / np.sqrt(left[p])
+        column = (K[:, p] - columns[:, :r] @ columns[p, :r]) / np.sqrt(residual_diagonal[p])
         columns[:, r] = column
-        left = np.maximum(left - column**2, 0.0)
-        left[p] = 0.0
+        residual_diagonal = np.maximum(residual_diagonal - column**2, 0.0)
+        residual_diagonal[p] = 0.0
         r += 1
     Phi = np.ascontiguousarray(columns[:, :r])
     rounding = (r + 4) * float(np.finfo(np.float64).eps) * float(K.diagonal().max(initial=0.0))
@@ -119,7 +119,7 @@ def pivoted_cholesky(
         sums.append(missed.sum(axis=1))
         of_columns += missed.sum(axis=0)
     # No entry of a positive semidefinite matrix exceeds its largest diagonal entry.
-    if largest > float(left.max(initial=0.0)) + ROUNDING_TOLERANCE * float(np.abs(K).max(initial=0.0)):
+    if largest > float(residual_diagonal.max(initial=0.0)) + ROUNDING_TOLERANCE * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
             f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
             "Its support vector machine is no convex program. Fit the model with a positive semidefinite kernel."
@@ -143,7 +143,8 @@ def kernel_matrix(svc: Any, X: Any) -> KernelMatrix:
     N = X.shape[0]
     if N > MAX_KERNEL_EXAMPLES:
         raise ProblemError(
-            f"a kernel is held as a matrix of N x N numbers, for N up to {MAX_KERNEL_EXAMPLES}; got {N}. Pass fewer examples, or a "
+            f"a kernel is held as a matrix of N x N numbers, for N up to {MAX_KERNEL_EXAMPLES}; got {N}. Pass "
+            "fewer examples, or a "
             "linear model."
         )
     with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are refused below
@@ -179,7 +180,8 @@ def _kernel_entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, "
         return K, np.full(N, unit)  # x exp(-x) is below 1
     if svc.kernel not in ("linear", "poly"):
         raise ProblemError(
-            f"the kernel of {class_name(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "
+            f"the kernel of {class_name(svc)} must be linear, rbf, poly, precomputed or a function; got "
+            f"{svc.kernel!r}. "
             "A sigmoid is not positive semidefinite. Fit the model with one of these."
         )
     products = X @ X.T
