@@ -17,7 +17,7 @@ triangle, cycles
 path_of_runs
     Soft margin, number of hypotheses and their weights along a path of values of a parameter.
 profiles, intervals
-    Which backend reaches which certified gap in what time; certified intervals side by side.
+    The time in which each backend reaches a certified gap; certified intervals side by side.
 heat_map
     Seconds of every backend on every program at one gap as colours, failures hatched.
 claimed_against_certified
@@ -28,7 +28,7 @@ changes, and a notebook shows the figure that a cell ends with. Colour-blind rea
 lines and markers differ without colour, too. If you pass `axes`, a function draws on them and adds no legend and no
 colour bar. Place the legend in your own layout with `axes.legend()`.
 
-Names are loaded on first use, so that importing this page does not load matplotlib.
+Names are loaded on first use, so that importing this module does not load matplotlib.
 """
 
 from typing import Any

@@ -19,10 +19,10 @@ X_AXES = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since th
 """The column of the trace, and the words below the picture."""
 
 IGNORED_FRACTION = 4
-"""One part in this many of the rounds, at the start of a run, may lie outside the upper panel."""
+"""The first 1/IGNORED_FRACTION of the rounds of a run may lie outside the upper panel."""
 
 MAX_FILLED_RUNS = 3
-"""The most runs for which the space between the bounds is filled: more overlapping fillings are unreadable."""
+"""Maximum number of runs with a filling between the bounds: more overlapping fillings are unreadable."""
 
 
 def bounds(runs: Any, against: str = "rounds", axes: AxesArgument = None) -> Figure:
@@ -53,22 +53,22 @@ def bounds(runs: Any, against: str = "rounds", axes: AxesArgument = None) -> Fig
     named = runs_by_label(runs)
     for label, run in named.items():
         _validate_run(label, run)
-    on = make_panels(axes, 2, height=5.2, heights=(1.4, 1))
-    above, below = on.axes
+    panels = make_panels(axes, 2, height=5.2, heights=(1.4, 1))
+    upper_axis, lower_axis = panels.axes
     for k, (label, run) in enumerate(named.items()):
-        _draw_run(above, below, label, run, X_AXES[against][0], curve_style(k), len(named) <= MAX_FILLED_RUNS)
+        _draw_run(upper_axis, lower_axis, label, run, X_AXES[against][0], curve_style(k), len(named) <= MAX_FILLED_RUNS)
     for epsilon in sorted({run.record.problem.epsilon for run in named.values()}):
-        below.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
-    _set_limits_to_late_rounds(above, list(named.values()))
+        lower_axis.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
+    _set_limits_to_late_rounds(upper_axis, list(named.values()))
     gaps = np.concatenate([run.trace["gap"] for run in named.values()])
-    below.set_yscale("log", nonpositive="clip")
+    lower_axis.set_yscale("log", nonpositive="clip")
     if not (gaps > 0).any():
-        below.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
+        lower_axis.set_ylim(1e-16, 1.0)  # no positive gap determines a scale
     measures = {run.record.problem.measure for run in named.values()}
-    above.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
-    below.set(ylabel="gap", xlabel=X_AXES[against][1])
-    on.legend(above, below)
-    return on.figure
+    upper_axis.set_ylabel(f"{' or '.join(sorted(measures))} and its bound")
+    lower_axis.set(ylabel="gap", xlabel=X_AXES[against][1])
+    panels.legend(upper_axis, lower_axis)
+    return panels.figure
 
 
 def _validate_run(label: str, run: Run) -> None:
@@ -83,17 +83,19 @@ def upper_bounds(run: Run) -> Float[Array, " rounds"]:
     return np.array([row.bound for row in run.trace])
 
 
-def _draw_run(above: Axes, below: Axes, label: str, run: Run, column: str, its: CurveStyle, fill: bool) -> None:
+def _draw_run(
+    upper_axis: Axes, lower_axis: Axes, label: str, run: Run, column: str, style: CurveStyle, fill: bool
+) -> None:
     x, upper, lower = run.trace[column], upper_bounds(run), run.trace["soft_margin"]
     proved = bool(np.isfinite(run.trace["upper"][-1]))
     words = label if proved else f"{label} (above: smallest edge, no bound)"
     if fill:
-        above.fill_between(x, lower, upper, step="post", color=its.color, alpha=0.08, lw=0)
-    drawn = [(above, upper, words), (above, lower, None), (below, run.trace["gap"], None)]
-    for axis, y, name in drawn:
-        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.4, drawstyle="steps-post", label=name)
+        upper_axis.fill_between(x, lower, upper, step="post", color=style.color, alpha=0.08, lw=0)
+    curves = [(upper_axis, upper, words), (upper_axis, lower, None), (lower_axis, run.trace["gap"], None)]
+    for axis, y, name in curves:
+        axis.plot(x, y, color=style.color, ls=style.dashes, lw=1.4, drawstyle="steps-post", label=name)
         # Mark the end of a run, because its last step is a line without width.
-        axis.plot(x[-1:], y[-1:], color=its.color, marker=its.marker, ms=4, ls="")
+        axis.plot(x[-1:], y[-1:], color=style.color, marker=style.marker, ms=4, ls="")
 
 
 def _set_limits_to_late_rounds(axis: Axes, runs: list[Run]) -> None:
@@ -104,5 +106,5 @@ def _set_limits_to_late_rounds(axis: Axes, runs: list[Run]) -> None:
         for values in (upper_bounds(run), run.trace["soft_margin"])
     ]
     low, high = min(float(v.min()) for v in late), max(float(v.max()) for v in late)
-    room = 0.08 * max(high - low, 1e-9)
-    axis.set_ylim(low - room, high + room)
+    margin = 0.08 * max(high - low, 1e-9)
+    axis.set_ylim(low - margin, high + margin)

@@ -33,7 +33,15 @@ MANY_POINTS = 400
 
 @dataclass(frozen=True)
 class _GapScale:
-    """A logarithmic scale of gaps: its ends, and which of them stand for 0 and infinity."""
+    """A logarithmic scale of gaps.
+
+    Attributes
+    ----------
+    low, high
+        The powers of ten of the smallest and the largest gap.
+    zero, infinite
+        Whether the scale has a border for gaps of 0, and for infinite gaps.
+    """
 
     low: float
     high: float
@@ -42,7 +50,7 @@ class _GapScale:
 
     @property
     def border_width(self) -> float:
-        """Powers of ten between the gaps and a border."""
+        """The number of powers of ten between the gaps and a border."""
         return BORDER_FRACTION * (self.high - self.low)
 
     @property
@@ -92,50 +100,53 @@ def claimed_against_certified(benchmark: Benchmark) -> Figure:
         The benchmark has no run, or no solver reported a gap.
     """
     b = require_nonempty_benchmark(benchmark)
-    said = [run for run in b.runs if reports_gap(run)]
-    if not said:
+    claiming = [run for run in b.runs if reports_gap(run)]
+    if not claiming:
         raise ProblemError(
             "a solver at least must report a gap of its own for claims to be drawn; none did: "
             f"{_backends_without_gap(b.runs)}. Run one that does, such as interior or cvxpy:clarabel."
         )
-    gaps = [gap for run in said for gap in (run.claimed_gap or 0.0, run.scaled_gap)]
+    gaps = [gap for run in claiming for gap in (run.claimed_gap or 0.0, run.scaled_gap)]
     inside = [math.log10(gap) for gap in gaps if MIN_GAP <= gap <= MAX_GAP] or [-9.0, -3.0]
     scale = _GapScale(
         math.floor(min(inside)), math.ceil(max(inside) + 0.1), min(gaps) < MIN_GAP, not max(gaps) <= MAX_GAP
     )
-    on = make_panels(None, height=4.8)
-    axis = on.axes[0]
+    panels = make_panels(None, height=4.8)
+    axis = panels.axes[0]
     _draw_background(axis, scale)
-    size = 6.5 if len(said) <= MANY_POINTS else 4.0
-    for k, backend in enumerate(dict.fromkeys(run.backend for run in said)):
-        _draw_points(axis, [run for run in said if run.backend == backend], scale, k, size)
+    size = 6.5 if len(claiming) <= MANY_POINTS else 4.0
+    for k, backend in enumerate(dict.fromkeys(run.backend for run in claiming)):
+        _draw_points(axis, [run for run in claiming if run.backend == backend], scale, k, size)
     border = [
-        at for run in said for at in [(run.claimed_gap or 0.0, run.scaled_gap)] if not all(map(_is_finite_gap, at))
+        gaps_of_run
+        for run in claiming
+        for gaps_of_run in [(run.claimed_gap or 0.0, run.scaled_gap)]
+        if not all(map(_is_finite_gap, gaps_of_run))
     ]
     if border:
-        x, y = zip(*(map(scale.position, at) for at in border), strict=True)
+        x, y = zip(*(map(scale.position, gaps_of_run) for gaps_of_run in border), strict=True)
         axis.plot(x, y, "o", color=BLACK, mfc="none", ms=1.9 * size, mew=0.7, label="0 or infinite", clip_on=False)
     for words, face in (("says it found an optimum", GREY), ("does not say so", "white")):
         axis.plot([], [], "o", color=GREY, mfc=face, ms=6.5, label=words)
     silent = _backends_without_gap(b.runs)
-    on.legend(axis, columns=3, title=f"No gap of its own is reported by {silent}." if silent else "")
-    return on.figure
+    panels.legend(axis, columns=3, title=f"No gap of its own is reported by {silent}." if silent else "")
+    return panels.figure
 
 
 def reports_gap(run: Row) -> bool:
-    """Whether the solver of a run reports its own gap."""
+    """Return whether the solver of a run reports its own gap."""
     return run.ran and run.claimed_gap is not None and run.claimed_gap >= 0.0
 
 
 def _backends_without_gap(runs: Sequence[Row]) -> str:
-    """Name the solvers that report no gap, with the number of such runs unless it is all of them."""
+    """Return the names of the solvers that report no gap, with the number of such runs unless it is all of them."""
     words: list[str] = []
     for backend in dict.fromkeys(run.backend for run in runs if run.ran):
-        its = [run for run in runs if run.backend == backend and run.ran]
-        without = sum(not reports_gap(run) for run in its)
+        answered = [run for run in runs if run.backend == backend and run.ran]
+        without = sum(not reports_gap(run) for run in answered)
         if without:
-            of = f" ({without} of {format_count(len(its), 'run')})" if without < len(its) else ""
-            words.append(f"{escape_label(backend)}{of}")
+            share_text = f" ({without} of {format_count(len(answered), 'run')})" if without < len(answered) else ""
+            words.append(f"{escape_label(backend)}{share_text}")
     return ", ".join(words)
 
 
@@ -147,34 +158,36 @@ def _draw_background(axis: Axes, scale: _GapScale) -> None:
     axis.fill_between([low, high], [low, high], [high, high], color=RED, alpha=0.07, lw=0)
     axis.plot([low, high], [low, high], color=GREY, lw=1.0)
     # The words are in the corners within the borders, so that they cover no point at a border.
-    near, far = (10.0 ** (end + sign * 0.3 * scale.border_width) for end, sign in ((scale.low, 1), (scale.high, -1)))
+    low_corner, high_corner = (
+        10.0 ** (end + sign * 0.3 * scale.border_width) for end, sign in ((scale.low, 1), (scale.high, -1))
+    )
     style: dict[str, Any] = {"color": GREY, "fontsize": "small"}
-    axis.text(near, far, "wider than claimed", ha="left", va="top", **style)
-    axis.text(far, near, "narrower than claimed", ha="right", va="bottom", **style)
+    axis.text(low_corner, high_corner, "wider than claimed", ha="left", va="top", **style)
+    axis.text(high_corner, low_corner, "narrower than claimed", ha="right", va="bottom", **style)
     for set_line, set_ticks, ruler in (
         (axis.axvline, axis.set_xticks, axis.xaxis),
         (axis.axhline, axis.set_yticks, axis.yaxis),
     ):
         set_ticks(list(scale.ticks), list(scale.ticks.values()))
         ruler.set_minor_locator(NullLocator())
-        for there, border in ((scale.zero, scale.low), (scale.infinite, scale.high)):
-            if there:
+        for has_border, border in ((scale.zero, scale.low), (scale.infinite, scale.high)):
+            if has_border:
                 set_line(10.0**border, color=GREY, lw=0.8, ls=":")
 
 
 def _draw_points(axis: Axes, runs: Sequence[Row], scale: _GapScale, k: int, size: float) -> None:
     """Draw the runs of a backend, filled if the solver claims an optimum."""
-    its = curve_style(k)
-    for claims, face in ((True, its.color), (False, "none")):
-        some = [(run.claimed_gap or 0.0, run.scaled_gap) for run in runs if run.claims == claims]
-        x, y = ([scale.position(pair[side]) for pair in some] for side in (0, 1))
-        if some:  # an empty collection that is not clipped would count as a point in the corner
+    style = curve_style(k)
+    for claims, face in ((True, style.color), (False, "none")):
+        pairs = [(run.claimed_gap or 0.0, run.scaled_gap) for run in runs if run.claims == claims]
+        x, y = ([scale.position(pair[side]) for pair in pairs] for side in (0, 1))
+        if pairs:  # an empty collection that is not clipped would count as a point in the corner
             axis.plot(
-                x, y, its.marker, color=its.color, mfc=face, ms=size, mew=1.1, label="_", alpha=0.85, clip_on=False
+                x, y, style.marker, color=style.color, mfc=face, ms=size, mew=1.1, label="_", alpha=0.85, clip_on=False
             )
-    axis.plot([], [], its.marker, color=its.color, ms=6.5, label=escape_label(runs[0].backend))
+    axis.plot([], [], style.marker, color=style.color, ms=6.5, label=escape_label(runs[0].backend))
 
 
 def _is_finite_gap(gap: float) -> bool:
-    """Whether a gap is neither 0 nor infinite on the scale."""
+    """Return whether a gap is neither 0 nor infinite on the scale."""
     return MIN_GAP <= gap <= MAX_GAP

@@ -1,4 +1,4 @@
-"""Backends side by side: which gap each reaches in what time, and which interval each proves."""
+"""Comparisons of backends: the time in which each reaches a gap, and the interval that each proves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MIN_DISTANCE = 1e-16
 """The smallest distance that is distinguished from 0."""
 
 MAX_REASON_LENGTH = 85
-"""Number of letters of a reason that are shown."""
+"""Maximum number of letters of a reason in a picture."""
 
 FEW_DECADES_RATIO = 30.0
 """Below this range of ratios, a scale with only powers of ten would have too few numbers."""
@@ -54,14 +54,14 @@ MEANS_NOTE = f"At the right of the bars: geometric means of the seconds, shifted
 
 
 def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
-    """Draw profiles of a benchmark: on which share of the programs, and how fast, a backend reaches a certified gap.
+    """Draw profiles of a benchmark: the share of programs on which a backend reaches a certified gap, by time.
 
-    There is a panel for each gap asked for. The height of a line at x is the share of all programs on which the backend
+    There is a panel for each target gap. The height of a line at x is the share of all programs on which the backend
     reached that gap in time. In a performance profile, this means at most x times the time of the fastest backend; in
     a data profile, at most x seconds. A performance profile begins, at 1, with the share on which the backend was
     fastest. Both profiles end with the share that the backend reached at all. The bars below count the programs that
     were reached, failed, or not run. The last is not a failure: the backend does not support the program or was not
-    asked. To the right of a bar is the shifted geometric mean of the seconds over all programs, from
+    requested. To the right of a bar is the shifted geometric mean of the seconds over all programs, from
     `benchmark.means`.
 
     Parameters
@@ -86,25 +86,25 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
     times = [_score_time(score, against) for score in scores if score.result == Result.REACHED]
-    least = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
-    ends = least, max(1.3 * max(times, default=least), 2.0 * least)
+    min_x = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
+    ends = min_x, max(1.3 * max(times, default=min_x), 2.0 * min_x)
     heights = 2.6, 0.5 + 0.26 * len(backends)
-    on = make_panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
-    for tol, above, below in zip(tols, on.axes[: len(tols)], on.axes[len(tols) :], strict=True):
-        reached = {
+    panels = make_panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
+    for tol, profile_axis, bar_axis in zip(tols, panels.axes[: len(tols)], panels.axes[len(tols) :], strict=True):
+        times_reached = {
             name: sorted(
                 _score_time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, Result.REACHED)
             )
             for name in backends
         }
-        _draw_profiles(above, reached, len(b.programs), ends)
-        _draw_bars(below, backends, [score for score in scores if score.tol == tol])
-        _draw_means(below, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
-        above.set(title=gap_request_text(b.runs, tol), xlabel=TIME_SCALES[against])
-        below.set_xlabel("programs")
-    on.axes[0].set_ylabel("share of programs")
-    on.legend(*on.axes, columns=3, title=MEANS_NOTE)
-    return on.figure
+        _draw_profiles(profile_axis, times_reached, len(b.programs), ends)
+        _draw_bars(bar_axis, backends, [score for score in scores if score.tol == tol])
+        _draw_means(bar_axis, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
+        profile_axis.set(title=gap_request_text(b.runs, tol), xlabel=TIME_SCALES[against])
+        bar_axis.set_xlabel("programs")
+    panels.axes[0].set_ylabel("share of programs")
+    panels.legend(*panels.axes, columns=3, title=MEANS_NOTE)
+    return panels.figure
 
 
 def _score_time(score: ProgramScore, against: str) -> float:
@@ -112,44 +112,46 @@ def _score_time(score: ProgramScore, against: str) -> float:
     return score.ratio if against == "fastest" else score.median
 
 
-def _draw_profiles(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]) -> None:
+def _draw_profiles(
+    axis: Axes, times_reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]
+) -> None:
     """Draw the profile of each backend at one gap from its sorted times, on a scale between two ends."""
-    least, most = ends
-    for k, (backend, times) in enumerate(reached.items()):
-        its = curve_style(k)
-        x = [least, *times, most]
+    min_x, max_x = ends
+    for k, (backend, times) in enumerate(times_reached.items()):
+        style = curve_style(k)
+        x = [min_x, *times, max_x]
         y = [0.0, *(np.arange(1, len(times) + 1) / count).tolist(), len(times) / count]
-        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=escape_label(backend))
-    span = most / least
-    axis.set(xscale="log", xlim=(least * span**-0.03, most), ylim=(-0.03, 1.03))
+        axis.plot(x, y, color=style.color, ls=style.dashes, lw=1.5, drawstyle="steps-post", label=escape_label(backend))
+    span = max_x / min_x
+    axis.set(xscale="log", xlim=(min_x * span**-0.03, max_x), ylim=(-0.03, 1.03))
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < FEW_DECADES_RATIO else (1.0,)))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
-    if not any(reached.values()):
+    if not any(times_reached.values()):
         axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
 
 
-def _draw_means(axis: Axes, backends: list[str], of: Mapping[str, MeanScore]) -> None:
+def _draw_means(axis: Axes, backends: list[str], means: Mapping[str, MeanScore]) -> None:
     """Write the mean of each backend to the right of its bars."""
     for height, backend in zip(range(len(backends))[::-1], backends, strict=True):
-        words = mean_time_text(of[backend]) if backend in of else ""
+        words = mean_time_text(means[backend]) if backend in means else ""
         axis.text(1.03, height, words, transform=axis.get_yaxis_transform(), va="center", fontsize="small")
     axis.text(1.03, 1.0, "mean s", transform=axis.transAxes, va="bottom", fontsize="small", color=GREY)
 
 
-def _draw_bars(axis: Axes, backends: list[str], at: list[ProgramScore]) -> None:
+def _draw_bars(axis: Axes, backends: list[str], scores: list[ProgramScore]) -> None:
     """Count the outcomes of each backend at one gap."""
     height = np.arange(len(backends))[::-1]
-    left = np.zeros(len(backends))
+    starts = np.zeros(len(backends))
     for outcome, (color, hatch) in RESULT_STYLES.items():
-        counts = np.array([sum(s.backend == name and s.result == outcome for s in at) for name in backends])
+        counts = np.array([sum(s.backend == name and s.result == outcome for s in scores) for name in backends])
         axis.barh(
-            height, counts, left=left, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
+            height, counts, left=starts, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
         )
-        left += counts
+        starts += counts
     axis.set_yticks(height, [escape_label(backend) for backend in backends])
     axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axis.set_xlim(0.0, max(float(left.max()), 1.0))
+    axis.set_xlim(0.0, max(float(starts.max()), 1.0))
 
 
 def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None, brief: bool = False) -> Figure:
@@ -187,8 +189,8 @@ def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None,
             "Print the comparison: it says why."
         )
     middle = 0.5 * low + 0.5 * high
-    on = make_panels(axes, height=1.7 + 0.34 * len(runs))
-    axis = on.axes[0]
+    panels = make_panels(axes, height=1.7 + 0.34 * len(runs))
+    axis = panels.axes[0]
     band = "what all of them leave" if low <= high else "what parts them"
     axis.axvspan(min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label=band)
     ends = [abs(end - middle) for run in runs if run.answered for end in run.interval if math.isfinite(end)]
@@ -205,8 +207,8 @@ def intervals(comparison: Comparison | Sequence[Row], axes: AxesArgument = None,
     axis.set_xticks(_ticks(nearest, farthest, brief))
     axis.set_yticks(range(len(runs))[::-1], [escape_label(run.backend) for run in runs])
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
-    on.legend(axis, columns=3)
-    return on.figure
+    panels.legend(axis, columns=3)
+    return panels.figure
 
 
 def _intersection_text(low: float, high: float) -> str:
@@ -221,24 +223,24 @@ def _draw_interval(
     middle, farthest = scale
     right = axis.get_yaxis_transform()
     if not run.answered:
-        what, why = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
-        words = what if brief or not why else shorten(f"{what}: {why}", MAX_REASON_LENGTH, placeholder="...")
+        state, why = ("no answer", no_answer_reason(run)) if run.ran else ("not run", run.reason)
+        words = state if brief or not why else shorten(f"{state}: {why}", MAX_REASON_LENGTH, placeholder="...")
         axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (end - middle for end in run.interval)
-    asked = f"{run.tol:g}" if len({other.tol for other in runs}) == 1 else "the gap asked for"
+    target_text = f"{run.tol:g}" if len({other_run.tol for other_run in runs}) == 1 else "the gap asked for"
     color, ls, label = (
         (RED, ":", "contradicts another: a mistake of boostopt")
         if conflicting_backends(run, runs)
-        else (BLUE, "-", f"certified to {asked}")
+        else (BLUE, "-", f"certified to {target_text}")
         if run.reached
-        else (RED, "--", f"wider than {asked}")
+        else (RED, "--", f"wider than {target_text}")
     )
     axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)
     for end, arrow in ((lower, "<"), (upper, ">")):
         inside = math.isfinite(end)
-        at = end if inside else math.copysign(farthest, end)
-        axis.plot([at], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
+        position = end if inside else math.copysign(farthest, end)
+        axis.plot([position], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
     if brief:
         return
     words = f"gap {run.gap:.0e} in {run.seconds:.2g} s"

@@ -36,7 +36,7 @@ SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a2
 
 @runtime_checkable
 class HasDecisionFunction(Protocol):
-    """Anything with a decision function: a run, or a classifier in the style of scikit-learn."""
+    """An object with a decision function: a run, or a classifier in the style of scikit-learn."""
 
     def decision_function(self, X: Any) -> Any: ...
 
@@ -95,15 +95,17 @@ def decision_regions(
     sizes = _marker_areas(weights, len(points))
     ticks = [_grid_axis(points[:, k], resolution) for k in (0, 1)]
     f = _grid_values(classifier, X, ticks)
-    on = make_panels(axes, height=4.6)
-    axis = on.axes[0]
-    _draw_regions(on, axis, ticks, f)
-    for of, marker, color, label in ((larger, "o", BLUE, labels[1]), (~larger, "^", RED, labels[0])):
-        _draw_markers(axis, points[of], None if sizes is None else sizes[of], marker, color, _class_label_text(label))
+    panels = make_panels(axes, height=4.6)
+    axis = panels.axes[0]
+    _draw_regions(panels, axis, ticks, f)
+    for mask, marker, color, label in ((larger, "o", BLUE, labels[1]), (~larger, "^", RED, labels[0])):
+        _draw_markers(
+            axis, points[mask], None if sizes is None else sizes[mask], marker, color, _class_label_text(label)
+        )
     names = [str(name) for name in getattr(X, "columns", (r"$x_0$", r"$x_1$"))]
     axis.set(xlabel=names[0], ylabel=names[1], xlim=ticks[0][[0, -1]], ylim=ticks[1][[0, -1]])
-    on.legend(axis)
-    return on.figure
+    panels.legend(axis)
+    return panels.figure
 
 
 def _validate_points(X: Any) -> Float[Array, "N 2"]:
@@ -116,7 +118,7 @@ def _validate_points(X: Any) -> Float[Array, "N 2"]:
 
 
 def _positive_mask(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
-    """Return which examples have the larger of the two labels, and the labels."""
+    """Return a mask of the examples with the larger of two labels, and the labels."""
     array = check_array("y", y)
     try:
         labels = np.unique(array)
@@ -148,8 +150,8 @@ def _marker_areas(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] |
 def _grid_axis(x: Float[Array, " N"], resolution: int) -> Float[Array, " resolution"]:
     """Return the grid along an axis, with some space around the examples."""
     low, high = float(x.min()), float(x.max())
-    room = 0.06 * (high - low) or 1.0
-    return np.linspace(low - room, high + room, resolution)
+    margin = 0.06 * (high - low) or 1.0
+    return np.linspace(low - margin, high + margin, resolution)
 
 
 def _grid_values(
@@ -171,11 +173,11 @@ def _grid_values(
 
 
 def _draw_regions(
-    on: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]
+    panels: Panels, axis: Axes, ticks: list[Float[Array, " resolution"]], f: Float[Array, "rows columns"]
 ) -> None:
     """Fill the plane by the values of f, draw the line where f changes its sign, and hatch where f is 0."""
-    most = float(np.abs(f).max()) or 1.0
-    filled = axis.contourf(*ticks, f, levels=np.linspace(-most, most, N_LEVELS), cmap=SHADES)
+    max_value = float(np.abs(f).max()) or 1.0
+    filling = axis.contourf(*ticks, f, levels=np.linspace(-max_value, max_value, N_LEVELS), cmap=SHADES)
     zero = np.abs(f) <= ZERO_TOL
     area = bool((zero[1:, 1:] & zero[1:, :-1] & zero[:-1, 1:] & zero[:-1, :-1]).any())
     if area:
@@ -183,12 +185,12 @@ def _draw_regions(
         hatched.set(edgecolor=FAINT_GREY, linewidth=0.0)
     # In an area of zeros the position of the line would be arbitrary: the border of the area is drawn instead.
     side = 0.5 * float(np.abs(f[~zero]).min(initial=1.0))
-    between = [level for level in ([-side, side] if area else [0.0]) if f.min() < level < f.max()]
-    if between:
-        axis.contour(*ticks, f, levels=between, colors=BLACK, linewidths=1.4, linestyles="-")
-    if on.is_own_figure:
-        bar = on.figure.colorbar(filled, ax=axis, label="$f(x)$" + (", hatched where 0" if area else ""))
-        bar.set_ticks(MaxNLocator(7).tick_values(-most, most)[1:-1])
+    levels = [level for level in ([-side, side] if area else [0.0]) if f.min() < level < f.max()]
+    if levels:
+        axis.contour(*ticks, f, levels=levels, colors=BLACK, linewidths=1.4, linestyles="-")
+    if panels.is_own_figure:
+        bar = panels.figure.colorbar(filling, ax=axis, label="$f(x)$" + (", hatched where 0" if area else ""))
+        bar.set_ticks(MaxNLocator(7).tick_values(-max_value, max_value)[1:-1])
         bar.ax.axhline(0.0, color=BLACK, lw=1.4)
 
 
@@ -206,5 +208,5 @@ def _draw_markers(
 
 
 def _class_label_text(label: Any) -> str:
-    """Name a class in the legend; a number is typeset as a number, with a minus sign."""
+    """Return the name of a class in the legend; a number is typeset as a number, with a minus sign."""
     return f"$y = {label:g}$" if isinstance(label, int | float) else f"y = {label}"

@@ -67,21 +67,21 @@ def example_weights(
     ordered = check_flag("ordered", ordered)
     label = algorithm_name(one) if isinstance(one := run_of_classifier(weights), Run) else "weights"
     named = {name: _read_weights(name, one, nu, c) for name, one in label_items(weights, "a run", label).items()}
-    on = make_panels(axes)
-    axis, capped = on.axes[0], all(its.nu is not None for its in named.values())
+    panels = make_panels(axes)
+    axis, capped = panels.axes[0], all(values.nu is not None for values in named.values())
     axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="at the cap" if capped else "equal weights")
-    for k, (name, its) in enumerate(named.items()):
+    for k, (name, values) in enumerate(named.items()):
         if ordered:
-            _draw_ordered(axis, name, its, capped, curve_style(k))
+            _draw_ordered(axis, name, values, capped, curve_style(k))
         else:
-            _draw_each(axis, name, its, capped, curve_style(k), stems=len(named) == 1)
+            _draw_each(axis, name, values, capped, curve_style(k), stems=len(named) == 1)
     axis.set(
         xlabel="examples, by weight, counted with multiplicity" if ordered else r"example $n$",
         ylabel=r"$\nu\, d_n / c_n$" if capped else r"$d_n \sum c\, /\, c_n$",
     )
     axis.set_ylim(bottom=0.0)
-    on.legend(axis, columns=2)
-    return on.figure
+    panels.legend(axis, columns=2)
+    return panels.figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,8 @@ class CappedWeights:
     def summary(self) -> str:
         """The number of examples at their cap, and of those that carry nearly all the weight, in words."""
         carried = np.cumsum(np.sort(self.d)[::-1])
-        carriers = f"{np.searchsorted(carried, CARRIED_FRACTION) + 1} of {np.count_nonzero(self.c)} carry {100 * CARRIED_FRACTION:g} %"
+        n_carriers = np.searchsorted(carried, CARRIED_FRACTION) + 1
+        carriers = f"{n_carriers} of {np.count_nonzero(self.c)} carry {100 * CARRIED_FRACTION:g} %"
         if self.nu is None:
             return carriers
         return f"{np.count_nonzero(self.relative(True) >= 1 - CAP_TOLERANCE)} at the cap, {carriers}"
@@ -115,37 +116,37 @@ def _read_weights(name: str, source: Any, nu: float | None, c: Any) -> CappedWei
             f"weights are those of a run; {name} is a {type(source).__name__} of several. Pass one of model.runs_."
         )
     if isinstance(source, Run):
-        d, of = source.d, effective_multiplicities(source.record.problem.examples)
-        own = soft_margin_nu(source.record.problem.objective)
+        d, multiplicities = source.d, effective_multiplicities(source.record.problem.examples)
+        run_nu = soft_margin_nu(source.record.problem.objective)
         # The cap of a hard margin does not hold any weight below 1.
-        binds = own is not None and float(of.max()) < own
-        nu = own if nu is None and binds else nu
+        binds = run_nu is not None and float(multiplicities.max()) < run_nu
+        nu = run_nu if nu is None and binds else nu
     else:
         d = real_array(f"the weights of {name}", source, 1)
-        of = validate_multiplicities(c, len(d))
-    if (d < 0).any() or not d[of > 0].any():
+        multiplicities = validate_multiplicities(c, len(d))
+    if (d < 0).any() or not d[multiplicities > 0].any():
         raise ProblemError(
             f"the weights of {name} must be at least 0, and not all of them 0; got the smallest {d.min():.6g}. "
             "Pass a distribution."
         )
-    return CappedWeights(d / d.sum(), of, nu)
+    return CappedWeights(d / d.sum(), multiplicities, nu)
 
 
-def _draw_ordered(axis: Axes, name: str, its: CappedWeights, capped: bool, as_: CurveStyle) -> None:
+def _draw_ordered(axis: Axes, name: str, values: CappedWeights, capped: bool, style: CurveStyle) -> None:
     """Draw a decreasing step function, with a step for each example."""
-    y = its.relative(capped)
+    y = values.relative(capped)
     order = np.argsort(-y, kind="stable")
-    x = np.concatenate([[0.0], np.cumsum(its.c[order])])
+    x = np.concatenate([[0.0], np.cumsum(values.c[order])])
     axis.plot(
-        x, np.concatenate([y[order[:1]], y[order]]), color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-pre",
-        label=f"{name}: {its.summary}",
+        x, np.concatenate([y[order[:1]], y[order]]), color=style.color, ls=style.dashes, lw=1.5, drawstyle="steps-pre",
+        label=f"{name}: {values.summary}",
     )  # fmt: skip
 
 
-def _draw_each(axis: Axes, name: str, its: CappedWeights, capped: bool, as_: CurveStyle, stems: bool) -> None:
+def _draw_each(axis: Axes, name: str, values: CappedWeights, capped: bool, style: CurveStyle, stems: bool) -> None:
     """Draw a marker for each example, with a stem unless the stems would overlap."""
-    y = its.relative(capped)
+    y = values.relative(capped)
     n = np.arange(len(y))
     if stems:
-        axis.vlines(n, 0.0, y, color=as_.color, lw=0.6)
-    axis.plot(n, y, color=as_.color, marker=as_.marker, ms=3, ls="", label=f"{name}: {its.summary}")
+        axis.vlines(n, 0.0, y, color=style.color, lw=0.6)
+    axis.plot(n, y, color=style.color, marker=style.marker, ms=3, ls="", label=f"{name}: {values.summary}")

@@ -34,7 +34,7 @@ COLUMN_WIDTHS = 0.52, 0.24
 """Inches of a column with numbers in it, and of one without, as wide as its label is high."""
 
 MAX_NUMBERED_COLUMNS = 24
-"""The most backends with numbers in the cells: more would make the picture wider than two pages."""
+"""Maximum number of backends with numbers in the cells: more would make the picture wider than two pages."""
 
 LETTER_WIDTH = 0.072
 """Inches of a letter of a label."""
@@ -49,7 +49,7 @@ MAX_LABEL_LENGTH = {False: 40, True: 28}
 """Number of letters of a program's label that are shown; a brief picture shows fewer."""
 
 MAX_PROGRAMS = 300
-"""The most programs, and the most backends, in a picture."""
+"""Maximum number of programs, and of backends, in a picture."""
 
 
 def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool = False) -> Figure:
@@ -80,32 +80,33 @@ def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool =
     programs, backends = list(b.programs), list(dict.fromkeys(score.backend for score in b.scores))
     if max(len(programs), len(backends)) > MAX_PROGRAMS:
         raise ProblemError(
-            f"a picture holds at most {MAX_PROGRAMS} programs and {MAX_PROGRAMS} backends; got {len(programs)} and {len(backends)}. "
+            f"a picture holds at most {MAX_PROGRAMS} programs and {MAX_PROGRAMS} backends; got {len(programs)} "
+            f"and {len(backends)}. "
             "Draw some of them at a time."
         )
-    at = {(s.program, s.backend): s for s in b.scores if s.tol == tol}
+    score_of_cell = {(s.program, s.backend): s for s in b.scores if s.tol == tol}
     numbers = not brief and len(backends) <= MAX_NUMBERED_COLUMNS
     labels = (
         [escape_label(label, MAX_LABEL_LENGTH[brief]) for label in programs],
         [escape_label(name) for name in backends],
     )
-    longest = [max(map(len, of)) * LETTER_WIDTH for of in labels]
+    longest = [max(map(len, texts)) * LETTER_WIDTH for texts in labels]
     width = longest[0] + PADDING + COLUMN_WIDTHS[0 if numbers else 1] * len(backends)
-    on = make_panels(None, height=longest[1] + 1.2 + ROW_HEIGHT * len(programs))
-    on.figure.set_figwidth(width := max(width, MIN_WIDTH if brief else FIGURE_WIDTH))
-    axis = on.axes[0]
-    times = [score.median for score in at.values() if score.result == Result.REACHED]
+    panels = make_panels(None, height=longest[1] + 1.2 + ROW_HEIGHT * len(programs))
+    panels.figure.set_figwidth(width := max(width, MIN_WIDTH if brief else FIGURE_WIDTH))
+    axis = panels.axes[0]
+    times = [score.median for score in score_of_cell.values() if score.result == Result.REACHED]
     # If all times are equal, extend the scale by a factor of two on both sides: it then has some round number.
     spare = 2.0 if times and max(times) < 4.0 * min(times) else 1.05
     norm = LogNorm(min(times) / spare, max(times) * spare) if times else None
     for row, program in enumerate(programs):
         for column, backend in enumerate(backends):
-            if (program, backend) in at:
-                _draw_cell(axis, (column, row), at[program, backend], norm, numbers)
+            if (program, backend) in score_of_cell:
+                _draw_cell(axis, (column, row), score_of_cell[program, backend], norm, numbers)
     _draw_labels(axis, *labels, upright=longest[1] > (width - longest[0] - PADDING) / len(backends))
     axis.set_title(gap_request_text(b.runs, tol), fontsize="medium")
-    _draw_legends(on.figure, axis, norm, width - longest[0] - PADDING)
-    return on.figure
+    _draw_legends(panels.figure, axis, norm, width - longest[0] - PADDING)
+    return panels.figure
 
 
 def _target_gap(b: Benchmark, tol: object) -> float:
@@ -120,9 +121,9 @@ def _target_gap(b: Benchmark, tol: object) -> float:
         return named[tol]
     if not isinstance(tol, str) and is_real_number(tol) and tol in gaps:
         return next(gap for gap in gaps if gap == tol)
-    known = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in named)])
+    choices = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in named)])
     raise invalid_value_error(
-        "tol", "a gap or a profile of this benchmark", tol, f"Pass one of {known}, or leave it out."
+        "tol", "a gap or a profile of this benchmark", tol, f"Pass one of {choices}, or leave it out."
     )
 
 
@@ -131,9 +132,11 @@ def _gaps_of_profile(b: Benchmark, profile: str) -> set[float]:
     return {run.tol for run in b.runs if run.profile == profile}
 
 
-def _draw_cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Normalize | None, numbers: bool) -> None:
+def _draw_cell(
+    axis: Axes, position: tuple[int, int], score: ProgramScore, norm: Normalize | None, numbers: bool
+) -> None:
     """Draw the result of a backend on a program."""
-    column, row = at
+    column, row = position
     corner = column - 0.5, row - 0.5
     if score.result != Result.REACHED or norm is None:
         color, hatch = RESULT_STYLES["failed"] if score.result == Result.FAILED else ("#ffffff", "")
@@ -149,7 +152,7 @@ def _draw_cell(axis: Axes, at: tuple[int, int], score: ProgramScore, norm: Norma
 
 
 def _draw_labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], upright: bool) -> None:
-    """Name the rows on the left and the columns above; the names of narrow columns are vertical."""
+    """Write the names of the rows on the left and of the columns above; the names of narrow columns are vertical."""
     axis.set(xlim=(-0.5, len(backends) - 0.5), ylim=(len(programs) - 0.5, -0.5))
     axis.set_yticks(range(len(programs)), programs, fontsize="small")
     axis.set_xticks(range(len(backends)), backends, fontsize="small", rotation=90 if upright else 0)

@@ -60,17 +60,19 @@ def margin_distributions(classifiers: Any, nu: float | None = None, c: Any = Non
     named = {
         name: _margin_distribution(name, one, nu, c) for name, one in label_items(classifiers, "a run", label).items()
     }
-    on = make_panels(axes)
-    axis = on.axes[0]
+    panels = make_panels(axes)
+    axis = panels.axes[0]
     axis.axvline(0.0, color=GREY, lw=0.8)
-    shares = sorted({its.nu_fraction for its in named.values() if its.nu_fraction is not None})
+    shares = sorted(
+        {distribution.nu_fraction for distribution in named.values() if distribution.nu_fraction is not None}
+    )
     for share in shares:
         axis.axhline(share, color=GREY, ls=":", lw=1.0, label=rf"$\nu/N$ = {share:.3g}")
-    for k, (name, its) in enumerate(named.items()):
-        _draw_distribution(axis, name, its, curve_style(k))
+    for k, (name, distribution) in enumerate(named.items()):
+        _draw_distribution(axis, name, distribution, curve_style(k))
     axis.set(xlabel=r"margin $m$", ylabel=r"share with $m_n \leq m$", ylim=(-0.02, 1.02))
-    on.legend(axis, columns=2)
-    return on.figure
+    panels.legend(axis, columns=2)
+    return panels.figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +86,8 @@ class MarginDistribution:
     @property
     def cumulative_fractions(self) -> Float[Array, " N"]:
         """The share of the examples up to each margin."""
-        reached = np.cumsum(self.c)
-        return reached / reached[-1]
+        counts = np.cumsum(self.c)
+        return counts / counts[-1]
 
     @property
     def nu_fraction(self) -> float | None:
@@ -100,16 +102,16 @@ class MarginDistribution:
 
 def _margin_distribution(name: str, classifier: Any, nu: float | None, c: Any) -> MarginDistribution:
     """Read margins, multiplicities and nu."""
-    made = run_of_classifier(classifier)
-    if isinstance(made, Run):
-        problem = made.record.problem
-        m, goal, of = (
-            made.record.pool.margins.margins(made.w),
+    run = run_of_classifier(classifier)
+    if isinstance(run, Run):
+        problem = run.record.problem
+        m, goal, multiplicities = (
+            run.record.pool.margins.margins(run.w),
             problem.objective,
             effective_multiplicities(problem.examples),
         )
-    elif isinstance(made, Reweighted):
-        m, goal, of = made.margins, made.goal, effective_multiplicities(made.goal.examples)
+    elif isinstance(run, Reweighted):
+        m, goal, multiplicities = run.margins, run.goal, effective_multiplicities(run.goal.examples)
     else:
         margins = getattr(classifier, "margins_", classifier)
         if margins is not classifier and np.ndim(margins) == 2:
@@ -118,23 +120,26 @@ def _margin_distribution(name: str, classifier: Any, nu: float | None, c: Any) -
                 "class against the rest. Draw one column of margins_, or several by their labels."
             )
         m, goal = real_array(f"the margins of {name}", margins, 1), None
-        of = validate_multiplicities(c, len(m))
-    if isinstance(made, Run | Reweighted):
-        if not made.w.any():
+        multiplicities = validate_multiplicities(c, len(m))
+    if isinstance(run, Run | Reweighted):
+        if not run.w.any():
             raise ProblemError(f"a classifier must have weights; those of {name} are all 0. Leave it out.")
-        m = m / np.abs(made.w).sum()
+        m = m / np.abs(run.w).sum()
     nu = soft_margin_nu(goal) if nu is None else nu
     order = np.argsort(m, kind="stable")
-    order = order[of[order] > 0]
-    return MarginDistribution(m[order], of[order], nu)
+    order = order[multiplicities[order] > 0]
+    return MarginDistribution(m[order], multiplicities[order], nu)
 
 
-def _draw_distribution(axis: Axes, name: str, its: MarginDistribution, style: CurveStyle) -> None:
-    words = f"{name}: smallest {its.m[0]:.4g}"
-    if its.nu is not None:
-        rho, soft_margin = its.quantile_and_mean(its.nu)
+def _draw_distribution(axis: Axes, name: str, distribution: MarginDistribution, style: CurveStyle) -> None:
+    words = f"{name}: smallest {distribution.m[0]:.4g}"
+    if distribution.nu is not None:
+        rho, soft_margin = distribution.quantile_and_mean(distribution.nu)
         words = rf"{name}: soft margin {soft_margin:.4g}, $\rho$ = {rho:.4g}"
-        axis.vlines(rho, 0.0, its.nu / its.c.sum(), color=style.color, ls=style.dashes, lw=0.9)
-        axis.plot([rho], [its.nu / its.c.sum()], color=style.color, marker=style.marker, ms=6, ls="")
-    x, y = np.concatenate([its.m[:1], its.m]), np.concatenate([[0.0], its.cumulative_fractions])
+        axis.vlines(rho, 0.0, distribution.nu / distribution.c.sum(), color=style.color, ls=style.dashes, lw=0.9)
+        axis.plot([rho], [distribution.nu / distribution.c.sum()], color=style.color, marker=style.marker, ms=6, ls="")
+    x, y = (
+        np.concatenate([distribution.m[:1], distribution.m]),
+        np.concatenate([[0.0], distribution.cumulative_fractions]),
+    )
     axis.plot(x, y, color=style.color, ls=style.dashes, lw=1.5, drawstyle="steps-post", label=words)

@@ -1,4 +1,4 @@
-"""A path of runs: how the soft margin and the weights change with a parameter."""
+"""A path of runs: the soft margin and the weights as functions of a parameter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIN_TICK_DISTANCE = 0.08
 """The smallest distance between two values below the picture, as a share of its width."""
 
 MAX_TICKS = 5
-"""The most steps between the ticks of an axis of shares or counts."""
+"""Maximum number of steps between the ticks of an axis of shares or counts."""
 
 MAX_LEGEND_LENGTH = 34
 """Number of letters of a hypothesis that the legend shows."""
@@ -67,8 +67,8 @@ def path_of_runs(path: RegularizationPath, axes: AxesArgument = None, names: Seq
         )
     order = np.argsort(path.values, kind="stable")
     x, lower, upper = path.values[order], path.lower[order], path.upper[order]
-    on = make_panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
-    margins, counts, weights = on.axes
+    panels = make_panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
+    margins, counts, weights = panels.axes
     measure = path.runs[0].record.problem.measure
     margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label=f"{measure} reached")
     if np.isfinite(upper).all():
@@ -82,16 +82,16 @@ def path_of_runs(path: RegularizationPath, axes: AxesArgument = None, names: Seq
     counts.set_ylim(bottom=0.0)
     weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=_parameter_label(path.parameter))
     log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
-    for axis in on.axes:
+    for axis in panels.axes:
         # By default the number of ticks depends on the height of the axis, which the layout changes later.
         axis.yaxis.set_major_locator(MaxNLocator(MAX_TICKS))
         if log:
             axis.set_xscale("log")
-        chosen = _ticks(np.log(x) if log else x)
-        axis.set_xticks(x[chosen], [f"{value:.4g}" for value in x[chosen]])
+        ticks = _ticks(np.log(x) if log else x)
+        axis.set_xticks(x[ticks], [f"{value:.4g}" for value in x[ticks]])
         axis.minorticks_off()
-    on.legend(margins, weights, columns=2)
-    return on.figure
+    panels.legend(margins, weights, columns=2)
+    return panels.figure
 
 
 def _parameter_label(name: str) -> str:
@@ -101,12 +101,12 @@ def _parameter_label(name: str) -> str:
 
 
 def _ticks(place: Float[Array, " k"]) -> list[int]:
-    """Return which values to write below the picture: as many as fit, from the first on."""
-    chosen = [0]
+    """Return the indices of the values below the picture: as many as fit, from the first on."""
+    ticks = [0]
     for k in range(1, len(place)):
-        if place[k] - place[chosen[-1]] >= MIN_TICK_DISTANCE * (place[-1] - place[0]) > 0:
-            chosen.append(k)
-    return chosen
+        if place[k] - place[ticks[-1]] >= MIN_TICK_DISTANCE * (place[-1] - place[0]) > 0:
+            ticks.append(k)
+    return ticks
 
 
 def weight_fractions(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
@@ -126,6 +126,6 @@ def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run], names:
         label = f"{len(ranked) - N_LEGEND_HYPOTHESES} others" if k == 0 else None
         axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=label)
     for k, (hypothesis, share) in enumerate(ranked[:N_LEGEND_HYPOTHESES]):
-        its = curve_style(k)
+        style = curve_style(k)
         words = shorten(in_words(hypothesis, names), MAX_LEGEND_LENGTH, placeholder="...")
-        axis.plot(x, share, color=its.color, ls=its.dashes, marker=its.marker, ms=4, lw=1.2, label=words)
+        axis.plot(x, share, color=style.color, ls=style.dashes, marker=style.marker, ms=4, lw=1.2, label=words)

@@ -36,7 +36,7 @@ def run_of_classifier(source: Any) -> Any:
 
 
 def runs_by_label(runs: Any) -> dict[str, Run]:
-    """Return runs by label, also of classifiers; a single run is labelled by its algorithm. Refuse anything else."""
+    """Return runs by label, also of classifiers; the label of a single run is its algorithm. Refuse other types."""
     one = run_of_classifier(runs)
     sources: dict[str, Any] = label_items(one, "a run", algorithm_name(one) if isinstance(one, Run) else "")
     named: dict[str, Run] = {}
@@ -82,10 +82,12 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
             f"{array.shape}. Pass such an array."
         )
     array = array.astype(np.float64)
-    wrong = np.argwhere(~np.isfinite(array))
-    if len(wrong):
-        at = tuple(wrong[0].tolist())
-        raise ProblemError(f"{name} must be finite; got {array[at]} at {at}. Leave such entries out, or mend them.")
+    nonfinite = np.argwhere(~np.isfinite(array))
+    if len(nonfinite):
+        position = tuple(nonfinite[0].tolist())
+        raise ProblemError(
+            f"{name} must be finite; got {array[position]} at {position}. Leave such entries out, or mend them."
+        )
     return array
 
 
@@ -103,7 +105,7 @@ def validate_multiplicities(c: Any, N: int) -> Float[Array, " N"]:
 
 
 def effective_multiplicities(examples: Examples) -> Float[Array, " N"]:
-    """Return how often each example of a program counts; an example with reference weight 0 does not count."""
+    """Return the multiplicities of a program's examples, 0 for an example with reference weight 0."""
     return np.where(examples.d0 > 0, examples.c, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""The common style of the pictures: colours and lines, panels, legends, and how a notebook shows them."""
+"""The common style of the pictures: colours and lines, panels, legends, and figures that notebooks show."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class NotebookFigure(Figure):
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """The look of one of several overlapping curves; 49 looks are distinct."""
+    """The style of one of several overlapping curves; 49 styles are distinct."""
 
     color: str
     dashes: Any
@@ -77,7 +77,7 @@ class CurveStyle:
 
 
 def curve_style(k: int) -> CurveStyle:
-    """Return the look of curve k, from 0."""
+    """Return the style of curve k, from 0."""
     count = len(COLORS)
     # Once all colours are used, each occurs again with another line.
     return CurveStyle(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
@@ -153,21 +153,21 @@ def make_panels(
     OptionError
         The number or type of the given axes does not fit the panels of the picture.
     """
-    wanted = rows * columns
+    n_axes = rows * columns
     if axes is None:
         figure = NotebookFigure(figsize=(FIGURE_WIDTH, height), dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
-        made = figure.subplots(
+        grid = figure.subplots(
             rows, columns, sharex="col" if one_scale else "none", sharey="row", squeeze=False, height_ratios=heights
         )
-        for axis in made.flat:
+        for axis in grid.flat:
             axis.spines[["top", "right"]].set_visible(False)
-        return Panels(figure, made.ravel().tolist(), True)
+        return Panels(figure, grid.ravel().tolist(), True)
     callers: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
-    if len(callers) != wanted or not all(isinstance(axis, Axes) for axis in callers):
+    if len(callers) != n_axes or not all(isinstance(axis, Axes) for axis in callers):
         kinds = ", ".join(type(axis).__name__ for axis in callers) or "none"
         raise OptionError(
-            f"axes must be {wanted} matplotlib Axes, one for each panel; got {len(callers)} ({kinds}). "
+            f"axes must be {n_axes} matplotlib Axes, one for each panel; got {len(callers)} ({kinds}). "
             "Leave them out for a figure of its own."
         )
     figure = callers[0].figure
@@ -176,7 +176,7 @@ def make_panels(
     return Panels(figure.figure if isinstance(figure, SubFigure) else figure, callers, False)
 
 
-def label_items(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:
+def label_items(things: T | Mapping[str, T], description: str, label: str) -> dict[str, T]:
     """Return things by label; a single one gets its own label.
 
     Raises
@@ -190,7 +190,7 @@ def label_items(things: T | Mapping[str, T], what: str, label: str) -> dict[str,
     strange = [name for name in named if not isinstance(name, str) or not name.strip() or name.startswith("_")]
     if not named or strange:
         raise OptionError(
-            f"expected {what}, or several by their labels, texts that do not begin with '_'; got "
+            f"expected {description}, or several by their labels, texts that do not begin with '_'; got "
             f"{f'the label {strange[0]!r}' if strange else 'none'}. Pass one thing at least, by a name to be shown."
         )
     return named

@@ -26,7 +26,7 @@ from boostopt.pictures.style import (
 )
 
 SIMPLEX_TOLERANCE = 1e-6
-"""The tolerance for sums of 1 and weights of at least 0: iterating without renormalizing may lose as much."""
+"""The tolerance for sums of 1 and weights of at least 0: iterations without renormalizing may have such errors."""
 
 MAX_LINES = 8
 """Up to this number, each example has a line of its own; more are drawn as an image."""
@@ -65,16 +65,16 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgume
         for label, one in label_items(trajectory, "a trajectory", "trajectory").items()
     }
     closed = None if cycle is None else _validate_distributions("cycle", _cycle_points(cycle), 3)
-    on = make_panels(axes, height=5.0)
-    axis = on.axes[0]
+    panels = make_panels(axes, height=5.0)
+    axis = panels.axes[0]
     draw_triangle(axis, inner=True)
     for k, (label, d) in enumerate(named.items()):
         _draw_trajectory(axis, label, d, CurveStyle(BLUE, "-", "o") if len(named) == 1 else curve_style(k))
     if closed is not None:
         x, y = triangle_coordinates(np.vstack([closed, closed[:1]])).T
         axis.plot(x, y, color=RED, lw=1.2, marker="s", ms=11, mfc="none", label=f"cycle of period {len(closed)}")
-    on.legend(axis)
-    return on.figure
+    panels.legend(axis)
+    return panels.figure
 
 
 def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgument = None) -> Figure:
@@ -97,12 +97,12 @@ def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgument
     """
     d = _validate_distributions("trajectory", trajectory)
     closed = None if cycle is None else _validate_distributions("cycle", _cycle_points(cycle), d.shape[1])
-    on = make_panels(axes)
-    axis = on.axes[0]
+    panels = make_panels(axes)
+    axis = panels.axes[0]
     if d.shape[1] <= MAX_LINES:
         _draw_lines(axis, d)
     else:
-        _draw_image(on, axis, d)
+        _draw_image(panels, axis, d)
     if closed is not None:
         starts = _cycle_starts(d, closed)
         for k, start in enumerate(starts):
@@ -110,8 +110,8 @@ def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: AxesArgument
             color = BLACK if d.shape[1] <= MAX_LINES else "white"
             axis.axvline(start - (0.0 if d.shape[1] <= MAX_LINES else 0.5), color=color, ls=":", lw=0.9, label=label)
     axis.set(xlabel="round", xlim=(-0.5, len(d) - 0.5))
-    on.legend(axis)
-    return on.figure
+    panels.legend(axis)
+    return panels.figure
 
 
 def _cycle_points(cycle: Any) -> Any:
@@ -125,10 +125,11 @@ def _validate_distributions(name: str, trajectory: Any, N: int | None = None) ->
         raise ProblemError(
             f"{name} must have {N} examples; got {d.shape[1]}. Pass such, or any number of them to `cycles`."
         )
-    off = float(max(-d.min(), np.abs(d.sum(axis=1) - 1).max()))
-    if off > SIMPLEX_TOLERANCE:
+    violation = float(max(-d.min(), np.abs(d.sum(axis=1) - 1).max()))
+    if violation > SIMPLEX_TOLERANCE:
         raise ProblemError(
-            f"{name} must be distributions, non-negative with sum 1 in each row; got one that is off by {off:.3g}. "
+            f"{name} must be distributions, non-negative with sum 1 in each row; got one that is off by "
+            f"{violation:.3g}. "
             "Divide the rows by their sums."
         )
     return d
@@ -146,29 +147,31 @@ def draw_triangle(axis: Axes, inner: bool) -> None:
     axis.axis("off")
 
 
-def _draw_trajectory(axis: Axes, label: str, d: Float[Array, "rounds 3"], as_: CurveStyle) -> None:
+def _draw_trajectory(axis: Axes, label: str, d: Float[Array, "rounds 3"], style: CurveStyle) -> None:
     """Draw a trajectory: later rounds in larger circles."""
-    where = triangle_coordinates(d)
-    axis.plot(*where.T, color=as_.color, lw=0.6, ls=as_.dashes, alpha=0.6)
+    points = triangle_coordinates(d)
+    axis.plot(*points.T, color=style.color, lw=0.6, ls=style.dashes, alpha=0.6)
     sizes = 6 + 60 * np.arange(len(d)) / max(len(d) - 1, 1)
-    axis.scatter(*where.T, s=sizes, marker=as_.marker, facecolors="none", edgecolors=as_.color, lw=0.9, label=label)
+    axis.scatter(
+        *points.T, s=sizes, marker=style.marker, facecolors="none", edgecolors=style.color, lw=0.9, label=label
+    )
 
 
 def _draw_lines(axis: Axes, d: Float[Array, "rounds N"]) -> None:
     """Draw a line for each example."""
     for n in range(d.shape[1]):
-        its = curve_style(n)
-        axis.plot(d[:, n], color=its.color, ls=its.dashes, marker=its.marker, ms=3, lw=1.1, label=f"$d_{n}$")
+        style = curve_style(n)
+        axis.plot(d[:, n], color=style.color, ls=style.dashes, marker=style.marker, ms=3, lw=1.1, label=f"$d_{n}$")
     axis.set(ylabel="weight $d_n$")
     axis.set_ylim(bottom=0.0)
 
 
-def _draw_image(on: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
+def _draw_image(panels: Panels, axis: Axes, d: Float[Array, "rounds N"]) -> None:
     """Draw a row of pixels for each example."""
     image = axis.imshow(d.T, aspect="auto", cmap="cividis", interpolation="nearest", vmin=0.0, origin="lower")
     axis.set(ylabel=r"example $n$")
-    if on.is_own_figure:
-        on.figure.colorbar(image, ax=axis, label="weight $d_n$")
+    if panels.is_own_figure:
+        panels.figure.colorbar(image, ax=axis, label="weight $d_n$")
 
 
 def _cycle_starts(d: Float[Array, "rounds N"], cycle: Float[Array, "period N"]) -> list[int]:

@@ -48,23 +48,23 @@ def weights_by_margin(
     """
     d, m, c = _weights_and_margins(run_of_classifier(weights), margins, c)
     marks = _marked_mask(marked, len(d))
-    on = make_panels(axes)
-    axis = on.axes[0]
+    panels = make_panels(axes)
+    axis = panels.axes[0]
     axis.axhline(1.0, color=GREY, ls=":", lw=1.0, label="equal weights")
     axis.axvline(0.0, color=GREY, lw=0.8)
     relative = np.divide(d * c.sum(), c, out=np.zeros(len(d)), where=c > 0)
-    for of, marker, color, name in ((~marks, "o", BLUE, "others"), (marks, "^", RED, "marked")):
-        of &= c > 0
+    for mask, marker, color, name in ((~marks, "o", BLUE, "others"), (marks, "^", RED, "marked")):
+        mask &= c > 0
         if marks.any() or name == "others":
-            label = f"{name}: {d[of].sum():.0%} of the weight on {c[of].sum() / c.sum():.0%} of the examples"
+            label = f"{name}: {d[mask].sum():.0%} of the weight on {c[mask].sum() / c.sum():.0%} of the examples"
             axis.plot(
-                m[of], relative[of], color=color, marker=marker, ms=4, mec="white", mew=0.4, ls="",
+                m[mask], relative[mask], color=color, marker=marker, ms=4, mec="white", mew=0.4, ls="",
                 label=label if marks.any() else "examples",
             )  # fmt: skip
     axis.set(xlabel=r"margin $m_n$", ylabel=r"$d_n \sum c\, /\, c_n$")
     axis.set_ylim(bottom=-0.03 * float(relative.max()))
-    on.legend(axis, columns=2)
-    return on.figure
+    panels.legend(axis, columns=2)
+    return panels.figure
 
 
 def _weights_and_margins(

@@ -35,7 +35,7 @@ BISECTION_STEPS = 9
 LINE_BREAK = np.full(3, np.nan)
 
 DOMAIN_TOLERANCE = 1e-9
-"""By how much a point may violate the domain and still count as inside: rounding."""
+"""Rounding allowance: largest violation of the domain by a point that counts as inside."""
 
 LEVELS = 9
 LEVEL_QUANTILE = 0.9
@@ -73,8 +73,8 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Axes
     reach = check_positive("reach", reach)
     if F.N != 3:
         raise ProblemError(f"a regularizer must have 3 examples to be drawn; got {F.N}. Make one of 3: c=np.ones(3).")
-    on = make_panels(axes, height=5.0)
-    axis = on.axes[0]
+    panels = make_panels(axes, height=5.0)
+    axis = panels.axes[0]
     if F.on_simplex:
         _draw_levels(axis, F)
     draw_triangle(axis, inner=False)
@@ -91,8 +91,8 @@ def weights_on_triangle(regularizer: Regularizer, reach: float = 1.0, axes: Axes
     x, y = triangle_coordinates(np.concatenate(lines)).T
     axis.plot(x, y, color=BLUE, lw=0.8, marker="o", ms=2.5, label=f"$d$ where margins grow apart, to {reach:g}")
     axis.plot(*triangle_coordinates(start), color=BLACK, marker="s", ms=5, ls="", label="equal margins")
-    on.legend(axis)
-    return on.figure
+    panels.legend(axis)
+    return panels.figure
 
 
 def _directions() -> list[Float[Array, " 3"]]:
@@ -119,11 +119,11 @@ def _draw_levels(axis: Axes, F: Regularizer) -> None:
     values = np.array([[F.value(d) for d in ring] for ring in rings])
     x, y = np.moveaxis(triangle_coordinates(_close_rings(rings)), -1, 0)
     finite = values[np.isfinite(values)]
-    least, most = float(finite.min()), float(np.quantile(finite, LEVEL_QUANTILE))
-    flat = most - least <= DOMAIN_TOLERANCE * max(1.0, abs(least))
+    lowest, highest = float(finite.min()), float(np.quantile(finite, LEVEL_QUANTILE))
+    flat = highest - lowest <= DOMAIN_TOLERANCE * max(1.0, abs(lowest))
     if not flat:
-        levels = np.linspace(least, most, LEVELS)
-        axis.contourf(x, y, _close_rings(np.minimum(values, most)), levels=levels, cmap=SHADES, extend="both")
+        levels = np.linspace(lowest, highest, LEVELS)
+        axis.contourf(x, y, _close_rings(np.minimum(values, highest)), levels=levels, cmap=SHADES, extend="both")
     axis.fill(
         x[-1], y[-1], facecolor=SHADES(0.0) if flat else "none", edgecolor=ORANGE, lw=1.5, label="the domain of $F$"
     )
@@ -135,7 +135,7 @@ def _close_rings(rings: Float[Array, "rings rays *more"]) -> Float[Array, "rings
 
 
 def _max_step(F: Regularizer, centre: Float[Array, " 3"], direction: Float[Array, " 3"]) -> float:
-    """Return how far a direction stays within the box of the weights, if one is known, or else the triangle."""
+    """Return the distance to the boundary in a direction: of the weights' box if known, else of the triangle."""
     lower, upper = (F.lower, F.upper) if isinstance(F, Separable) else (np.zeros(3), np.ones(3))
     room, moves = np.where(direction > 0, upper - centre, centre - lower), direction != 0
     return float((room[moves] / np.abs(direction[moves])).min())
