@@ -70,16 +70,16 @@ class BackendProbe:
     @cached_property
     def hurried(self) -> list[tuple[Program, list[Attempt]]]:
         """The first program that it takes, with its attempts when no time is left."""
-        taken = [program for program, able in self.capabilities if able][:1]
-        return [(program, call_component(self._attempts, program, 0.0)) for program in taken]
+        accepted = [program for program, able in self.capabilities if able][:1]
+        return [(program, call_component(self._attempts, program, 0.0)) for program in accepted]
 
     def _attempts(self, program: Program, seconds: float) -> list[Attempt]:
-        task, found = Task(program, self.tol, Deadline.after(seconds)), list[Attempt]()
+        task, attempts = Task(program, self.tol, Deadline.after(seconds)), list[Attempt]()
         for attempt in islice(self.backend.attempts(task), MAX_ATTEMPTS):
-            found.append(require_instance(attempt, Attempt, "attempts"))
+            attempts.append(require_instance(attempt, Attempt, "attempts"))
             if _certified_gap(program, attempt) <= self.tol:
                 break
-        return found
+        return attempts
 
 
 def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL) -> CheckReport:
@@ -107,32 +107,34 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
     """
     backend = get_backend(str(which) if isinstance(which, PathLike) else which)
     probe = BackendProbe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
-    asked = method_locations([type(backend)], METHODS_BY_CHECK)
+    locations = method_locations([type(backend)], METHODS_BY_CHECK)
     checks = (run_check(name, check(probe)) for name, check in BACKEND_CHECKS.items())
-    return CheckReport(str(backend.name), tuple(_add_locations(check, asked.get(check.name, ())) for check in checks))
+    return CheckReport(
+        str(backend.name), tuple(_add_locations(check, locations.get(check.name, ())) for check in checks)
+    )
 
 
-def _add_locations(check: Check, asked: Sequence[str]) -> Check:
+def _add_locations(check: Check, locations: Sequence[str]) -> Check:
     """Return a check, a failed one with the methods that it calls, in the order of `METHODS_BY_CHECK`.
 
     The other checks tell nothing here: `takes` gives its reasons and may still accept a program that is too hard, and
     `attempts` may yield sound answers that are far from an optimum.
     """
-    return check if check.passed or check.places else replace(check, places=tuple(asked))
+    return check if check.passed or check.places else replace(check, places=tuple(locations))
 
 
 def _check_name(probe: BackendProbe) -> Findings:
     """It has a name and a version."""
-    for what in ("name", "version"):
-        told = call_component(lambda what=what: getattr(probe.backend, what))
-        yield assertion(type(told) is str, f"{what} must be a text; it is {told!r}")
+    for attribute in ("name", "version"):
+        value = call_component(lambda attribute=attribute: getattr(probe.backend, attribute))
+        yield assertion(type(value) is str, f"{attribute} must be a text; it is {value!r}")
 
 
 def _check_takes(probe: BackendProbe) -> Findings:
     """It says whether it takes each program, gives a reason if not, and takes at least one program."""
     for program, able in probe.capabilities:
-        told = bool(able) or bool(able.reason.strip())
-        yield assertion(told, f"takes must give the reason why it does not take {program.formulation.name}")
+        has_reason = bool(able) or bool(able.reason.strip())
+        yield assertion(has_reason, f"takes must give the reason why it does not take {program.formulation.name}")
     yield assertion(any(able for _, able in probe.capabilities), "no program of any formulation is taken")
 
 
@@ -143,9 +145,9 @@ def _check_answers(probe: BackendProbe) -> Findings:
         name = program.formulation.name
         yield assertion(len(attempts) > 0, f"attempts must yield at least one attempt; there is none at {name}")
         for attempt in attempts:
-            for what, array, n in (("d", attempt.d, N), ("w", attempt.w, t)):
+            for symbol, array, n in (("d", attempt.d, N), ("w", attempt.w, t)):
                 shape = None if array is None else np.shape(array)
-                yield assertion(shape in (None, (n,)), f"{what} must have shape ({n},); it has {shape} at {name}")
+                yield assertion(shape in (None, (n,)), f"{symbol} must have shape ({n},); it has {shape} at {name}")
             yield assertion(type(attempt.status) is str, "status must be a text, the words of the solver")
         yield assertion(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
 
@@ -156,10 +158,10 @@ def _check_claims(probe: BackendProbe) -> Findings:
     for program, attempts in (*probe.attempts_by_program, *probe.hurried):
         for attempt in (attempt for attempt in attempts if attempt.claims):
             claimed += 1
-            what = (
+            description = (
                 f"an attempt claims an optimum of {program.formulation.name} ({attempt.status!r}); its certified gap is"
             )
-            yield Measurement(_certified_gap(program, attempt), probe.tol, what)
+            yield Measurement(_certified_gap(program, attempt), probe.tol, description)
     if not claimed:
         yield Note("no attempt claims an optimum")
         yield assertion(True, "nothing is claimed")

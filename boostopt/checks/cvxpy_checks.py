@@ -41,9 +41,11 @@ def check_cvxpy_value(probe: ComponentProbe, points: Iterable[Float[Array, " n"]
         if theirs is None:
             yield Note("no solver found the value at one argument")
             continue
-        what = f"|value({symbol}) - cvxpy_value({symbol})|, value({symbol}) = {value:.9g} and CVXPY's is {theirs:.9g}"
+        description = (
+            f"|value({symbol}) - cvxpy_value({symbol})|, value({symbol}) = {value:.9g} and CVXPY's is {theirs:.9g}"
+        )
         yield Measurement(
-            absolute_difference(value, theirs), SOLVER_TOLERANCE * relative_scale(value), what, {symbol: x}
+            absolute_difference(value, theirs), SOLVER_TOLERANCE * relative_scale(value), description, {symbol: x}
         )
 
 
@@ -59,5 +61,7 @@ def check_cones(probe: ComponentProbe) -> Findings:
     for model in models:
         value, constraints = evaluate_model(model, cp.Variable(probe.n))
         missing = required_cones(cp.Problem(cp.Minimize(value), constraints), declared) - declared
-        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measurement(float(len(missing)), 0.5, what)
+        description = (
+            f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
+        )
+        yield Measurement(float(len(missing)), 0.5, description)

@@ -43,9 +43,9 @@ def check_domain(probe: RegularizerProbe) -> Findings:
             miss = max(abs(float(d.sum()) - 1.0), 0.0 if F.signed else -float(d.min()))
             yield Measurement(miss, FEASIBILITY_TOLERANCE, "project(q) is no distribution", {"q": q, "project(q)": d})
     for d in probe.weights:
-        moved = np.abs(probe.project(d) - d).max()
+        distance = np.abs(probe.project(d) - d).max()
         yield Measurement(
-            float(moved),
+            float(distance),
             FEASIBILITY_TOLERANCE * relative_scale(probe.size),
             "project moves a point of the domain",
             {"d": d},
@@ -65,14 +65,16 @@ def check_residuals(probe: RegularizerProbe) -> Findings:
         yield Measurement(
             probe.domain_violation(d), FEASIBILITY_TOLERANCE, "residuals at a point of the domain", {"d": d}
         )
-    for off in probe.moved:
-        beyond = constraint_violation(probe.model, off)
-        sizes = call_component(F.residuals, off)
-        if beyond > FEASIBILITY_TOLERANCE and min(sizes.values(), default=0.0) < 0.0:
-            yield Measurement(-min(sizes.values()), FEASIBILITY_TOLERANCE, "a residual is negative", {"d": off})
-        if beyond > SEEN * probe.size:
-            missing = beyond - max(sizes.values(), default=0.0) / SEEN
-            yield Measurement(missing, FEASIBILITY_TOLERANCE, "residuals do not see how far d lies outside", {"d": off})
+    for outside in probe.perturbed_points:
+        violation = constraint_violation(probe.model, outside)
+        sizes = call_component(F.residuals, outside)
+        if violation > FEASIBILITY_TOLERANCE and min(sizes.values(), default=0.0) < 0.0:
+            yield Measurement(-min(sizes.values()), FEASIBILITY_TOLERANCE, "a residual is negative", {"d": outside})
+        if violation > SEEN * probe.size:
+            missing = violation - max(sizes.values(), default=0.0) / SEEN
+            yield Measurement(
+                missing, FEASIBILITY_TOLERANCE, "residuals do not see how far d lies outside", {"d": outside}
+            )
     not_finite = max(call_component(F.residuals, np.full(F.N, np.nan)).values(), default=0.0)
     yield assertion(not_finite == np.inf, "residuals of nan must be inf")
 
@@ -80,17 +82,22 @@ def check_residuals(probe: RegularizerProbe) -> Findings:
 def forbidden(probe: RegularizerProbe) -> Findings:
     """The constraints of `cvxpy_value` hold in the domain and fail outside."""
     for d in probe.weights:
-        what = "a point of the domain violates the constraints of cvxpy_value"
+        description = "a point of the domain violates the constraints of cvxpy_value"
         yield Measurement(
-            constraint_violation(probe.model, d), FEASIBILITY_TOLERANCE * relative_scale(probe.size), what, {"d": d}
+            constraint_violation(probe.model, d),
+            FEASIBILITY_TOLERANCE * relative_scale(probe.size),
+            description,
+            {"d": d},
         )
-    for off in probe.moved:
-        beyond = probe.domain_violation(off)
-        missing = beyond - constraint_violation(probe.model, off) / SEEN
-        if beyond <= SEEN * probe.size or (missing > FEASIBILITY_TOLERANCE and _is_forbidden_by_variables(probe, off)):
+    for outside in probe.perturbed_points:
+        violation = probe.domain_violation(outside)
+        missing = violation - constraint_violation(probe.model, outside) / SEEN
+        if violation <= SEEN * probe.size or (
+            missing > FEASIBILITY_TOLERANCE and _is_forbidden_by_variables(probe, outside)
+        ):
             continue
-        what = f"a point outside the domain by {beyond:.3g} satisfies the constraints of cvxpy_value"
-        yield Measurement(missing, FEASIBILITY_TOLERANCE, what, {"d": off})
+        description = f"a point outside the domain by {violation:.3g} satisfies the constraints of cvxpy_value"
+        yield Measurement(missing, FEASIBILITY_TOLERANCE, description, {"d": outside})
 
 
 def _is_forbidden_by_variables(probe: RegularizerProbe, d: Float[Array, " N"]) -> bool:
@@ -109,9 +116,9 @@ def check_value_bound(probe: RegularizerProbe) -> Findings:
     points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in probe.linear_maximizers)]
     values = [probe.value(d) for d in points]
     for d, value in zip(points, values, strict=True):
-        what = f"F(d) exceeds value_bound {bound:.9g}"
+        description = f"F(d) exceeds value_bound {bound:.9g}"
         yield Measurement(
-            excess_over(value, bound), CLOSED_FORM_TOLERANCE * relative_scale(min(value, bound)), what, {"d": d}
+            excess_over(value, bound), CLOSED_FORM_TOLERANCE * relative_scale(min(value, bound)), description, {"d": d}
         )
 
 
@@ -125,32 +132,34 @@ def check_unsmoothed(probe: RegularizerProbe) -> Findings:
     if F0 is F:
         yield NotApplicable("F has no term that unsmoothed leaves out")
         return
-    rest, room = probe.of(F0), FEASIBILITY_TOLERANCE * relative_scale(probe.size)
+    base_probe, tolerance = probe.probe_of(F0), FEASIBILITY_TOLERANCE * relative_scale(probe.size)
     # Without other terms, the smoothing term is F itself, and its values may be negative.
     has_terms = require_number(call_component(lambda: F0.value_bound), "unsmoothed.value_bound") > 0.0
     for d in (*probe.weights, *(vertex for _, vertex, _ in probe.linear_maximizers)):
-        yield Measurement(rest.domain_violation(d), room, "the domain of unsmoothed misses a point of F's", {"d": d})
+        violation, description = base_probe.domain_violation(d), "the domain of unsmoothed misses a point of F's"
+        yield Measurement(violation, tolerance, description, {"d": d})
         if has_terms:
-            value, without = probe.value(d), rest.value(d)
-            what = f"unsmoothed is {without:.9g}, above F(d) = {value:.9g}"
-            yield Measurement(without - value, CLOSED_FORM_TOLERANCE * relative_scale(value), what, {"d": d})
+            value, without = probe.value(d), base_probe.value(d)
+            description = f"unsmoothed is {without:.9g}, above F(d) = {value:.9g}"
+            yield Measurement(without - value, CLOSED_FORM_TOLERANCE * relative_scale(value), description, {"d": d})
     for unit in np.eye(F.N):
         largest, smallest = (
             sign * require_number(call_component(F.support, sign * unit), "support") for sign in (1.0, -1.0)
         )
-        if largest - smallest <= room < smallest:
+        if largest - smallest <= tolerance < smallest:
             return  # F fixes a weight, which may be free without the smoothing term
     for z in probe.directions:  # at large arguments the maximizers are vertices
-        d = rest.conjugate_at(LARGE_ARGUMENT * z).d
-        yield Measurement(probe.domain_violation(d), room, "the domain of unsmoothed has a point outside F's", {"d": d})
+        d = base_probe.conjugate_at(LARGE_ARGUMENT * z).d
+        violation, description = probe.domain_violation(d), "the domain of unsmoothed has a point outside F's"
+        yield Measurement(violation, tolerance, description, {"d": d})
 
 
 def check_support(probe: RegularizerProbe) -> Findings:
     """The support is finite and at least the maximum of <z, d> over the domain."""
     for z, _, largest in probe.linear_maximizers:
         claimed = require_number(call_component(probe.F.support, z), "support")
-        what = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
-        yield Measurement(largest - claimed, SOLVER_TOLERANCE * relative_scale(largest), what, {"z": z})
+        description = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
+        yield Measurement(largest - claimed, SOLVER_TOLERANCE * relative_scale(largest), description, {"z": z})
         if not np.isfinite(claimed):
             yield assertion(False, "support(z) must be finite", {"z": z})
 
@@ -180,10 +189,12 @@ def check_room(probe: RegularizerProbe) -> Findings:
                 # The moves up and the moves down get the same sum: the larger one is reduced to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _ratio_at_most_one(down, up), move * _ratio_at_most_one(up, down))
-            left = max(probe.domain_violation(d + move), constraint_violation(probe.model, d + move))
-            what = "d leaves the domain by a move within its room"
-            yield Measurement(left, FEASIBILITY_TOLERANCE * relative_scale(probe.size), what, {"d": d, "move": move})
+            violation = max(probe.domain_violation(d + move), constraint_violation(probe.model, d + move))
+            description = "d leaves the domain by a move within its room"
+            yield Measurement(
+                violation, FEASIBILITY_TOLERANCE * relative_scale(probe.size), description, {"d": d, "move": move}
+            )
 
 
-def _ratio_at_most_one(wanted: float, available: float) -> float:
-    return min(1.0, wanted / available) if available > 0 else 0.0
+def _ratio_at_most_one(required: float, available: float) -> float:
+    return min(1.0, required / available) if available > 0 else 0.0

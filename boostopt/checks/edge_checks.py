@@ -101,9 +101,9 @@ def _check_projection(probe: EdgeProbe) -> Findings:
     yield assertion(meaningful > 0, "project returns None whatever w is")
     for w in probe.weights:
         again = probe.project(w)
-        moved = np.inf if again is None else float(np.abs(again - w).max())
+        distance = np.inf if again is None else float(np.abs(again - w).max())
         tolerance = FEASIBILITY_TOLERANCE * relative_scale(float(np.abs(w).max()))
-        yield Measurement(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
+        yield Measurement(distance, tolerance, "project moves a point of the domain of G*", {"w": w})
 
 
 def _check_residuals(probe: EdgeProbe) -> Findings:
@@ -119,17 +119,17 @@ def _check_residuals(probe: EdgeProbe) -> Findings:
         yield Note("the domain of G* was not checked: a bound on [-1, 1] is finite everywhere")
         return
     for w in probe.raw_weights:
-        near, far = probe.inner_supremum.value(w), probe.outer_supremum.value(w)
-        if near is None or far is None:
+        inner, outer = probe.inner_supremum.value(w), probe.outer_supremum.value(w)
+        if inner is None or outer is None:
             yield Note("no solver found the supremum at one argument")
             continue
-        grows, off = (far - near) / (9.0 * probe.box), probe.domain_violation(w)
-        if off >= INFEASIBLE_RESIDUAL:
-            what = f"residuals call w infeasible by {off:.3g}, yet sup <w, e> - G(e) stays finite"
-            yield Measurement(off * 1e-3 - grows, FEASIBILITY_TOLERANCE, what, {"w": w})
-        elif off <= FEASIBILITY_TOLERANCE:
-            what = "residuals call w feasible, yet sup <w, e> - G(e) grows without bound: slope"
-            yield Measurement(grows, SOLVER_TOLERANCE * relative_scale(float(np.abs(w).max())), what, {"w": w})
+        grows, violation = (outer - inner) / (9.0 * probe.box), probe.domain_violation(w)
+        if violation >= INFEASIBLE_RESIDUAL:
+            description = f"residuals call w infeasible by {violation:.3g}, yet sup <w, e> - G(e) stays finite"
+            yield Measurement(violation * 1e-3 - grows, FEASIBILITY_TOLERANCE, description, {"w": w})
+        elif violation <= FEASIBILITY_TOLERANCE:
+            description = "residuals call w feasible, yet sup <w, e> - G(e) grows without bound: slope"
+            yield Measurement(grows, SOLVER_TOLERANCE * relative_scale(float(np.abs(w).max())), description, {"w": w})
 
 
 def _check_fenchel_young(probe: EdgeProbe) -> Findings:
@@ -168,9 +168,9 @@ def _check_conjugate(probe: EdgeProbe) -> Findings:
             yield Note("no solver found the supremum at one argument")
             continue
         scale = relative_scale(conjugate, probe.box * float(np.abs(w).max()) * 1e-2)
-        off = absolute_difference(conjugate, supremum) if G.exact else supremum - conjugate
-        what = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
-        yield Measurement(off, SOLVER_TOLERANCE * scale, what, {"w": w})
+        difference = absolute_difference(conjugate, supremum) if G.exact else supremum - conjugate
+        description = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
+        yield Measurement(difference, SOLVER_TOLERANCE * scale, description, {"w": w})
 
 
 def _check_convexity(probe: EdgeProbe) -> Findings:
@@ -212,8 +212,8 @@ def _check_gaps(probe: EdgeProbe) -> Findings:
             gaps = probe.gaps(e, w)
             expected, rounding = fenchel_young_gap(value, probe.conjugate(w, e), w, e)
             yield Measurement(-float(gaps.min()), rounding, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
-            what = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
-            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, what, {"e": e, "w": w})
+            description = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
+            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, description, {"e": e, "w": w})
 
 
 def _check_domain(probe: EdgeProbe) -> Findings:
@@ -238,22 +238,24 @@ def _check_domain(probe: EdgeProbe) -> Findings:
         return
     for e in probe.raw_edges:
         outside, forbidden = polyhedron_violation(allowed, e), constraint_violation(probe.model, e)
-        what = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
-        yield Measurement(outside - 1e3 * forbidden, FEASIBILITY_TOLERANCE, what, {"e": e})
+        description = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
+        yield Measurement(outside - 1e3 * forbidden, FEASIBILITY_TOLERANCE, description, {"e": e})
     e = cp.Variable(probe.t)
-    within = evaluate_exact_model(probe.model, e)[1]
+    violation = evaluate_exact_model(probe.model, e)[1]
     for w in probe.weights[: probe.solves]:
         for ray in call_component(G.rays, w):
             claimed, largest = (
                 require_number(call_component(G.support, ray), "support"),
-                optimal_value(cp.Problem(cp.Maximize(ray @ e), within)),
+                optimal_value(cp.Problem(cp.Maximize(ray @ e), violation)),
             )
             if largest is not None:
-                what = f"support(ray) = {claimed:.9g}, the maximum of <ray, e> over the domain is {largest:.9g}; off by"
+                description = (
+                    f"support(ray) = {claimed:.9g}, the maximum of <ray, e> over the domain is {largest:.9g}; off by"
+                )
                 yield Measurement(
                     absolute_difference(claimed, largest),
                     SOLVER_TOLERANCE * relative_scale(claimed),
-                    what,
+                    description,
                     {"w": w, "ray": ray},
                 )
 
@@ -282,13 +284,16 @@ def _check_active(probe: EdgeProbe) -> Findings:
                 {"e": e, "w": w},
             )
             gap, rounding = fenchel_young_gap(value, probe.conjugate(w, e), w, e)
-            what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
-            yield Measurement(abs(gap), 10 * rounding, what, {"e": e, "w": w})
+            description = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
+            yield Measurement(abs(gap), 10 * rounding, description, {"e": e, "w": w})
         rest = probe.subgradient(e) - offset
-        left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
-        what = "the subgradient is no combination of the active directions: left over"
+        remainder = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
+        description = "the subgradient is no combination of the active directions: left over"
         yield Measurement(
-            float(np.abs(left).max()), CLOSED_FORM_TOLERANCE * relative_scale(float(np.abs(rest).max())), what, {"e": e}
+            float(np.abs(remainder).max()),
+            CLOSED_FORM_TOLERANCE * relative_scale(float(np.abs(rest).max())),
+            description,
+            {"e": e},
         )
 
 
@@ -303,19 +308,22 @@ def _check_cvxpy_conjugate(probe: EdgeProbe) -> Findings:
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[::2]:
         theirs = minimum_over_auxiliary(G.cvxpy_conjugate, w)
         if theirs is not None:
-            what = f"|G*(w) - cvxpy_conjugate(w)|, G*(w) = {conjugate:.9g} and CVXPY's is {theirs:.9g}"
+            description = f"|G*(w) - cvxpy_conjugate(w)|, G*(w) = {conjugate:.9g} and CVXPY's is {theirs:.9g}"
             yield Measurement(
-                absolute_difference(conjugate, theirs), SOLVER_TOLERANCE * relative_scale(conjugate), what, {"w": w}
+                absolute_difference(conjugate, theirs),
+                SOLVER_TOLERANCE * relative_scale(conjugate),
+                description,
+                {"w": w},
             )
         missed = constraint_violation(G.cvxpy_conjugate, w)
         yield Measurement(
             missed, FEASIBILITY_TOLERANCE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w}
         )
     for w in probe.raw_weights:
-        off, forbidden = probe.domain_violation(w), constraint_violation(G.cvxpy_conjugate, w)
-        if off >= INFEASIBLE_RESIDUAL and minimum_over_auxiliary(G.cvxpy_conjugate, w) != np.inf:
-            what = f"w outside the domain of G* by {off:.3g} satisfies the constraints of cvxpy_conjugate"
-            yield Measurement(off - 1e3 * forbidden, FEASIBILITY_TOLERANCE, what, {"w": w})
+        violation, forbidden = probe.domain_violation(w), constraint_violation(G.cvxpy_conjugate, w)
+        if violation >= INFEASIBLE_RESIDUAL and minimum_over_auxiliary(G.cvxpy_conjugate, w) != np.inf:
+            description = f"w outside the domain of G* by {violation:.3g} satisfies the constraints of cvxpy_conjugate"
+            yield Measurement(violation - 1e3 * forbidden, FEASIBILITY_TOLERANCE, description, {"w": w})
 
 
 def _check_sizes(probe: EdgeProbe) -> Findings:
@@ -323,10 +331,10 @@ def _check_sizes(probe: EdgeProbe) -> Findings:
     for e in probe.edges:
         for w in probe.weights[:3]:
             magnitude = require_number(call_component(G.magnitude, e, w, 1.0), "magnitude")
-            at = {"e": e, "w": w, "magnitude": magnitude}
-            yield assertion(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", at)
-        told = call_component(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
-        bad = float(np.count_nonzero(~np.isfinite(told)))
+            arguments = {"e": e, "w": w, "magnitude": magnitude}
+            yield assertion(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", arguments)
+        multipliers = call_component(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
+        bad = float(np.count_nonzero(~np.isfinite(multipliers)))
         yield Measurement(bad, 0.5, "multipliers that are not finite", {"e": e})
 
 

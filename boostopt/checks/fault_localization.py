@@ -89,7 +89,7 @@ FORMULATION_METHODS: Mapping[str, tuple[str, ...]] = {
 """The same for a page and its regularizer."""
 
 
-def add_locations(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
+def add_locations(checks: Iterable[Check], locations_by_check: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
     """Return checks; the failed ones with the places that may contain the mistake, the most suspicious first.
 
     Parameters
@@ -100,18 +100,20 @@ def add_locations(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -
         By the name of a check, the places of the functions that it compares.
     """
     checks = tuple(checks)
-    failed = [set(asked.get(check.name, ())) for check in checks if not check.passed]
-    passed = [set(asked.get(check.name, ())) for check in checks if check.passed and check.worst == check.worst]
+    failed = [set(locations_by_check.get(check.name, ())) for check in checks if not check.passed]
+    passed = [
+        set(locations_by_check.get(check.name, ())) for check in checks if check.passed and check.worst == check.worst
+    ]
 
-    def doubt(where: str) -> float:
-        against, for_it = sum(where in each for each in failed), sum(where in each for each in passed)
+    def doubt(location: str) -> float:
+        against, for_it = sum(location in entry for entry in failed), sum(location in entry for entry in passed)
         return against / math.sqrt(len(failed) * (against + for_it)) if against else 0.0
 
-    def told(check: Check) -> Check:
-        places = sorted(dict.fromkeys(asked.get(check.name, ())), key=lambda where: -doubt(where))
+    def with_locations(check: Check) -> Check:
+        places = sorted(dict.fromkeys(locations_by_check.get(check.name, ())), key=lambda location: -doubt(location))
         return check if check.passed or check.places else replace(check, places=tuple(places[:MAX_LOCATIONS]))
 
-    return tuple(map(told, checks))
+    return tuple(map(with_locations, checks))
 
 
 def regularizer_locations(F: Regularizer) -> dict[str, list[str]]:
@@ -154,40 +156,43 @@ def formulation_locations(
         **_own_method_locations(page, FORMULATION_METHODS),
     }
     makers = {**_factory_locations(bind), **_own_method_locations(page, {"": FACTORY_METHODS})}
-    asked = {
-        **{f"F: {name}": found for name, found in of_F.items()},
-        **{f"G: {name}": found for name, found in of_G.items()},
+    locations = {
+        **{f"F: {name}": locations_of_check for name, locations_of_check in of_F.items()},
+        **{f"G: {name}": locations_of_check for name, locations_of_check in of_G.items()},
         **_locations_by_check(FORMULATION_METHODS, {**places, **makers}),
     }
-    asked["F: minimizer"] += makers["regularizer"]  # the regularizer also names the point at which boosting starts
-    asked["G: project"] += makers["edge_function"]
-    return asked
+    locations["F: minimizer"] += makers["regularizer"]  # the regularizer also names the point at which boosting starts
+    locations["G: project"] += makers["edge_function"]
+    return locations
 
 
 def _factory_locations(bind: Callable[[], Any]) -> dict[str, list[str]]:
     """Return the functions that make F and G of a page made by a call: by name, or the first function that runs."""
     run = trace_user_functions(bind)
-    named = {name: [where for where in run if where.endswith((f" in {name}", f".{name}"))] for name in FACTORY_METHODS}
-    return {name: found[:1] or run[:1] for name, found in named.items()}
+    named = {
+        name: [location for location in run if location.endswith((f" in {name}", f".{name}"))]
+        for name in FACTORY_METHODS
+    }
+    return {name: locations[:1] or run[:1] for name, locations in named.items()}
 
 
 def trace_user_functions(call: Callable[[], Any]) -> list[str]:
     """Return the places of the user's functions that run during a call, in their order."""
-    found: dict[str, None] = {}
+    locations: dict[str, None] = {}
 
     def see(frame: FrameType, event: str, argument: object) -> None:
         if event == "call" and is_user_file(frame.f_code.co_filename):
-            found[locate_code(frame.f_code)] = None
+            locations[locate_code(frame.f_code)] = None
 
-    before = sys.getprofile()
+    previous_profiler = sys.getprofile()
     sys.setprofile(see)
     try:
         call()
     except Exception:  # noqa: BLE001 the checks report the failure
         pass
     finally:
-        sys.setprofile(before)
-    return list(found)
+        sys.setprofile(previous_profiler)
+    return list(locations)
 
 
 def method_locations(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -195,23 +200,23 @@ def method_locations(pieces: Iterable[object], table: Mapping[str, Sequence[str]
     places: dict[str, list[str]] = {}
     for piece in pieces:
         for name in {name for names in table.values() for name in names}:
-            if where := locate_function(getattr_static(piece, name, None)):
-                places.setdefault(name, []).append(where)
+            if location := locate_function(getattr_static(piece, name, None)):
+                places.setdefault(name, []).append(location)
     return _locations_by_check(table, places)
 
 
 def _own_method_locations(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the places of the methods of a piece that its author wrote."""
     names = {name for names in table.values() for name in names}
-    found = {name: locate_function(getattr_static(type(piece), name, None)) for name in names}
-    return {name: [where] for name, where in found.items() if where}
+    locations = {name: locate_function(getattr_static(type(piece), name, None)) for name in names}
+    return {name: [location] for name, location in locations.items() if location}
 
 
 def _expression_location(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
     """Return the place of the expression of a described piece: the last function that runs for it."""
-    made = getattr(piece, name, None)
-    return {name: trace_user_functions(lambda: made(variable))[-1:]} if callable(made) else {}
+    expression = getattr(piece, name, None)
+    return {name: trace_user_functions(lambda: expression(variable))[-1:]} if callable(expression) else {}
 
 
 def _locations_by_check(table: Mapping[str, Sequence[str]], places: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    return {check: [where for name in names for where in places.get(name, ())] for check, names in table.items()}
+    return {check: [location for name in names for location in places.get(name, ())] for check, names in table.items()}

@@ -94,8 +94,8 @@ def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str,
         checks.append(run_check(f"G: {name}", _with_instance(probes, (check(one.G) for one in probes))))
     for name, check in FORMULATION_CHECKS.items():
         checks.append(run_check(name, _with_instance(probes, (check(one) for one in probes))))
-    first, given = instances[0].program, instances[0]
-    bind = partial(bind_formulation, page, probes[0].U, given.c, given.d0, given.values)
+    first, first_instance = instances[0].program, instances[0]
+    bind = partial(bind_formulation, page, probes[0].U, first_instance.c, first_instance.d0, first_instance.values)
     return add_locations(checks, formulation_locations(page, first.regularizer, first.edge_function, bind))
 
 
@@ -113,8 +113,8 @@ def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) 
     """Chain the measurements of all instances, each with the name of its instance."""
     for one, stream in zip(probes, streams, strict=True):
         for item in stream:
-            told = isinstance(item, Measurement)
-            yield replace(item, arguments={**item.arguments, "instance": one.instance}) if told else item
+            is_measurement = isinstance(item, Measurement)
+            yield replace(item, arguments={**item.arguments, "instance": one.instance}) if is_measurement else item
 
 
 def check_copies(probe: FormulationProbe) -> Findings:
@@ -155,27 +155,27 @@ def check_permutation(probe: FormulationProbe) -> Findings:
 
 def _compare_conjugates(
     F: Regularizer,
-    other: Regularizer,
+    other_function: Regularizer,
     z: Float[Array, " N"],
     others_z: Float[Array, " M"],
     back: Callable[[Float[Array, " M"]], Float[Array, " N"]],
     demand: str,
-    at: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> Findings:
     """Compare F* at z with another regularizer's at its z, and the maximizer with the other one, mapped back."""
-    at = {"z": z, **at}
+    arguments = {"z": z, **arguments}
     if not F.exact:
         # An upper bound may be loose in different places, so the suprema themselves are compared.
-        values = [RegularizerProbe(f, 0, 0).supremum.value(x) for f, x in ((F, z), (other, others_z))]
+        values = [RegularizerProbe(f, 0, 0).supremum.value(x) for f, x in ((F, z), (other_function, others_z))]
         yield from printed.compare_optima(f"{demand}; F* of the examples and of the others", values[0], values[1])
         return
-    one, many = RegularizerProbe(F, 0, 0).conjugate_at(z), RegularizerProbe(other, 0, 0).conjugate_at(others_z)
+    one, many = RegularizerProbe(F, 0, 0).conjugate_at(z), RegularizerProbe(other_function, 0, 0).conjugate_at(others_z)
     tolerance = CLOSED_FORM_TOLERANCE * relative_scale(one.value, float(np.abs(z).max()))
-    what = f"{demand}; F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
-    yield Measurement(absolute_difference(one.value, many.value), tolerance, what, at)
+    description = f"{demand}; F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
+    yield Measurement(absolute_difference(one.value, many.value), tolerance, description, arguments)
     gap = float(RegularizerProbe(F, 0, 0).gaps(back(many.d), z, one).sum())
-    what = f"{demand}; the weights of the others, brought back, are no maximizer: gap"
-    yield Measurement(gap, tolerance, what, at)
+    description = f"{demand}; the weights of the others, brought back, are no maximizer: gap"
+    yield Measurement(gap, tolerance, description, arguments)
 
 
 FORMULATION_CHECKS: dict[str, Callable[[FormulationProbe], Findings]] = {

@@ -93,8 +93,8 @@ class OracleProbe:
     @cached_property
     def known_margins(self) -> dict[Hypothesis, Float[Array, " n"]]:
         """Margins of all known hypotheses of the class: the members, the answers, and their negations."""
-        found = [column.hypothesis for _, answer in self.answers for column in answer.columns]
-        return {h: self.values(h) for h in [*(self.members or ()), *found]}
+        hypotheses = [column.hypothesis for _, answer in self.answers for column in answer.columns]
+        return {h: self.values(h) for h in [*(self.members or ()), *hypotheses]}
 
 
 def check_oracle(which: object, random_state: int = 0) -> CheckReport:
@@ -191,16 +191,18 @@ def _check_columns(probe: OracleProbe) -> Findings:
 
 def _check_margins(probe: OracleProbe, column: Column) -> Findings:
     """The margins of a column are y h(x) of its hypothesis, in [-1, 1]."""
-    told, expected = (
+    margins, expected = (
         np.asarray(column.margins),
         probe.values(require_instance(column.hypothesis, Hypothesis, "a column")),
     )
-    shaped = told.shape == expected.shape and told.dtype.kind in "if"
-    yield assertion(shaped, f"margins must be {len(expected)} numbers; got shape {told.shape} of {told.dtype}")
-    at = {"hypothesis": str(column.hypothesis)}
+    shaped = margins.shape == expected.shape and margins.dtype.kind in "if"
+    yield assertion(shaped, f"margins must be {len(expected)} numbers; got shape {margins.shape} of {margins.dtype}")
+    arguments = {"hypothesis": str(column.hypothesis)}
     if shaped:
-        yield Measurement(float(np.abs(told).max()) - 1.0, EDGE_TOLERANCE, "margins leave [-1, 1] by", at)
-        yield Measurement(float(np.abs(told - expected).max()), EDGE_TOLERANCE, "margins differ from y h(X) by", at)
+        yield Measurement(float(np.abs(margins).max()) - 1.0, EDGE_TOLERANCE, "margins leave [-1, 1] by", arguments)
+        yield Measurement(
+            float(np.abs(margins - expected).max()), EDGE_TOLERANCE, "margins differ from y h(X) by", arguments
+        )
 
 
 def _check_edge(probe: OracleProbe) -> Findings:
@@ -208,8 +210,10 @@ def _check_edge(probe: OracleProbe) -> Findings:
     for d, answer in probe.answers:
         for column in answer.columns:
             expected = math.fsum((np.asarray(column.margins, dtype=np.float64) * d).tolist())
-            what = f"the edge {column.edge:.9g} of a column is not margins . d = {expected:.9g}: off by"
-            yield Measurement(abs(require_number(column.edge, "edge") - expected), EDGE_TOLERANCE, what, {"d": d})
+            description = f"the edge {column.edge:.9g} of a column is not margins . d = {expected:.9g}: off by"
+            yield Measurement(
+                abs(require_number(column.edge, "edge") - expected), EDGE_TOLERANCE, description, {"d": d}
+            )
         if not answer.preferred:
             later = max(column.edge for column in answer.columns) - answer.columns[0].edge
             yield Measurement(
@@ -227,10 +231,10 @@ def _check_bound(probe: OracleProbe) -> Findings:
         for h, margins in probe.known_margins.items():
             edge = math.fsum((margins * d).tolist())
             edge = abs(edge) if oracle.reflexive else edge
-            what = f"`largest` is {answer.largest:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
+            description = f"`largest` is {answer.largest:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
             # One-sided: `largest` may be too small by no more than the rounding of this sum.
             yield Measurement(
-                edge - require_number(answer.largest, "largest"), 1e-16, what, {"d": d, "hypothesis": str(h)}
+                edge - require_number(answer.largest, "largest"), 1e-16, description, {"d": d, "hypothesis": str(h)}
             )
 
 
@@ -244,8 +248,8 @@ def _check_best(probe: OracleProbe) -> Findings:
             yield Note("the oracle does not say that its answer is the best")
             continue
         best = max(float(probe.known_margins[h] @ d) for h in probe.members)
-        what = f"the edge of the best member is {best:.9g}, that of the answer is smaller by"
-        yield Measurement(best - float(answer.columns[0].edge), EDGE_TOLERANCE, what, {"d": d})
+        description = f"the edge of the best member is {best:.9g}, that of the answer is smaller by"
+        yield Measurement(best - float(answer.columns[0].edge), EDGE_TOLERANCE, description, {"d": d})
 
 
 def _check_members(probe: OracleProbe) -> Findings:
@@ -256,12 +260,12 @@ def _check_members(probe: OracleProbe) -> Findings:
     listed = set(probe.members)
     for h in probe.known_margins:
         yield assertion(h in listed, f"best answers with a hypothesis that members does not list: {h}")
-    rows = {tuple(margins.tolist()) for margins in (probe.known_margins[h] for h in listed)}
+    rows = {tuple(row.tolist()) for row in (probe.known_margins[h] for h in listed)}
     for h in listed:
-        told = call_component(probe.oracle.margins_of, h)
-        if told is not None:
-            off = float(np.abs(np.asarray(told, dtype=np.float64) - probe.known_margins[h]).max())
-            yield Measurement(off, EDGE_TOLERANCE, "margins_of differs from y h(X) by", {"hypothesis": str(h)})
+        margins = call_component(probe.oracle.margins_of, h)
+        if margins is not None:
+            difference = float(np.abs(np.asarray(margins, dtype=np.float64) - probe.known_margins[h]).max())
+            yield Measurement(difference, EDGE_TOLERANCE, "margins_of differs from y h(X) by", {"hypothesis": str(h)})
         if probe.oracle.reflexive:
             negated = tuple((-probe.known_margins[h]).tolist())
             yield assertion(negated in rows, f"the class is said to be reflexive; it has no negation of {h}")
@@ -281,25 +285,27 @@ def _check_state(probe: OracleProbe) -> Findings:
 
 def _check_digest(probe: OracleProbe) -> Findings:
     """The digest is the same for the same examples, and different for others."""
-    own = call_component(lambda: probe.oracle.digest)
+    digest = call_component(lambda: probe.oracle.digest)
     y = probe.y.copy()
     y[:2] = -y[:2]
-    same = call_component(lambda: probe.make(probe.X, probe.y, probe.c).digest)
-    yield assertion(same == own, "digest must be the same for the same examples")
-    for what, X, labels in (("features", probe.X + 1.5 * probe.X[::-1], probe.y), ("labels", probe.X, y)):
-        other = call_component(lambda X=X, labels=labels: probe.make(X, labels, probe.c).digest)
-        yield assertion(other != own, f"digest must be another for other {what}")
+    equal_digest = call_component(lambda: probe.make(probe.X, probe.y, probe.c).digest)
+    yield assertion(equal_digest == digest, "digest must be the same for the same examples")
+    for changed, X, labels in (("features", probe.X + 1.5 * probe.X[::-1], probe.y), ("labels", probe.X, y)):
+        changed_digest = call_component(lambda X=X, labels=labels: probe.make(X, labels, probe.c).digest)
+        yield assertion(changed_digest != digest, f"digest must be another for other {changed}")
 
 
 def _check_restore(probe: OracleProbe) -> Findings:
     """After `restore` it gives the same answers, so that a resumed run equals an uninterrupted one."""
     oracle, (d, _) = probe.oracle, probe.answers[1]
-    before = call_component(oracle.state)
+    state = call_component(oracle.state)
     one = call_component(oracle.best, Query(d))
-    call_component(oracle.restore, before)
+    call_component(oracle.restore, state)
     two = call_component(oracle.best, Query(d))
-    same = [c.hypothesis for c in one.columns] == [c.hypothesis for c in two.columns] and one.largest == two.largest
-    yield assertion(bool(same), "asked again after restore(state()) it gives another answer", {"d": d})
+    is_same_answer = [c.hypothesis for c in one.columns] == [
+        c.hypothesis for c in two.columns
+    ] and one.largest == two.largest
+    yield assertion(bool(is_same_answer), "asked again after restore(state()) it gives another answer", {"d": d})
 
 
 ORACLE_CHECKS: dict[str, Callable[[OracleProbe], Findings]] = {

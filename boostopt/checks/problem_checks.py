@@ -92,7 +92,7 @@ class FormulationProbe:
     @property
     def per_example(self) -> set[str]:
         """The parameters of the page that hold one number for each example."""
-        return {name for name, its in self.page.parameters.items() if its.domain.kind == "per example"}
+        return {name for name, parameter in self.page.parameters.items() if parameter.domain.kind == "per example"}
 
     @cached_property
     def primal(self) -> Any | None:
@@ -164,11 +164,11 @@ class FormulationProbe:
     def proved_lower_bound(self, w: Float[Array, " t"]) -> float:
         """The lower end that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
         lower = call_component(self.program.certify, None, w).lower
-        near = self.G.project(w)
-        if self.program.regularizer.exact or near is None:
+        projected_w = self.G.project(w)
+        if self.program.regularizer.exact or projected_w is None:
             return lower
-        bound = self.F.conjugate_at(-(self.U @ near), self.certificate.d).value
-        return max(lower, -bound - self.G.conjugate(near))
+        bound = self.F.conjugate_at(-(self.U @ projected_w), self.certificate.d).value
+        return max(lower, -bound - self.G.conjugate(projected_w))
 
     def tolerance(self, *values: float) -> float:
         """Return the allowed difference of two optimal values."""
@@ -257,13 +257,13 @@ def check_certificate(probe: FormulationProbe) -> Findings:
         yield Note("no solver found a value in one instance")
         return
     elif proof.infeasible or value == np.inf:
-        what = f"only one of the two is infeasible: {proof!r}, the printed primal has {value:.9g}"
-        yield assertion(proof.infeasible and value == np.inf, what)
+        description = f"only one of the two is infeasible: {proof!r}, the printed primal has {value:.9g}"
+        yield assertion(proof.infeasible and value == np.inf, description)
         return
     else:
         outside = max(proof.lower - value, value - proof.upper, 0.0)
-        what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
-        yield Measurement(outside, probe.tolerance(value), what)
+        description = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
+        yield Measurement(outside, probe.tolerance(value), description)
     if not probe.exact and SOLVER_TOLERANCE < proof.scaled_gap <= MAX_UNDECIDED_GAP:
         yield Note(f"F* or G* is an upper bound only: in one instance the answer is only good to {proof.gap:.1e}")
         return
@@ -282,17 +282,22 @@ def check_dual_at_w(probe: FormulationProbe) -> Findings:
     if len(variables) != 1 or variables[0].size != t:
         names = ", ".join(sorted(variable.name() for variable in probe.dual.variables()))
         raise ComponentError(f'the printed dual must have a variable "w" of size t = {t}; its variables are {names}')
-    at = cp.Parameter(t)
-    fixed = cp.Problem(probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == at])
+    w_parameter = cp.Parameter(t)
+    fixed = cp.Problem(probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == w_parameter])
     for w, mechanical in zip(probe.weights, probe.dual_function_values, strict=True):
-        at.value = w
-        printed = optimal_value(fixed)
-        if printed is None or mechanical is None:
+        w_parameter.value = w
+        printed_value = optimal_value(fixed)
+        if printed_value is None or mechanical is None:
             yield Note("no solver found a value at one w")
             continue
-        what = f"at w the printed dual is {printed:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        description = (
+            f"at w the printed dual is {printed_value:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        )
         yield Measurement(
-            absolute_difference(printed, mechanical), probe.tolerance(printed, mechanical), f"{what}; apart", {"w": w}
+            absolute_difference(printed_value, mechanical),
+            probe.tolerance(printed_value, mechanical),
+            f"{description}; apart",
+            {"w": w},
         )
 
 
@@ -307,9 +312,14 @@ def check_closed_form_dual(probe: FormulationProbe) -> Findings:
             continue
         inside = probe.G.domain_violation(w) < INFEASIBLE_RESIDUAL
         closed = probe.closed_form_dual(w) if inside else -np.inf
-        what = f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        description = (
+            f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        )
         yield Measurement(
-            absolute_difference(closed, mechanical), probe.tolerance(closed, mechanical), f"{what}; apart", {"w": w}
+            absolute_difference(closed, mechanical),
+            probe.tolerance(closed, mechanical),
+            f"{description}; apart",
+            {"w": w},
         )
 
 
@@ -326,8 +336,8 @@ def _check_upper_bounds(probe: FormulationProbe) -> Findings:
     for w in probe.weights:
         bound = probe.closed_form_dual(w)
         if probe.G.domain_violation(w) < INFEASIBLE_RESIDUAL:
-            what = f"at w -F*(-Uw) - G*(w) is {bound:.9g}, above the optimum {value:.9g} by"
-            yield Measurement(bound - value, probe.tolerance(bound, value), what, {"w": w})
+            description = f"at w -F*(-Uw) - G*(w) is {bound:.9g}, above the optimum {value:.9g} by"
+            yield Measurement(bound - value, probe.tolerance(bound, value), description, {"w": w})
 
 
 def check_multiplier_w(probe: FormulationProbe) -> Findings:
@@ -345,10 +355,10 @@ def check_multiplier_w(probe: FormulationProbe) -> Findings:
         {"w": w},
     )
     lower = probe.proved_lower_bound(w)
-    what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
+    description = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
     # Where no bound is tight, not even the best answer proves the optimum.
-    known = 0.0 if probe.exact else probe.certificate.gap
-    yield Measurement(value - lower, MULTIPLIER_TOLERANCE * relative_scale(value) + known, what, {"w": w})
+    gap = 0.0 if probe.exact else probe.certificate.gap
+    yield Measurement(value - lower, MULTIPLIER_TOLERANCE * relative_scale(value) + gap, description, {"w": w})
 
 
 def check_multiplier_d(probe: FormulationProbe) -> Findings:
@@ -365,5 +375,5 @@ def check_multiplier_d(probe: FormulationProbe) -> Findings:
         {"d": d},
     )
     upper = call_component(probe.program.certify, d, None).upper
-    what = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"
-    yield Measurement(upper - value, MULTIPLIER_TOLERANCE * relative_scale(value), what, {"d": d})
+    description = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"
+    yield Measurement(upper - value, MULTIPLIER_TOLERANCE * relative_scale(value), description, {"d": d})

@@ -102,18 +102,18 @@ def _check_minimizer(probe: RegularizerProbe) -> Findings:
         yield NotApplicable("F* is an upper bound only")
         return
     start = probe.project(None)
-    value, least = probe.value(start), -probe.conjugate_at(np.zeros(F.N)).value
-    what = "project(None) is no minimizer: F there minus the minimum -F*(0)"
+    value, minimum = probe.value(start), -probe.conjugate_at(np.zeros(F.N)).value
+    description = "project(None) is no minimizer: F there minus the minimum -F*(0)"
     yield Measurement(
-        absolute_difference(value, least), CLOSED_FORM_TOLERANCE * relative_scale(value), what, {"d": start}
+        absolute_difference(value, minimum), CLOSED_FORM_TOLERANCE * relative_scale(value), description, {"d": start}
     )
 
 
 def _check_fenchel_young(probe: RegularizerProbe) -> Findings:
     values = [probe.value(d) for d in probe.weights]
-    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+    for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
-            gap, rounding = fenchel_young_gap(value, at.value, d, z)
+            gap, rounding = fenchel_young_gap(value, point.value, d, z)
             yield Measurement(-gap, rounding, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
 
 
@@ -121,13 +121,16 @@ def _check_maximizer(probe: RegularizerProbe) -> Findings:
     F = probe.F
     if not F.exact:
         yield Note("F* is an upper bound only: its d need not attain it; only its domain was checked")
-    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+    for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         yield Measurement(
-            probe.domain_violation(at.d), FEASIBILITY_TOLERANCE, "the maximizer leaves the domain", {"z": z, "d": at.d}
+            probe.domain_violation(point.d),
+            FEASIBILITY_TOLERANCE,
+            "the maximizer leaves the domain",
+            {"z": z, "d": point.d},
         )
         if F.exact:
-            gap, rounding = fenchel_young_gap(probe.value(at.d), at.value, at.d, z)
-            yield Measurement(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
+            gap, rounding = fenchel_young_gap(probe.value(point.d), point.value, point.d, z)
+            yield Measurement(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": point.d})
 
 
 def _check_conjugate(probe: RegularizerProbe) -> Findings:
@@ -137,27 +140,29 @@ def _check_conjugate(probe: RegularizerProbe) -> Findings:
         return
     if not F.exact:
         yield Note("F* is an upper bound only: it must be at least the supremum, and close to it near a maximizer")
-    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
+    for z, point in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
         supremum = probe.supremum.value(z)
         if supremum is None:
             yield Note("no solver found the supremum at one argument")
             continue
-        scale = relative_scale(at.value, supremum, float(np.abs(z).max()))
+        scale = relative_scale(point.value, supremum, float(np.abs(z).max()))
         if F.exact:
-            what = f"|F*(z) - sup <z, d> - F(d)|, F*(z) = {at.value:.9g} and the supremum is {supremum:.9g}"
-            yield Measurement(absolute_difference(at.value, supremum), SOLVER_TOLERANCE * scale, what, {"z": z})
+            description = f"|F*(z) - sup <z, d> - F(d)|, F*(z) = {point.value:.9g} and the supremum is {supremum:.9g}"
+            yield Measurement(
+                absolute_difference(point.value, supremum), SOLVER_TOLERANCE * scale, description, {"z": z}
+            )
             continue
         d = probe.project(probe.variable.value)
         # The slopes at a point that misses the supremum by epsilon, and so the bound, are off by about its root.
         missed = max(probe.supremum.accuracy, supremum - (float(z @ d) - probe.value(d)))
-        near = probe.conjugate_at(z, d)
-        for bound in (at.value, near.value):
+        nearby = probe.conjugate_at(z, d)
+        for bound in (point.value, nearby.value):
             yield Measurement(
                 supremum - bound, SOLVER_TOLERANCE * scale, "the supremum exceeds the bound F*(z)", {"z": z}
             )
         if float(np.abs(z).max()) <= 1.0 and np.isfinite(supremum):
-            what = "the bound F*(z), computed near a maximizer, exceeds the supremum"
-            yield Measurement(near.value - supremum, math.sqrt(missed) * scale, what, {"z": z})
+            description = "the bound F*(z), computed near a maximizer, exceeds the supremum"
+            yield Measurement(nearby.value - supremum, math.sqrt(missed) * scale, description, {"z": z})
 
 
 def _check_gradient(probe: RegularizerProbe) -> Findings:
@@ -167,21 +172,24 @@ def _check_gradient(probe: RegularizerProbe) -> Findings:
         yield NotApplicable("F* is an upper bound only")
         return
     pinned, count = 0, 0
-    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[:N_GRADIENT_POINTS]:
+    for z, point in list(zip(probe.directions, probe.conjugate_points, strict=True))[:N_GRADIENT_POINTS]:
         for n, unit in enumerate(np.eye(F.N)):
             h = DIFFERENCE_STEP * relative_scale(float(np.abs(z).max())) / 2.0
-            ahead = (probe.conjugate_at(z + h * unit).value - at.value) / h
-            behind = (at.value - probe.conjugate_at(z - h * unit).value) / h
+            forward = (probe.conjugate_at(z + h * unit).value - point.value) / h
+            backward = (point.value - probe.conjugate_at(z - h * unit).value) / h
             pinned, count = (
-                pinned + (abs(ahead - behind) <= GRADIENT_TOLERANCE * relative_scale(probe.size) / 2.0),
+                pinned + (abs(forward - backward) <= GRADIENT_TOLERANCE * relative_scale(probe.size) / 2.0),
                 count + 1,
             )
-            outside = max(behind - float(at.d[n]), float(at.d[n]) - ahead)
+            outside = max(backward - float(point.d[n]), float(point.d[n]) - forward)
             tolerance = (
-                1e-14 * relative_scale(at.value, float(np.abs(at.d) @ np.abs(z))) / h * np.sqrt(F.N) + SOLVER_TOLERANCE
+                1e-14 * relative_scale(point.value, float(np.abs(point.d) @ np.abs(z))) / h * np.sqrt(F.N)
+                + SOLVER_TOLERANCE
             )
-            what = f"weight {n} of the maximizer is no slope of F*: it lies outside [{behind:.6g}, {ahead:.6g}]"
-            yield Measurement(outside, tolerance, what, {"z": z, "d": at.d})
+            description = (
+                f"weight {n} of the maximizer is no slope of F*: it lies outside [{backward:.6g}, {forward:.6g}]"
+            )
+            yield Measurement(outside, tolerance, description, {"z": z, "d": point.d})
     yield Note("at kinks of F* the weight must lie between the slopes; F* has one slope", pinned, count)
 
 
@@ -191,21 +199,21 @@ def _check_stationarity(probe: RegularizerProbe) -> Findings:
     if not F.exact:
         yield NotApplicable("F* is an upper bound only")
         return
-    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+    for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         conditions = require_instance(
-            call_component(F.stationarity, at.d, ACTIVE_TOLERANCE), StationarityConditions, "stationarity"
+            call_component(F.stationarity, point.d, ACTIVE_TOLERANCE), StationarityConditions, "stationarity"
         )
         ends = (conditions.gradient, conditions.lower, conditions.upper)
         slopes, lower, upper = (require_vector(part, F.N, "stationarity") for part in ends)
-        at_upper, at_lower = at.d >= upper * (1.0 - ACTIVE_TOLERANCE), at.d <= lower + ACTIVE_TOLERANCE * upper
+        at_upper, at_lower = point.d >= upper * (1.0 - ACTIVE_TOLERANCE), point.d <= lower + ACTIVE_TOLERANCE * upper
         eye, ones = np.eye(F.N), np.ones((F.N, 1 if F.on_simplex else 0))
         columns = np.hstack([ones, -ones, eye[:, at_upper], -eye[:, at_lower], conditions.normals])
         rest = z - slopes
         finite = bool(np.isfinite(rest).all())
-        left = rest - columns @ call_component(nnls, columns, rest)[0] if finite and columns.size else rest
-        what = "z is not the slope of F at the maximizer plus multipliers of active constraints: left over"
+        remainder = rest - columns @ call_component(nnls, columns, rest)[0] if finite and columns.size else rest
+        description = "z is not the slope of F at the maximizer plus multipliers of active constraints: left over"
         tolerance = SOLVER_TOLERANCE * relative_scale(float(np.abs(z).max()), float(np.abs(slopes).max()))
-        yield Measurement(float(np.abs(left).max()), tolerance, what, {"z": z, "d": at.d})
+        yield Measurement(float(np.abs(remainder).max()), tolerance, description, {"z": z, "d": point.d})
 
 
 def _check_convexity(probe: RegularizerProbe) -> Findings:
@@ -215,9 +223,11 @@ def _check_convexity(probe: RegularizerProbe) -> Findings:
         i, j = rng.integers(len(values), size=2)
         middle = 0.5 * (probe.weights[i] + probe.weights[j])
         raised = excess_over(probe.value(middle), 0.5 * (values[i] + values[j]))
-        what = "F at the middle exceeds the mean of F at the ends"
+        description = "F at the middle exceeds the mean of F at the ends"
         scale = relative_scale(values[i], values[j])
-        yield Measurement(raised, CLOSED_FORM_TOLERANCE * scale, what, {"d": probe.weights[i], "d'": probe.weights[j]})
+        yield Measurement(
+            raised, CLOSED_FORM_TOLERANCE * scale, description, {"d": probe.weights[i], "d'": probe.weights[j]}
+        )
         if not F.exact:
             continue
         i, j = rng.integers(len(probe.conjugate_points), size=2)
@@ -225,22 +235,22 @@ def _check_convexity(probe: RegularizerProbe) -> Findings:
         raised = excess_over(
             probe.conjugate_at(middle).value, 0.5 * (probe.conjugate_points[i].value + probe.conjugate_points[j].value)
         )
-        what = "F* at the middle exceeds the mean of F* at the ends"
+        description = "F* at the middle exceeds the mean of F* at the ends"
         scale = relative_scale(probe.conjugate_points[i].value, probe.conjugate_points[j].value)
         yield Measurement(
-            raised, CLOSED_FORM_TOLERANCE * scale, what, {"z": probe.directions[i], "z'": probe.directions[j]}
+            raised, CLOSED_FORM_TOLERANCE * scale, description, {"z": probe.directions[i], "z'": probe.directions[j]}
         )
 
 
 def _check_gaps(probe: RegularizerProbe) -> Findings:
     values = [probe.value(d) for d in probe.weights]
-    for z, at in zip(probe.directions, probe.conjugate_points, strict=True):
+    for z, point in zip(probe.directions, probe.conjugate_points, strict=True):
         for d, value in zip(probe.weights, values, strict=True):
-            gaps = probe.gaps(d, z, at)
-            expected, rounding = fenchel_young_gap(value, at.value, d, z)
+            gaps = probe.gaps(d, z, point)
+            expected, rounding = fenchel_young_gap(value, point.value, d, z)
             yield Measurement(-float(gaps.min()), rounding, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
-            what = f"the gaps sum to {gaps.sum():.9g} and F(d) + F*(z) - <d, z> = {expected:.9g}"
-            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, what, {"z": z, "d": d})
+            description = f"the gaps sum to {gaps.sum():.9g} and F(d) + F*(z) - <d, z> = {expected:.9g}"
+            yield Measurement(absolute_difference(float(gaps.sum()), expected), rounding, description, {"z": z, "d": d})
 
 
 def _check_cvxpy_value(probe: RegularizerProbe) -> Findings:
@@ -256,14 +266,14 @@ def _check_cvxpy_conjugate(probe: RegularizerProbe) -> Findings:
         yield NotApplicable("there is no closed form of F*")
         return
     yield from check_dcp(F.cvxpy_conjugate, -cp.Variable(F.N))
-    for z, at in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
+    for z, point in list(zip(probe.directions, probe.conjugate_points, strict=True))[: probe.solves]:
         theirs = minimum_over_auxiliary(F.cvxpy_conjugate, z)
         if theirs is None:
             yield Note("no solver found the minimum at one argument")
             continue
-        what = f"|F*(z) - min cvxpy_conjugate(z)|, F*(z) = {at.value:.9g} and CVXPY's is {theirs:.9g}"
-        scale = relative_scale(at.value, float(np.abs(z).max()))
-        yield Measurement(absolute_difference(at.value, theirs), SOLVER_TOLERANCE * scale, what, {"z": z})
+        description = f"|F*(z) - min cvxpy_conjugate(z)|, F*(z) = {point.value:.9g} and CVXPY's is {theirs:.9g}"
+        scale = relative_scale(point.value, float(np.abs(z).max()))
+        yield Measurement(absolute_difference(point.value, theirs), SOLVER_TOLERANCE * scale, description, {"z": z})
 
 
 def _check_finite_values(probe: RegularizerProbe) -> Findings:
@@ -276,18 +286,23 @@ def _check_finite_values(probe: RegularizerProbe) -> Findings:
         np.full(F.N, LARGE_ARGUMENT),
         np.full(F.N, -LARGE_ARGUMENT),
     ):
-        at = probe.conjugate_at(z)
-        gaps = np.zeros(0) if d is None else probe.gaps(d, z, at)
-        told = call_component(
-            lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())])
+        point = probe.conjugate_at(z)
+        gaps = np.zeros(0) if d is None else probe.gaps(d, z, point)
+        multipliers = call_component(
+            lambda point=point: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in point.multipliers.values())])
         )
-        for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
+        for name, part in (
+            ("F*(z)", np.array([point.value])),
+            ("d", point.d),
+            ("gaps", gaps),
+            ("multipliers", multipliers),
+        ):
             bad = float(np.count_nonzero(~np.isfinite(part)))
             yield Measurement(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
-        gap, rounding = fenchel_young_gap(probe.value(at.d), at.value, at.d, z)
+        gap, rounding = fenchel_young_gap(probe.value(point.d), point.value, point.d, z)
         # An upper bound may be loose for such large arguments, but it must still hold.
-        off = abs(gap) if F.exact else -gap
-        yield Measurement(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
+        error = abs(gap) if F.exact else -gap
+        yield Measurement(error, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": point.d})
 
 
 def _check_sizes(probe: RegularizerProbe) -> Findings:

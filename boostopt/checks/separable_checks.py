@@ -47,11 +47,11 @@ def check_derivatives(probe: RegularizerProbe) -> Findings:
         return
     for x, h in _interior_points(F, probe.rng(21)):
         f = [require_vector(call_component(F.values, x + k * h), F.N, "values") for k in (-1, 0, 1)]
-        told = require_vector(call_component(F.derivatives, x), F.N, "derivatives")
+        derivatives = require_vector(call_component(F.derivatives, x), F.N, "derivatives")
         wide = h > 0
         width, sizes = np.where(wide, h, 1.0), np.abs(f).max(axis=0)
-        outside = np.maximum((f[1] - f[0]) / width - told, told - (f[2] - f[1]) / width)[wide]
-        rounding = (CLOSED_FORM_TOLERANCE * (1.0 + np.abs(told)) + 1e-14 * (1.0 + sizes) / width)[wide]
+        outside = np.maximum((f[1] - f[0]) / width - derivatives, derivatives - (f[2] - f[1]) / width)[wide]
+        rounding = (CLOSED_FORM_TOLERANCE * (1.0 + np.abs(derivatives)) + 1e-14 * (1.0 + sizes) / width)[wide]
         yield from _worst_measurement(
             outside, rounding, "derivatives is no slope of values: it misses differences by", x[wide]
         )
@@ -67,23 +67,23 @@ def check_maximizers(probe: RegularizerProbe) -> Findings:
     width = upper - lower
     for y in (
         *probe.directions,
-        *(at.multipliers["beta"] * np.ones(F.N) for at in probe.conjugate_points if "beta" in at.multipliers),
+        *(point.multipliers["beta"] * np.ones(F.N) for point in probe.conjugate_points if "beta" in point.multipliers),
     ):
         best = require_vector(call_component(F.maximizers, y), F.N, "maximizers")
-        beyond = np.maximum(lower - best, best - upper)
+        violation = np.maximum(lower - best, best - upper)
         yield Measurement(
-            float(beyond.max()),
+            float(violation.max()),
             CLOSED_FORM_TOLERANCE * relative_scale(float(width.max())),
             "maximizers leave the box",
             {"y": y},
         )
-        reached = y * best - require_vector(call_component(F.values, best), F.N, "values")
+        value = y * best - require_vector(call_component(F.values, best), F.N, "values")
         for share in np.linspace(0.0, 1.0, N_GRID_POINTS):
             x = lower + share * width
             f = require_vector(call_component(F.values, x), F.N, "values")
-            sizes = np.abs(reached) + np.abs(y * x) + np.where(np.isfinite(f), np.abs(f), 0.0)
-            what = "y x - values(x) is larger at another x than at maximizers(y), by"
-            yield from _worst_measurement(y * x - f - reached, CLOSED_FORM_TOLERANCE * (1.0 + sizes), what, y)
+            sizes = np.abs(value) + np.abs(y * x) + np.where(np.isfinite(f), np.abs(f), 0.0)
+            description = "y x - values(x) is larger at another x than at maximizers(y), by"
+            yield from _worst_measurement(y * x - f - value, CLOSED_FORM_TOLERANCE * (1.0 + sizes), description, y)
 
 
 def check_curvatures(probe: RegularizerProbe) -> Findings:
@@ -97,13 +97,13 @@ def check_curvatures(probe: RegularizerProbe) -> Findings:
         yield Measurement(jump[-1], CLOSED_FORM_TOLERANCE, describe_derivative_jump(type(F).__name__, *jump))
     for x, h in _interior_points(F, probe.rng(22)):
         ends = [require_vector(call_component(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
-        told = require_vector(call_component(F.curvatures, x), F.N, "curvatures")
+        curvatures = require_vector(call_component(F.curvatures, x), F.N, "curvatures")
         wide = h > 0
-        risen = (ends[1] - ends[0])[wide] / (2.0 * h[wide])
+        slope = (ends[1] - ends[0])[wide] / (2.0 * h[wide])
         rounding = 1e-14 * np.abs(ends).max(axis=0)[wide] / h[wide]
-        tolerance = CURVATURE_TOLERANCE * (1.0 + np.abs(risen)) + rounding
-        what = "curvatures is no slope of derivatives: it misses differences by"
-        yield from _worst_measurement(np.abs(told[wide] - risen), tolerance, what, x[wide])
+        tolerance = CURVATURE_TOLERANCE * (1.0 + np.abs(slope)) + rounding
+        description = "curvatures is no slope of derivatives: it misses differences by"
+        yield from _worst_measurement(np.abs(curvatures[wide] - slope), tolerance, description, x[wide])
 
 
 def check_strong_convexity(probe: RegularizerProbe) -> Findings:
@@ -121,14 +121,16 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
     pairs += [
         (d - move, d + move) for d in probe.weights for move in (0.3 * _balanced_move(call_component(F.room, d)),)
     ]
-    for d, other in pairs:
-        ends = probe.value(d), probe.value(other)
+    for d, second in pairs:
+        ends = probe.value(d), probe.value(second)
         if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end tells nothing
             continue
-        apart = float(np.abs(d - other).sum())
-        above = probe.value(0.5 * (d + other)) + 0.125 * modulus * apart**2 - 0.5 * sum(ends)
-        what = "F(middle) + strong_convexity |d - d'|^2 / 8 exceeds the mean of F at the ends by"
-        yield Measurement(above, CLOSED_FORM_TOLERANCE * relative_scale(*ends), what, {"d": d, "d'": other})
+        distance = float(np.abs(d - second).sum())
+        midpoint_excess = probe.value(0.5 * (d + second)) + 0.125 * modulus * distance**2 - 0.5 * sum(ends)
+        description = "F(middle) + strong_convexity |d - d'|^2 / 8 exceeds the mean of F at the ends by"
+        yield Measurement(
+            midpoint_excess, CLOSED_FORM_TOLERANCE * relative_scale(*ends), description, {"d": d, "d'": second}
+        )
 
 
 def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -141,8 +143,8 @@ def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
         signs[n] = 1.0 if total <= 0.0 else -1.0
         total += signs[n] * sizes[n]
     up, down = float(sizes[signs > 0].sum()), float(sizes[signs < 0].sum())
-    least = min(up, down)
-    return np.where(signs > 0, sizes * (least / up if up else 0.0), -sizes * (least / down if down else 0.0))
+    smaller = min(up, down)
+    return np.where(signs > 0, sizes * (smaller / up if up else 0.0), -sizes * (smaller / down if down else 0.0))
 
 
 def _box_bounds(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
@@ -162,9 +164,9 @@ def _interior_points(F: Separable, rng: np.random.Generator) -> Iterator[tuple[F
 
 
 def _worst_measurement(
-    values: Float[Array, " n"], tolerances: Float[Array, " n"], what: str, at: Float[Array, " n"]
+    values: Float[Array, " n"], tolerances: Float[Array, " n"], description: str, x: Float[Array, " n"]
 ) -> Iterator[Measurement]:
     """Yield the value that is worst in proportion to its tolerance; NaN is worst of all."""
     if len(values):
         n = int(np.argmax(np.where(np.isnan(values), np.inf, values / tolerances)))
-        yield Measurement(float(values[n]), float(tolerances[n]), what, {"n": n, "argument": float(at[n])})
+        yield Measurement(float(values[n]), float(tolerances[n]), description, {"n": n, "argument": float(x[n])})

@@ -27,13 +27,13 @@ def evaluate_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the expression and its constraints, including the domains of its atoms (d >= 0 for an entropy)."""
     import cvxpy as cp
 
-    def taken() -> tuple[Any, list[Any]]:
+    def expression_and_constraints() -> tuple[Any, list[Any]]:
         expression, constraints = model(x)
         expression = cp.Constant(0.0) + expression
         # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
         return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
 
-    return call_component(taken)
+    return call_component(expression_and_constraints)
 
 
 def evaluate_exact_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
@@ -50,9 +50,9 @@ def minimum_over_auxiliary(model: Model, x: Float[Array, " n"]) -> float | None:
     import cvxpy as cp
 
     expression, constraints = evaluate_exact_model(model, cp.Constant(x))
-    own = [constraint for constraint in constraints if constraint.variables()]
-    if own or expression.variables():
-        return optimal_value(cp.Problem(cp.Minimize(expression), own))
+    with_variables = [constraint for constraint in constraints if constraint.variables()]
+    if with_variables or expression.variables():
+        return optimal_value(cp.Problem(cp.Minimize(expression), with_variables))
     return float(call_component(lambda: expression.value))
 
 

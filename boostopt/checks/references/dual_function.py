@@ -33,7 +33,7 @@ def label_edge_constraint(primal: Any, U: Float[Array, "N t"]) -> Any:
     """Return a printed primal with constraints labelled "w", or "w+" and "w-".
 
     If it has none because the edges are in the objective, new variables e replace every product of d with columns
-    of U, and the constraint Uᵀd = e is labelled "w". PieceFailed if there is neither a label nor such a product.
+    of U, and the constraint Uᵀd = e is labelled "w". ComponentError if there is neither a label nor such a product.
     """
     import cvxpy as cp
 
@@ -67,8 +67,8 @@ class _EdgeSubstitution:
         if not expression.args:
             return expression
         if type(expression) is MulExpression:  # and not multiply, which is one entry by entry
-            left, right = expression.args
-            factor, d = (left, right) if left.is_constant() else (right, left)
+            left_side, right_side = expression.args
+            factor, d = (left_side, right_side) if left_side.is_constant() else (right_side, left_side)
             combination = self._combination(factor, d)
             if combination is not None:
                 self.d = d
@@ -91,7 +91,7 @@ class _EdgeSubstitution:
 
 
 def dual_function(primal: Any, w: Float[Array, " t"]) -> float | None:
-    """Return L(w) of a primal from `label_edge_constraint` by its conic dual: -inf if unbounded, None if the solver fails."""
+    """Return L(w) of a primal from `label_edge_constraint` by its conic dual: -inf if unbounded, None for no answer."""
     return optimal_value(conic_dual(lagrangian_problem(primal, w)))
 
 
@@ -114,8 +114,8 @@ def lagrangian_problem(primal: Any, w: Float[Array, " t"]) -> Any:
             raise ComponentError(
                 f'the constraint "{constraint.label}" must have an entry for each of {len(w)} hypotheses'
             )
-        moved = cp.vec(constraint.expr, order="F") - MULTIPLIER_SIGNS[constraint.label] * v
-        constraints.append(moved == 0 if isinstance(constraint, Equality) else moved <= 0)
+        shifted = cp.vec(constraint.expr, order="F") - MULTIPLIER_SIGNS[constraint.label] * v
+        constraints.append(shifted == 0 if isinstance(constraint, Equality) else shifted <= 0)
     return cp.Problem(cp.Minimize(value), [*constraints, primal.objective.expr + w @ v <= value])
 
 

@@ -1,7 +1,8 @@
-"""Checks as streams of measured values with tolerances; a check keeps the worst value.
+"""Measurements of which a check consists: numbers with tolerances, of which a check reports the worst.
 
-An exception of the piece that is checked is a failure of the piece and becomes part of the report. An exception of this
-package is a bug and propagates. So every call of foreign code goes through `call_component`.
+A check calls methods of a user's component (a regularizer, an edge function, a formulation, an oracle or a backend). An
+exception in the component is a failed check and goes into the report. An exception in this package is a bug and
+propagates. For this reason every call of a component goes through `call_component`.
 """
 
 from __future__ import annotations
@@ -20,34 +21,44 @@ from boostopt._utils.user_files import locate_last_user_frame
 from boostopt.checks.check_report import Check
 
 CLOSED_FORM_TOLERANCE = 1e-9
-"""Relative errors up to this size count as rounding: closed forms reach about 1e-12, mistakes are seldom below 1e-4."""
+"""Relative tolerance of closed forms: their rounding errors are about 1e-12, and mistakes are rarely below 1e-4."""
 
 FEASIBILITY_TOLERANCE = 1e-9
-"""A point that leaves a set by no more than this counts as inside; repaired points miss by 1e-15."""
+"""Largest constraint violation of a feasible point; projected points violate constraints by 1e-15."""
 
 SOLVER_TOLERANCE = 1e-6
-"""Allowed relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, and 1e-7 is accepted."""
+"""Relative tolerance of a solver's optimal value: 1e-8 is usual, and `optimal_value` accepts answers at 1e-7."""
 
 INFEASIBLE_RESIDUAL = 0.05
-"""Hypothesis weights with at least this residual count as outside the domain of G*: their supremum grows as fast."""
+"""Residual from which on hypothesis weights count as outside the domain of G*: the supremum grows at this rate."""
 
 MAX_PRINTED_ENTRIES = 12
-"""Number of entries of an array that messages show."""
+"""Number of array entries in a message."""
 
 ADVICE = "if the numbers are too large for a solver, bound the parameters, interval(lower, upper)"
-"""Advice where no solver found anything."""
+"""Advice if no solver found an answer."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class ComponentError(Exception):
-    """A piece raised an exception or returned an invalid answer; the message names the method and the failure."""
+    """A component raised an exception or returned an invalid value; the message names the method and the error."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A number that must not exceed its tolerance; `description` says what it measures, `arguments` holds the arguments by name."""
+    """A number that must not exceed a tolerance.
+
+    Attributes
+    ----------
+    value, tolerance
+        The measured value and the largest allowed value. A value of nan is a failure.
+    description
+        The measured quantity, in words.
+    arguments
+        The arguments at which the quantity was measured, by name.
+    """
 
     value: float
     tolerance: float
@@ -57,7 +68,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark beside the measurements. The report states it once, with its counts summed: "at `part` of `whole`"."""
+    """A note for the report. Equal notes are merged, and their counts are added: "words at `part` of `whole`"."""
 
     words: str
     part: int = 0
@@ -66,7 +77,7 @@ class Note:
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """Why the property cannot be asked of this piece."""
+    """The reason why a property does not apply to a component."""
 
     words: str
 
@@ -75,7 +86,7 @@ Findings = Iterator[Measurement | Note | NotApplicable]
 
 
 def call_component(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Return the answer of a piece; PieceFailed if it raises an exception. Its warnings are ignored."""
+    """Return the result of a component's method, ignoring warnings; raise ComponentError if it raises an exception."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -88,59 +99,59 @@ def call_component(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def require_instance(answer: R, kind: type[Any], whose: str) -> R:
-    """Return an answer that must be of a given type."""
+    """Return a value of a component; raise ComponentError for another type."""
     if not isinstance(answer, kind):
         raise ComponentError(f"{whose} must return a {kind.__name__}; got {answer!r}"[:300])
     return answer
 
 
-def require_number(answer: Any, whose: str) -> float:
-    """Return an answer that must be a number."""
+def require_number(value: Any, method: str) -> float:
+    """Return a number of a component as a float; raise ComponentError for another type."""
     try:
-        return float(answer)
+        return float(value)
     except (TypeError, ValueError):
-        raise ComponentError(f"{whose} must return a number; got {answer!r}"[:300]) from None
+        raise ComponentError(f"{method} must return a number; got {value!r}"[:300]) from None
 
 
-def require_vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
-    """Return an answer that must be a vector of `length` numbers."""
-    array = np.asarray(answer)
+def require_vector(value: Any, length: int, method: str) -> Float[Array, " n"]:
+    """Return a vector of a component as float64; raise ComponentError for another shape or type."""
+    array = np.asarray(value)
     if array.shape != (length,) or array.dtype.kind not in "biuf":
         raise ComponentError(
-            f"{whose} must return {length} numbers, shape ({length},); got shape {array.shape} of {array.dtype}"
+            f"{method} must return {length} numbers, shape ({length},); got shape {array.shape} of {array.dtype}"
         )
     return array.astype(np.float64)
 
 
-def largest_residual(residuals: Any, whose: str) -> float:
-    """Return the largest value of a dictionary of residuals, 0 for an empty one."""
+def largest_residual(residuals: Any, method: str) -> float:
+    """Return the largest of a component's residuals, 0 if there are none."""
     if not isinstance(residuals, Mapping):
-        raise ComponentError(f"{whose} must return numbers by the name of the constraint; got {residuals!r}"[:300])
-    return max((require_number(value, whose) for value in residuals.values()), default=0.0)
+        raise ComponentError(f"{method} must return numbers by the name of the constraint; got {residuals!r}"[:300])
+    return max((require_number(value, method) for value in residuals.values()), default=0.0)
 
 
 def run_check(name: str, measurements: Findings) -> Check:
-    """Run a check: keep the worst value, count the others."""
+    """Run a check to its end, and return its worst measurement and its notes."""
     worst: Measurement | None = None
-    count, failed, remarks, skipped = 0, 0, dict[str, list[int]](), dict[str, None]()
+    count, failed, notes, reasons = 0, 0, dict[str, list[int]](), dict[str, None]()
     try:
-        for item in measurements:
-            if isinstance(item, Note):
-                counts = remarks.setdefault(item.words, [0, 0])
-                counts[:] = counts[0] + item.part, counts[1] + item.whole
-            elif isinstance(item, NotApplicable):
-                skipped[item.words] = None
+        for measurement in measurements:
+            if isinstance(measurement, Note):
+                counts = notes.setdefault(measurement.words, [0, 0])
+                counts[:] = counts[0] + measurement.part, counts[1] + measurement.whole
+            elif isinstance(measurement, NotApplicable):
+                reasons[measurement.words] = None
             else:
                 count += 1
-                failed += not item.value <= item.tolerance  # nan fails too
-                worst = item if worst is None or _severity(item) > _severity(worst) else worst
-    except ComponentError as failure:
-        before = [describe_measurement(worst)] if worst is not None and failed else []
-        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]), error_locations(failure))
-    counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
+                failed += not measurement.value <= measurement.tolerance  # true for nan as well
+                worst = measurement if worst is None or _severity(measurement) > _severity(worst) else worst
+    except ComponentError as error:
+        earlier = [describe_measurement(worst)] if worst is not None and failed else []
+        return Check(name, False, np.inf, 0.0, "; before that ".join([str(error), *earlier]), error_locations(error))
+    counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in notes.items()]
     if worst is None:
-        if skipped:
-            return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
+        if reasons:
+            return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(reasons)}")
         unsolved = [*counted, ADVICE] if counted else []
         return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *unsolved]))
     words = (
@@ -148,23 +159,23 @@ def run_check(name: str, measurements: Findings) -> Check:
         if failed
         else [f"{count} compared"]
     )
-    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
+    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *reasons]))
 
 
 def error_locations(failure: ComponentError) -> tuple[str, ...]:
-    """Return the place where a piece raised, as the places of a check; none if it is not in a user's file."""
-    where = "" if failure.__cause__ is None else locate_last_user_frame(failure.__cause__)
-    return (where,) if where else ()
+    """Return the line of the user's file that raised an exception; empty if there is none."""
+    location = "" if failure.__cause__ is None else locate_last_user_frame(failure.__cause__)
+    return (location,) if location else ()
 
 
 def describe_measurement(item: Measurement) -> str:
-    """Return a measured value in words, with the arguments."""
-    at = ", ".join(f"{name} = {format_argument(value)}" for name, value in item.arguments.items())
-    return f"{item.description}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {at}" if at else "")
+    """Return a measurement in words, with its arguments."""
+    arguments = ", ".join(f"{name} = {format_argument(value)}" for name, value in item.arguments.items())
+    return f"{item.description}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {arguments}" if arguments else "")
 
 
 def format_argument(value: Any) -> str:
-    """Write an argument in a line."""
+    """Return an argument as text on one line."""
     if not isinstance(value, np.ndarray):
         return f"{value:.6g}" if isinstance(value, float) else str(value)
     text = np.array2string(
@@ -174,22 +185,27 @@ def format_argument(value: Any) -> str:
 
 
 def describe_exception(failure: BaseException) -> str:
-    """Return an exception in one line."""
+    """Return the type and the message of an exception on one line."""
     return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:300]
 
 
 def optimal_value(problem: Any) -> float | None:
     """Return the optimal value of a `cvxpy.Problem`, -inf or inf if it is infeasible or unbounded.
 
-    None if the solver finds no answer. PieceFailed if CVXPY refuses the problem.
+    The value is None if the solver finds no answer.
+
+    Raises
+    ------
+    ComponentError
+        CVXPY rejects the problem.
     """
     return best_of(problem)[0]
 
 
 def best_of(problem: Any) -> tuple[float | None, float]:
-    """Return the optimal value of a problem as `optimal_value` does, and the accuracy that the solver was asked for.
+    """Return the optimal value of a problem as `optimal_value` does, and the requested accuracy of the solver.
 
-    A solver's word that a problem is unbounded or infeasible is no proof of it, so other problems must confirm it.
+    A solver's claim that a problem is unbounded or infeasible is not a proof, so other problems must confirm the claim.
     """
     value, accuracy = _answer(problem)
     if value is None or np.isfinite(value):
@@ -198,12 +214,12 @@ def best_of(problem: Any) -> tuple[float | None, float]:
 
 
 def _answer(problem: Any) -> tuple[float | None, float]:
-    """Return what the solver says."""
+    """Return the optimal value that the solver claims, and its requested accuracy."""
     from cvxpy.error import SolverError
 
     for options in _CLARABEL_OPTIONS:
         with warnings.catch_warnings():
-            # The tolerance judges inaccurate answers, so their warnings, and those of approximated norms, are dropped.
+            # Warnings of inaccurate answers and of approximated norms are not needed: the tolerance decides.
             warnings.simplefilter("ignore")
             try:
                 problem.solve("CLARABEL", **options)
@@ -228,7 +244,7 @@ def _sign(problem: Any) -> float:
 def _unbounded(problem: Any) -> tuple[float | None, float]:
     """Return the optimum of a problem that the solver calls unbounded, from the optima within two boxes.
 
-    An optimum inside of a box is that of the whole problem, because the problem is convex.
+    An optimum inside a box is an optimum of the whole problem, because the problem is convex.
     """
     import cvxpy as cp
 
@@ -274,43 +290,43 @@ _CLARABEL_OPTIONS: tuple[dict[str, Any], ...] = (
 
 
 def absolute_difference(a: float, b: float) -> float:
-    """Return |a - b|, 0 for equal infinities, inf where only one is infinite."""
+    """Return |a - b|: 0 for equal infinities, inf if only one is infinite."""
     return 0.0 if a == b else abs(a - b)
 
 
 def excess_over(a: float, b: float) -> float:
-    """Return a - b; 0 if b is inf, because nothing exceeds inf."""
+    """Return a - b, and 0 for b = inf, which nothing exceeds."""
     return 0.0 if b == np.inf else a - b
 
 
 def relative_scale(*sizes: float) -> float:
-    """Return 1 plus the finite sizes, the scale of a relative tolerance."""
+    """Return 1 plus the sum of the finite sizes, by which a relative tolerance is multiplied."""
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
 
 
-def assertion(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measurement:
-    """Return the measurement of a true or false statement."""
-    return Measurement(0.0 if holds else np.inf, FEASIBILITY_TOLERANCE, what, at or {})
+def assertion(condition: bool, message: str, arguments: Mapping[str, Any] | None = None) -> Measurement:
+    """Return a measurement that fails if a condition is false."""
+    return Measurement(0.0 if condition else np.inf, FEASIBILITY_TOLERANCE, message, arguments or {})
 
 
 def fenchel_young_gap(
     value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]
 ) -> tuple[float, float]:
-    """Return f(x) + f*(y) - <x, y>, and a bound on its rounding."""
+    """Return the gap f(x) + f*(y) - <x, y>, and a bound on its rounding error."""
     size = relative_scale(value, conjugate, float(np.abs(x) @ np.abs(y)))
     return value + conjugate - float(x @ y), CLOSED_FORM_TOLERANCE * size
 
 
-def _severity(item: Measurement) -> float:
-    return float(item.value) / item.tolerance if item.value == item.value else np.inf
+def _severity(measurement: Measurement) -> float:
+    return float(measurement.value) / measurement.tolerance if measurement.value == measurement.value else np.inf
 
 
 def _innermost_location(failure: Exception) -> str:
-    """Return the last function of a traceback outside installed packages, with file and line; "" if there is none."""
+    """Return the innermost frame of a traceback outside installed packages: function, file and line; "" for none."""
     frames = [
         (f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _is_project_file(f.f_code.co_filename)
     ]
-    if len(frames) < 2:  # the first is `ask` itself
+    if len(frames) < 2:  # the first frame is `call_component`
         return ""
     frame, line = frames[-1]
     name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
@@ -318,5 +334,5 @@ def _innermost_location(failure: Exception) -> str:
 
 
 def _is_project_file(filename: str) -> bool:
-    """Whether a file of code belongs to this package or to its user."""
+    """Return whether a source file belongs to this package or to the user."""
     return filename.endswith(".py") and "site-packages" not in filename

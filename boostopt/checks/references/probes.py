@@ -76,17 +76,17 @@ class RegularizerProbe(ComponentProbe):
         super().__init__(F, F.N, random_state, solves)
         self.F = F
 
-    def of(self, F: Regularizer) -> RegularizerProbe:
+    def probe_of(self, F: Regularizer) -> RegularizerProbe:
         """Return a probe of another regularizer, with the same seed and number of solves."""
         return RegularizerProbe(F, self._seed, self.solves)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """F* at z."""
-        at = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
-        require_instance(at, ConjugatePoint, "conjugate_at")
-        require_number(at.value, "conjugate_at")
-        require_vector(at.d, self.F.N, "conjugate_at")
-        return at
+        point = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
+        require_instance(point, ConjugatePoint, "conjugate_at")
+        require_number(point.value, "conjugate_at")
+        require_vector(point.d, self.F.N, "conjugate_at")
+        return point
 
     def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the point of the domain to which F maps q."""
@@ -96,9 +96,9 @@ class RegularizerProbe(ComponentProbe):
         """Return by how much d leaves the domain, by F's own residuals; inf if d is not finite."""
         return largest_residual(call_component(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
-    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], point: ConjugatePoint) -> Float[Array, " N"]:
         """The terms of F(d) + F*(z) - <d, z>."""
-        return require_vector(call_component(self.F.gaps, d, z, at), self.F.N, "gaps")
+        return require_vector(call_component(self.F.gaps, d, z, point), self.F.N, "gaps")
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -139,16 +139,16 @@ class RegularizerProbe(ComponentProbe):
         return [self.project(q) for q in raw]
 
     @cached_property
-    def moved(self) -> list[Float[Array, " N"]]:
+    def perturbed_points(self) -> list[Float[Array, " N"]]:
         """Points of the domain after moves that leave it, most of them by one condition alone."""
-        N, rng, moved = self.F.N, self.rng(3), list[Float[Array, " N"]]()
+        N, rng, points = self.F.N, self.rng(3), list[Float[Array, " N"]]()
         for d in self.weights[:N_MOVES]:
-            here, there = np.eye(N)[rng.permutation(N)[:2]]
-            moved += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
-            moved += [0.5 * d, d.sum() * here, d + d.sum() * (here - there)]
-            taken = d @ here + 0.1 * self.size / N  # one weight becomes negative, and the sum stays
-            moved.append(d - taken * here + taken * (1.0 - here) / max(N - 1, 1))
-        return moved
+            unit, other_unit = np.eye(N)[rng.permutation(N)[:2]]
+            points += [2.0 * d + self.size, d - self.size, d + self.size * rng.normal(size=N)]
+            points += [0.5 * d, d.sum() * unit, d + d.sum() * (unit - other_unit)]
+            step = d @ unit + 0.1 * self.size / N  # one weight becomes negative, and the sum stays
+            points.append(d - step * unit + step * (1.0 - unit) / max(N - 1, 1))
+        return points
 
     @cached_property
     def directions(self) -> list[Float[Array, " N"]]:
@@ -302,19 +302,19 @@ class EdgeProbe(ComponentProbe):
     @cached_property
     def inner_supremum(self) -> SupremumProblem:
         """The supremum of <w, e> - G(e) over the edges in the box, with the CVXPY expression of G."""
-        return self._within(self.box)
+        return self._supremum_in_box(self.box)
 
     @cached_property
     def outer_supremum(self) -> SupremumProblem:
         """The same supremum over a box ten times as large."""
-        return self._within(10.0 * self.box)
+        return self._supremum_in_box(10.0 * self.box)
 
     @cached_property
     def conjugates(self) -> list[float]:
         """G* at the weights."""
         return [self.conjugate(w) for w in self.weights]
 
-    def _within(self, R: float) -> SupremumProblem:
+    def _supremum_in_box(self, R: float) -> SupremumProblem:
         import cvxpy as cp
 
         e = cp.Variable(self.t)

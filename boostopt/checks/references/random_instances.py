@@ -103,8 +103,8 @@ def draw_instances(
             if not (infeasible and hopeless) and (hopeless or _has_interior_point(instance.program)):
                 break
         if instance is None:
-            told = f"no random instance can be bound; the last of {MAX_DRAWS} was refused: {refused[-1]}"
-            raise ComponentError(told) from refused[-1]
+            message = f"no random instance can be bound; the last of {MAX_DRAWS} was refused: {refused[-1]}"
+            raise ComponentError(message) from refused[-1]
         infeasible += hopeless
         instances.append(replace(instance, rejected_draws=tuple(map(str, refused))))
     return instances
@@ -127,8 +127,8 @@ def _has_interior_point(program: Program) -> bool:
     if allowed is None or not (allowed.low == allowed.high).any():
         return True
     equation, U = allowed.low == allowed.high, program.margins.to_array()
-    live = program.examples.d0 > 0
-    A = (allowed.rows(program.margins.t)[equation] @ U.T)[:, live]
+    in_support = program.examples.d0 > 0
+    A = (allowed.rows(program.margins.t)[equation] @ U.T)[:, in_support]
     n = A.shape[1]
     answer: Any = linprog(
         np.append(np.zeros(n), -1.0),
