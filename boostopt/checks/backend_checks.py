@@ -1,4 +1,4 @@
-"""Checks of a backend, one property at a time, on small random programs of every formulation that it takes."""
+"""Checks of a backend, one property at a time, on small random programs of every formulation that the backend takes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ DEFAULT_TOL = 1e-6
 """The gap that a backend must reach by default."""
 
 MAX_ATTEMPTS = 20
-"""The most attempts at a program that are examined."""
+"""Maximum number of attempts at a program that are examined."""
 
 TIME_LIMIT = 20.0
 """Time limit for each program."""
 
 
 class BackendProbe:
-    """A backend with small programs, and its attempts at the programs that it takes."""
+    """A backend with small programs, and its attempts at the programs that it supports."""
 
     def __init__(self, backend: Backend, random_state: int, tol: float) -> None:
         self.backend, self.tol, self._seed = backend, tol, random_state
@@ -60,7 +60,7 @@ class BackendProbe:
 
     @cached_property
     def attempts_by_program(self) -> list[tuple[Program, list[Attempt]]]:
-        """The programs that it takes, with its attempts. As in `solve`, the attempts end once the gap is reached."""
+        """The supported programs, with the attempts of the backend. As in `solve`, the attempts end once the gap is reached."""
         return [
             (program, call_component(self._attempts, program, TIME_LIMIT))
             for program, able in self.capabilities
@@ -69,7 +69,7 @@ class BackendProbe:
 
     @cached_property
     def hurried(self) -> list[tuple[Program, list[Attempt]]]:
-        """The first program that it takes, with its attempts when no time is left."""
+        """The first supported program, with the attempts when no time remains."""
         accepted = [program for program, able in self.capabilities if able][:1]
         return [(program, call_component(self._attempts, program, 0.0)) for program in accepted]
 
@@ -92,7 +92,7 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
     random_state
         Seed of the programs.
     tol
-        The scaled gap that it must reach, in (0, 1).
+        The scaled gap that the backend must reach, in (0, 1).
 
     Returns
     -------
@@ -103,7 +103,7 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
     OptionError
         There is no such backend, the file does not define one, or `tol` is out of range.
     SolverNotFound
-        Its solver is not installed.
+        The solver of the backend is not installed.
     """
     backend = get_backend(str(which) if isinstance(which, PathLike) else which)
     probe = BackendProbe(backend, check_seed("random_state", random_state), check_tolerance("tol", tol))
@@ -115,23 +115,23 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
 
 
 def _add_locations(check: Check, locations: Sequence[str]) -> Check:
-    """Return a check, a failed one with the methods that it calls, in the order of `METHODS_BY_CHECK`.
+    """Return a check; a failed check with the locations of the methods that it calls, in the order of `METHODS_BY_CHECK`.
 
-    The other checks tell nothing here: `takes` gives its reasons and may still accept a program that is too hard, and
+    The other checks do not help to locate a fault: `takes` gives its reasons and may still accept a program that is too hard, and
     `attempts` may yield sound answers that are far from an optimum.
     """
     return check if check.passed or check.places else replace(check, places=tuple(locations))
 
 
 def _check_name(probe: BackendProbe) -> Findings:
-    """It has a name and a version."""
+    """Check that the backend has a name and a version."""
     for attribute in ("name", "version"):
         value = call_component(lambda attribute=attribute: getattr(probe.backend, attribute))
         yield assertion(type(value) is str, f"{attribute} must be a text; it is {value!r}")
 
 
 def _check_takes(probe: BackendProbe) -> Findings:
-    """It says whether it takes each program, gives a reason if not, and takes at least one program."""
+    """Check that `takes` accepts at least one program, and gives a reason for each program that it refuses."""
     for program, able in probe.capabilities:
         has_reason = bool(able) or bool(able.reason.strip())
         yield assertion(has_reason, f"takes must give the reason why it does not take {program.formulation.name}")
@@ -139,7 +139,7 @@ def _check_takes(probe: BackendProbe) -> Findings:
 
 
 def _check_answers(probe: BackendProbe) -> Findings:
-    """Attempts leave d of N numbers, w of t numbers, or both."""
+    """Check that attempts return d of N numbers, w of t numbers, or both."""
     for program, attempts in probe.attempts_by_program:
         N, t = program.margins.N, program.margins.t
         name = program.formulation.name
@@ -153,7 +153,7 @@ def _check_answers(probe: BackendProbe) -> Findings:
 
 
 def _check_claims(probe: BackendProbe) -> Findings:
-    """Every attempt that claims an optimum has a certificate as narrow as asked, also where the time is over."""
+    """Check that every attempt that claims an optimum proves the target gap, also when no time remains."""
     claimed = 0
     for program, attempts in (*probe.attempts_by_program, *probe.hurried):
         for attempt in (attempt for attempt in attempts if attempt.claims):
@@ -168,7 +168,7 @@ def _check_claims(probe: BackendProbe) -> Findings:
 
 
 def _check_accuracy(probe: BackendProbe) -> Findings:
-    """The narrowest interval that its attempts prove is as narrow as asked."""
+    """Check that the narrowest interval of the attempts has the target gap."""
     for program, attempts in probe.attempts_by_program:
         best = min((_certified_gap(program, attempt) for attempt in attempts), default=np.inf)
         yield Measurement(
@@ -200,4 +200,4 @@ METHODS_BY_CHECK: dict[str, tuple[Any, ...]] = {
     "claims": ("attempts",),
     "accuracy": ("attempts", "takes"),
 }
-"""The methods of a backend that each check calls, the one to look at first before the others."""
+"""The methods of a backend that each check calls, the most likely cause first."""

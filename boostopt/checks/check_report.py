@@ -1,4 +1,4 @@
-"""The result of a check, and the report of all checks of one piece."""
+"""The result of a check, and the report of all checks of one component."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MIN_MESSAGE_WIDTH = 20
 
 
 class ChecksFailed(BoostoptError, AssertionError):
-    """A piece does not keep what its class promises; only `CheckReport.raise_if_failed` raises this."""
+    """A component violates the contract of its class; only `CheckReport.raise_if_failed` raises this."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One property of a piece, measured.
+    """The measured result of one property of a component.
 
     Attributes
     ----------
@@ -35,12 +35,12 @@ class Check:
     passed
         Whether all compared values lie within their tolerances.
     worst
-        The measured value that is largest in proportion to its tolerance; inf if the piece raised an exception,
-        nan if the check does not apply to this piece.
+        The measured value that is largest in proportion to its tolerance; inf if the component raised an exception,
+        nan if the check does not apply to this component.
     tolerance
         The largest allowed value.
     words
-        What was compared, and how often; for a failure, also the argument and the size of the error.
+        The compared quantities and their number; for a failure, also the argument and the size of the error.
     places
         For a failure, the user's functions that may contain the mistake, the most suspicious first, each as
         "file.py:31 in Class.method"; empty if none of them is in a user's file.
@@ -56,12 +56,12 @@ class Check:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The checks of one piece, in order.
+    """The checks of one component, in order.
 
     Attributes
     ----------
     subject
-        What was checked, in words.
+        The checked component, in words.
     checks
         One entry for each property.
     """
@@ -83,12 +83,12 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed."""
+        """Whether all checks passed."""
         return all(check.passed for check in self.checks)
 
     @property
     def suspect(self) -> str:
-        """The place to look at first, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
+        """The most suspicious location, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
         first = [check.places[0] for check in self.failures if check.places]
         return max(first, key=first.count, default="")
 
@@ -119,17 +119,17 @@ class CheckReport:
             [*self._heading_lines(MESSAGE_WIDTH + OTHER_COLUMNS_WIDTH), *_table_lines(self.checks, MESSAGE_WIDTH)]
         )
 
-    def text(self, width: int, every: bool) -> str:
+    def text(self, width: int, verbose: bool) -> str:
         """Return the verdict and, below it, the checks that failed, or all checks.
 
         Parameters
         ----------
         width
             Largest width of a line.
-        every
+        verbose
             Whether the checks that passed are listed as well.
         """
-        checks = self.checks if every else self.failures
+        checks = self.checks if verbose else self.failures
         names = max((len(check.name) for check in checks), default=0)
         table = _table_lines(checks, max(width - OTHER_COLUMNS_WIDTH - names, MIN_MESSAGE_WIDTH)) if checks else []
         return "\n".join([*self._heading_lines(width), *table])
@@ -147,7 +147,7 @@ class CheckReport:
         return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
 
     def _heading_lines(self, width: int) -> list[str]:
-        """Return the lines above the table: the verdict, and where to look."""
+        """Return the lines above the table: the verdict, and the most suspicious location."""
         look = [f"look first at {self.suspect}"] if self.suspect else []
         return [
             line for text in (self._headline(), *look) for line in textwrap.wrap(text, width, break_on_hyphens=False)

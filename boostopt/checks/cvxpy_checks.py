@@ -1,4 +1,4 @@
-"""Checks of the CVXPY expressions of a piece, an F or a G: its values and its cones."""
+"""Checks of the CVXPY expressions of F or G: its values and its cones."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from boostopt.checks.references.measurements import (
 from boostopt.checks.references.probes import ComponentProbe
 
 NO_CVXPY_EXPRESSION = "CVXPY has no expression of the formula"
-"""Why a statement for CVXPY is not checked."""
+"""The reason why a CVXPY expression is not checked."""
 
 
 def check_cvxpy_value(probe: ComponentProbe, points: Iterable[Float[Array, " n"]], symbol: str) -> Findings:
-    """A piece and its CVXPY expression have the same value, and the expression is convex by CVXPY's rules."""
+    """Check that F or G and the CVXPY expression have the same value, and that the expression is convex by CVXPY's rules."""
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return
@@ -50,7 +50,7 @@ def check_cvxpy_value(probe: ComponentProbe, points: Iterable[Float[Array, " n"]
 
 
 def check_cones(probe: ComponentProbe) -> Findings:
-    """A piece declares all cones that CVXPY needs for it and for its conjugate."""
+    """Check that F or G declares all cones that CVXPY needs for the function and its conjugate."""
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return

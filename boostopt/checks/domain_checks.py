@@ -25,11 +25,11 @@ from boostopt.checks.references.probes import LARGE_ARGUMENT, N_MOVES, Regulariz
 from boostopt.functions.regularizers.base import Regularizer
 
 SEEN = 1e-3
-"""Two measures of how far a point lies outside may differ by this factor; nearer points are not compared."""
+"""Factor by which two measures of a violation may differ; smaller violations are not compared."""
 
 
 def check_domain(probe: RegularizerProbe) -> Findings:
-    """`project` returns points of the domain for any argument, and the domain is not empty."""
+    """Check that `project` returns points of the domain for any argument, and that the domain is not empty."""
     F = probe.F
     for q in (None, *probe.invalid_weights):
         d = probe.project(q)
@@ -59,7 +59,7 @@ def check_domain(probe: RegularizerProbe) -> Findings:
 
 
 def check_residuals(probe: RegularizerProbe) -> Findings:
-    """The residuals are 0 in the domain and measure how far a point lies outside."""
+    """Check that the residuals are 0 in the domain and measure the violation outside."""
     F = probe.F
     for d in probe.weights:
         yield Measurement(
@@ -80,7 +80,7 @@ def check_residuals(probe: RegularizerProbe) -> Findings:
 
 
 def forbidden(probe: RegularizerProbe) -> Findings:
-    """The constraints of `cvxpy_value` hold in the domain and fail outside."""
+    """Check that the constraints of `cvxpy_value` hold in the domain and fail outside."""
     for d in probe.weights:
         description = "a point of the domain violates the constraints of cvxpy_value"
         yield Measurement(
@@ -106,7 +106,7 @@ def _is_forbidden_by_variables(probe: RegularizerProbe, d: Float[Array, " N"]) -
 
 
 def check_value_bound(probe: RegularizerProbe) -> Findings:
-    """F is at most value_bound on the domain."""
+    """Check that F is at most value_bound on the domain."""
     F, bound = probe.F, require_number(call_component(lambda: probe.F.value_bound), "value_bound")
     if bound != bound:
         yield NotApplicable("value_bound is not known (nan)")
@@ -123,7 +123,7 @@ def check_value_bound(probe: RegularizerProbe) -> Findings:
 
 
 def check_unsmoothed(probe: RegularizerProbe) -> Findings:
-    """F0, F without its smoothing term, has the domain of F and, with terms of its own, is nowhere larger.
+    """Check that F0, F without its smoothing term, has the domain of F and, with other terms, is nowhere larger.
 
     A smoothing term can fix a weight that is free without it. The domain of F0 is then the larger one.
     """
@@ -155,7 +155,7 @@ def check_unsmoothed(probe: RegularizerProbe) -> Findings:
 
 
 def check_support(probe: RegularizerProbe) -> Findings:
-    """The support is finite and at least the maximum of <z, d> over the domain."""
+    """Check that the support is finite and at least the maximum of <z, d> over the domain."""
     for z, _, largest in probe.linear_maximizers:
         claimed = require_number(call_component(probe.F.support, z), "support")
         description = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
@@ -165,7 +165,7 @@ def check_support(probe: RegularizerProbe) -> Findings:
 
 
 def check_mass(probe: RegularizerProbe) -> Findings:
-    """The sum of |d_n| is at most the mass."""
+    """Check that the sum of |d_n| is at most the mass."""
     bound = require_number(call_component(lambda: probe.F.mass), "mass")
     for d in (*probe.weights, *(vertex for _, vertex, _ in probe.linear_maximizers)):
         total = float(np.abs(d).sum())
@@ -178,7 +178,7 @@ def check_mass(probe: RegularizerProbe) -> Findings:
 
 
 def check_room(probe: RegularizerProbe) -> Findings:
-    """Moves within the room stay in the domain."""
+    """Check that steps within the distance to the boundary (`room`) stay in the domain."""
     F, rng = probe.F, probe.rng(5)
     for d in probe.weights[: 2 * N_MOVES]:
         free = require_vector(call_component(F.room, d), F.N, "room")
@@ -186,7 +186,7 @@ def check_room(probe: RegularizerProbe) -> Findings:
         for _ in range(2):
             move = free * rng.choice([-1.0, 1.0, 0.3], size=F.N)
             if F.on_simplex:
-                # The moves up and the moves down get the same sum: the larger one is reduced to the smaller.
+                # The steps up and the steps down get the same sum: the larger one is reduced to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _ratio_at_most_one(down, up), move * _ratio_at_most_one(up, down))
             violation = max(probe.domain_violation(d + move), constraint_violation(probe.model, d + move))

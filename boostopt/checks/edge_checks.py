@@ -52,7 +52,7 @@ TIE_TOLERANCE = 1e-9
 
 
 def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
-    """Check that an edge function keeps what `EdgeFunction` promises.
+    """Check the contract of `EdgeFunction` for an edge function.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _check_projection(probe: EdgeProbe) -> Findings:
 
 
 def _check_residuals(probe: EdgeProbe) -> Findings:
-    """The residuals are 0 where G* is finite and positive where it is not."""
+    """Check that the residuals are 0 if G* is finite and positive otherwise."""
     G = probe.G
     for w in probe.weights:
         yield Measurement(
@@ -142,7 +142,7 @@ def _check_fenchel_young(probe: EdgeProbe) -> Findings:
 
 
 def _check_subgradient(probe: EdgeProbe) -> Findings:
-    """The best answer w to e gives equality in Fenchel-Young; a condition on e that is slack has w = 0."""
+    """Check that the best answer w to e gives equality in Fenchel-Young; a condition on e that is slack has w = 0."""
     for e in probe.edges:
         w = probe.subgradient(e)
         yield Measurement(
@@ -217,7 +217,7 @@ def _check_gaps(probe: EdgeProbe) -> Findings:
 
 
 def _check_domain(probe: EdgeProbe) -> Findings:
-    """CVXPY's constraints hold exactly in the polyhedron, and `support` is the maximum of <ray, e> over it."""
+    """Check that CVXPY's constraints hold exactly in the polyhedron, and `support` is the maximum of <ray, e> over it."""
     import cvxpy as cp
 
     G, allowed = probe.G, probe.domain
@@ -261,7 +261,7 @@ def _check_domain(probe: EdgeProbe) -> Findings:
 
 
 def _check_active(probe: EdgeProbe) -> Findings:
-    """Every w that `active` allows is optimal for e, and `active` allows the subgradient."""
+    """Check that every w that `active` allows is optimal for e, and `active` allows the subgradient."""
     G, rng = probe.G, probe.rng(4)
     for e in probe.edges:
         active = require_instance(call_component(G.active, e, TIE_TOLERANCE), Active, "active")

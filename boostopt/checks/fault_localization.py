@@ -1,6 +1,6 @@
 """The author's functions that most likely cause a failed check.
 
-A check compares a few functions with each other. The other checks tell which of these functions is wrong: the one that
+A check compares a few functions with each other. The other checks indicate which of these functions is wrong: the one that
 takes part in most of the failed checks and in fewest of the passed ones. The measure is the coefficient of Ochiai, as
 in Abreu, Zoeteweij and van Gemund 2007, "On the accuracy of spectrum-based fault localization".
 """
@@ -22,7 +22,7 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
 
 MAX_LOCATIONS = 2
-"""Number of places that a failed check names, the most suspicious first."""
+"""Number of locations that a failed check names, the most suspicious first."""
 
 REGULARIZER_METHODS: Mapping[str, tuple[str, ...]] = {
     "domain": ("project", "residuals", "constraints"),
@@ -50,7 +50,7 @@ REGULARIZER_METHODS: Mapping[str, tuple[str, ...]] = {
     "sizes": ("weight_scale", "objective_scale", "mass", "magnitude"),
     "cones": ("cones", "f", "cvxpy_value", "cvxpy_conjugate"),
 }
-"""The methods of a regularizer that each check compares; `f` is the expression of a described regularizer."""
+"""The methods of a regularizer that each check compares; `f` is the expression of a `CvxpyRegularizer`."""
 
 EDGE_METHODS: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "residuals"),
@@ -67,7 +67,7 @@ EDGE_METHODS: Mapping[str, tuple[str, ...]] = {
     "sizes": ("magnitude", "multipliers"),
     "cones": ("cones", "G", "cvxpy_value", "cvxpy_conjugate"),
 }
-"""The same for an edge function; `G` is the expression of a described edge function."""
+"""The methods of an edge function that each check compares; `G` is the expression of a `CvxpyEdges`."""
 
 FACTORY_METHODS = ("regularizer", "edge_function")
 
@@ -86,18 +86,18 @@ FORMULATION_METHODS: Mapping[str, tuple[str, ...]] = {
     "copies": ("f", "values", "maximizers", "derivatives"),
     "permutation": ("f", "values", "maximizers", "derivatives"),
 }
-"""The same for a page and its regularizer."""
+"""The functions of a formulation and of its regularizer that each check compares."""
 
 
 def add_locations(checks: Iterable[Check], locations_by_check: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
-    """Return checks; the failed ones with the places that may contain the mistake, the most suspicious first.
+    """Return checks; the failed ones with the locations that may contain the mistake, the most suspicious first.
 
     Parameters
     ----------
     checks
-        All checks of a piece.
-    asked
-        By the name of a check, the places of the functions that it compares.
+        All checks of a component.
+    locations_by_check
+        By the name of a check, the locations of the functions that it compares.
     """
     checks = tuple(checks)
     failed = [set(locations_by_check.get(check.name, ())) for check in checks if not check.passed]
@@ -117,7 +117,7 @@ def add_locations(checks: Iterable[Check], locations_by_check: Mapping[str, Sequ
 
 
 def regularizer_locations(F: Regularizer) -> dict[str, list[str]]:
-    """Return the places of a user's functions by the names of the checks of a regularizer."""
+    """Return the locations of a user's functions by the names of the checks of a regularizer."""
     import cvxpy as cp
 
     return _locations_by_check(
@@ -127,7 +127,7 @@ def regularizer_locations(F: Regularizer) -> dict[str, list[str]]:
 
 
 def edge_locations(G: EdgeFunction, t: int) -> dict[str, list[str]]:
-    """Return the places of a user's functions by the names of the checks of an edge function."""
+    """Return the locations of a user's functions by the names of the checks of an edge function."""
     import cvxpy as cp
 
     return _locations_by_check(
@@ -138,14 +138,14 @@ def edge_locations(G: EdgeFunction, t: int) -> dict[str, list[str]]:
 def formulation_locations(
     page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Callable[[], Any]
 ) -> dict[str, list[str]]:
-    """Return the places of a user's functions by the names of all checks of a page.
+    """Return the locations of a user's functions by the names of all checks of a formulation.
 
     Parameters
     ----------
     page, F, G
-        The page and its pieces.
+        The formulation, and its functions F and G.
     bind
-        Binds the page. The functions that run then are those that make its pieces.
+        Binds the formulation. The functions that run are then those that construct F and G.
     """
     import cvxpy as cp
 
@@ -167,7 +167,7 @@ def formulation_locations(
 
 
 def _factory_locations(bind: Callable[[], Any]) -> dict[str, list[str]]:
-    """Return the functions that make F and G of a page made by a call: by name, or the first function that runs."""
+    """Return the functions that make F and G of a formulation constructed by a call: by name, or the first function that runs."""
     run = trace_user_functions(bind)
     named = {
         name: [location for location in run if location.endswith((f" in {name}", f".{name}"))]
@@ -177,7 +177,7 @@ def _factory_locations(bind: Callable[[], Any]) -> dict[str, list[str]]:
 
 
 def trace_user_functions(call: Callable[[], Any]) -> list[str]:
-    """Return the places of the user's functions that run during a call, in their order."""
+    """Return the locations of the user's functions that run during a call, in their order."""
     locations: dict[str, None] = {}
 
     def see(frame: FrameType, event: str, argument: object) -> None:
@@ -196,7 +196,7 @@ def trace_user_functions(call: Callable[[], Any]) -> list[str]:
 
 
 def method_locations(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the places of the methods of classes, or of functions, by the names of the checks that call them."""
+    """Return the locations of the methods of classes, or of functions, by the names of the checks that call them."""
     places: dict[str, list[str]] = {}
     for piece in pieces:
         for name in {name for names in table.values() for name in names}:
@@ -206,14 +206,14 @@ def method_locations(pieces: Iterable[object], table: Mapping[str, Sequence[str]
 
 
 def _own_method_locations(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the places of the methods of a piece that its author wrote."""
+    """Return the locations of the methods of a component that its author wrote."""
     names = {name for names in table.values() for name in names}
     locations = {name: locate_function(getattr_static(type(piece), name, None)) for name in names}
     return {name: [location] for name, location in locations.items() if location}
 
 
 def _expression_location(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
-    """Return the place of the expression of a described piece: the last function that runs for it."""
+    """Return the location of the expression of a component given by CVXPY: the last function that runs for it."""
     expression = getattr(piece, name, None)
     return {name: trace_user_functions(lambda: expression(variable))[-1:]} if callable(expression) else {}
 

@@ -39,7 +39,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_value
 
 N_INSTANCES = 3
-"""Number of random instances of a page: `drawing` has this many kinds."""
+"""Number of random instances of a formulation: `random_instances` has this many kinds."""
 
 COPIES_MESSAGE = "c_n = k must count as k copies of example n (the others)"
 PERMUTATION_MESSAGE = "the examples in another order (the others) must have the same weights"
@@ -51,7 +51,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     Parameters
     ----------
     which
-        A name from `list_formulations()`, the path of a page or a formulation.
+        A name from `list_formulations()`, the path of a formulation file, or a formulation.
     random_state
         Seed of the instances: real and +-1 margins, even and uneven multiplicities and references.
     **parameters
@@ -59,7 +59,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
 
     Returns
     -------
-    The checks of F ("F: ..."), of G ("G: ...") and of the page.
+    The checks of F ("F: ..."), of G ("G: ...") and of the formulation.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str,
 
 
 def _failed_binding_check(failure: ComponentError, draw: Callable[[], Any]) -> Check:
-    """Return the check that fails if a page cannot be bound; it gives the line of a refused expression."""
+    """Return the check that fails if a formulation cannot be bound; the check gives the line of a refused expression."""
     last = (
         trace_user_functions(draw)[-1:]
         if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about
@@ -118,10 +118,10 @@ def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) 
 
 
 def check_copies(probe: FormulationProbe) -> Findings:
-    """An example with c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
+    """Check that an example with c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 11])
-    k = rng.integers(2, 5, N)  # more examples than the instance had, so that nu remains possible
+    k = rng.integers(2, 5, N)  # more examples than in the instance, so that nu remains possible
     values = dict(instance.values)
     repeated = {name: np.repeat(value, k) if name in probe.per_example else value for name, value in values.items()}
     d0 = instance.d0
@@ -140,7 +140,7 @@ def check_copies(probe: FormulationProbe) -> Findings:
 
 
 def check_permutation(probe: FormulationProbe) -> Findings:
-    """Permuting the examples permutes their weights."""
+    """Check that permuting the examples permutes their weights."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 12])
     order, z = rng.permutation(N), rng.uniform(-1, 1, N)
@@ -192,4 +192,4 @@ FORMULATION_CHECKS: dict[str, Callable[[FormulationProbe], Findings]] = {
     "copies": check_copies,
     "permutation": check_permutation,
 }
-"""The checks of a page by name, in the order of a report."""
+"""The checks of a formulation by name, in the order of a report."""

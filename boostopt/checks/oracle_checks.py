@@ -34,7 +34,7 @@ N_EXAMPLES, N_FEATURES = 14, 3
 """Numbers of examples and of features."""
 
 N_QUERIES = 12
-"""Number of example weights for which an oracle is asked."""
+"""Number of queries, each with its example weights."""
 
 EDGE_TOLERANCE = 1e-12
 """Allowed error of an edge, a sum of products with weights that sum to 1."""
@@ -164,7 +164,7 @@ def _method_locations(make: Any, probe: OracleProbe) -> dict[str, list[str]]:
 
 
 def _check_examples(probe: OracleProbe) -> Findings:
-    """N, y and c describe the examples that count."""
+    """Check that N, y and c describe the examples that count."""
     oracle, n = probe.oracle, int(probe.positive_mask.sum())
     count = require_number(call_component(lambda: oracle.N), "N")
     yield assertion(count == n, f"N must be the number of examples with c > 0, {n}; it is {count:g}")
@@ -177,7 +177,7 @@ def _check_examples(probe: OracleProbe) -> Findings:
 
 
 def _check_columns(probe: OracleProbe) -> Findings:
-    """`best` returns between one column and as many as asked for, of different hypotheses."""
+    """Check that `best` returns at least one column and at most the requested number, of different hypotheses."""
     for k, (_, answer) in enumerate(probe.answers):
         columns = answer.columns
         yield assertion(
@@ -190,7 +190,7 @@ def _check_columns(probe: OracleProbe) -> Findings:
 
 
 def _check_margins(probe: OracleProbe, column: Column) -> Findings:
-    """The margins of a column are y h(x) of its hypothesis, in [-1, 1]."""
+    """Check that the margins of a column are y h(x) of its hypothesis, in [-1, 1]."""
     margins, expected = (
         np.asarray(column.margins),
         probe.values(require_instance(column.hypothesis, Hypothesis, "a column")),
@@ -206,7 +206,7 @@ def _check_margins(probe: OracleProbe, column: Column) -> Findings:
 
 
 def _check_edge(probe: OracleProbe) -> Findings:
-    """An edge is margins . d, and the first column has the largest."""
+    """Check that an edge is margins . d, and that the first column has the largest."""
     for d, answer in probe.answers:
         for column in answer.columns:
             expected = math.fsum((np.asarray(column.margins, dtype=np.float64) * d).tolist())
@@ -222,7 +222,7 @@ def _check_edge(probe: OracleProbe) -> Findings:
 
 
 def _check_bound(probe: OracleProbe) -> Findings:
-    """No edge of a known hypothesis, or of its negation, exceeds `largest`; the upper bound for the class uses it."""
+    """Check that no edge of a known hypothesis, or of its negation, exceeds `largest`; the upper bound for the class uses it."""
     oracle = probe.oracle
     for d, answer in probe.answers:
         if answer.largest is None:
@@ -239,7 +239,7 @@ def _check_bound(probe: OracleProbe) -> Findings:
 
 
 def _check_best(probe: OracleProbe) -> Findings:
-    """The first column is the best of the class, if the class is listed and the oracle is exact."""
+    """Check that the first column is the best of the class, if the class is listed and the oracle is exact."""
     if probe.members is None:
         yield NotApplicable("members lists no hypotheses")
         return
@@ -253,7 +253,7 @@ def _check_best(probe: OracleProbe) -> Findings:
 
 
 def _check_members(probe: OracleProbe) -> Findings:
-    """The members contain every answer, and every negation if `reflexive`; `margins_of` returns their margins."""
+    """Check that the members contain every answer, and every negation if `reflexive`; `margins_of` returns their margins."""
     if probe.members is None:
         yield NotApplicable("members lists no hypotheses")
         return
@@ -272,7 +272,7 @@ def _check_members(probe: OracleProbe) -> Findings:
 
 
 def _check_state(probe: OracleProbe) -> Findings:
-    """A hypothesis restored from its state is equal to the original and has the same values."""
+    """Check that a hypothesis restored from its state is equal to the original and has the same values."""
     for h, margins in probe.known_margins.items():
         again = require_instance(call_component(lambda h=h: type(h).restored(h.state())), Hypothesis, "restored")
         yield assertion(
@@ -284,7 +284,7 @@ def _check_state(probe: OracleProbe) -> Findings:
 
 
 def _check_digest(probe: OracleProbe) -> Findings:
-    """The digest is the same for the same examples, and different for others."""
+    """Check that the digest is the same for the same examples, and different for others."""
     digest = call_component(lambda: probe.oracle.digest)
     y = probe.y.copy()
     y[:2] = -y[:2]
@@ -296,7 +296,7 @@ def _check_digest(probe: OracleProbe) -> Findings:
 
 
 def _check_restore(probe: OracleProbe) -> Findings:
-    """After `restore` it gives the same answers, so that a resumed run equals an uninterrupted one."""
+    """Check that the oracle, after `restore`, gives the same answers, so that a resumed run equals an uninterrupted one."""
     oracle, (d, _) = probe.oracle, probe.answers[1]
     state = call_component(oracle.state)
     one = call_component(oracle.best, Query(d))

@@ -1,4 +1,4 @@
-"""Comparisons of a page's printed problems with each other, with the derived problems and with the closed forms.
+"""Comparisons of a formulation's printed problems with each other, with the derived problems and with the closed forms.
 
 Agreement at the optimum shows strong duality only. So the checks also compare, at hypothesis weights that are not
 optimal, the printed dual with the dual function that follows mechanically from the printed primal. They compare both
@@ -50,14 +50,14 @@ MULTIPLIER_TOLERANCE = 1e-5
 """Accuracy of a solver's multipliers: the square root of its gap if the dual is flat."""
 
 MAX_UNDECIDED_GAP = 1e-4
-"""Scaled gap up to which a bound of F* or G* that is not tight is no mistake of the page."""
+"""Scaled gap up to which a bound of F* or G* that is not tight is no mistake of the formulation."""
 
 DERIVED_MESSAGE = "the page prints no {}: the derived one is used instead"
 NO_DUAL_MESSAGE = "no dual is printed, and none can be derived"
 
 
 class FormulationProbe:
-    """A page with one of its instances: its problems are built and solved once."""
+    """A formulation with one of its instances: the problems are built and solved once."""
 
     page: Formulation[Any]
     instance: RandomInstance
@@ -77,12 +77,12 @@ class FormulationProbe:
 
     @cached_property
     def G(self) -> EdgeProbe:
-        """Its edge function."""
+        """The edge function of the instance."""
         return EdgeProbe(self.program.edge_function, self.program.margins.t, self.seed, N_SOLVES)
 
     @property
     def exact(self) -> bool:
-        """Whether F* and G* are known, and not only upper bounds of them."""
+        """Whether F* and G* have closed forms, and not only upper bounds."""
         return self.F.F.exact and self.G.G.exact
 
     @cached_property
@@ -91,12 +91,12 @@ class FormulationProbe:
 
     @property
     def per_example(self) -> set[str]:
-        """The parameters of the page that hold one number for each example."""
+        """The parameters of the formulation that hold one number for each example."""
         return {name for name, parameter in self.page.parameters.items() if parameter.domain.kind == "per example"}
 
     @cached_property
     def primal(self) -> Any | None:
-        """The primal as printed; None where none is and CVXPY has no expression of a formula."""
+        """The primal as printed; None if there is none and CVXPY has no expression of a formula."""
         derivable = self.F.has_cvxpy_expression and self.G.has_cvxpy_expression
         return self._stated_problem("primal") if self.prints("primal") or derivable else None
 
@@ -109,7 +109,7 @@ class FormulationProbe:
     def _stated_problem(self, side: str) -> Any:
         import cvxpy as cp
 
-        # The page itself is called, so that a failure is reported with the page's line.
+        # The formulation itself is called, so that a failure is reported with the line in its file.
         problem = call_component(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
         if not isinstance(problem, cp.Problem):
             raise ComponentError(
@@ -118,7 +118,7 @@ class FormulationProbe:
         return problem_with_exact_exponents(problem)
 
     def prints(self, side: str) -> bool:
-        """Return whether the page states a problem of its own."""
+        """Return whether the formulation states a problem of its own."""
         return getattr(type(self.page), side) is not getattr(Formulation, side)
 
     @cached_property
@@ -162,7 +162,7 @@ class FormulationProbe:
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
     def proved_lower_bound(self, w: Float[Array, " t"]) -> float:
-        """The lower end that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
+        """The lower bound that w proves. A bound of F* is tight only near the optimal d, so `solve` supplies this d."""
         lower = call_component(self.program.certify, None, w).lower
         projected_w = self.G.project(w)
         if self.program.regularizer.exact or projected_w is None:
@@ -196,7 +196,7 @@ def compare_optima(name: str, a: float | None, b: float | None) -> Iterator[Meas
 
 
 def check_labels(probe: FormulationProbe) -> Findings:
-    """Every constraint has a label, and no label occurs twice."""
+    """Check that every constraint has a label, and that no label occurs twice."""
     for side, problem in (("primal", probe.primal), ("dual", probe.dual)):
         if problem is None or not probe.prints(side):
             yield NotApplicable(DERIVED_MESSAGE.format(side))
@@ -208,7 +208,7 @@ def check_labels(probe: FormulationProbe) -> Findings:
 
 
 def check_senses(probe: FormulationProbe) -> Findings:
-    """The primal is the d side and minimized, the dual is maximized."""
+    """Check that the primal is the d side and minimized, and that the dual is maximized."""
     import cvxpy as cp
 
     if probe.primal is None:
@@ -220,7 +220,7 @@ def check_senses(probe: FormulationProbe) -> Findings:
 
 
 def check_strong_duality(probe: FormulationProbe) -> Findings:
-    """The printed problems have the same optimal value."""
+    """Check that the printed problems have the same optimal value."""
     if probe.dual is None:
         yield NotApplicable(NO_DUAL_MESSAGE)
         return
@@ -228,7 +228,7 @@ def check_strong_duality(probe: FormulationProbe) -> Findings:
 
 
 def check_stated_primal(probe: FormulationProbe) -> Findings:
-    """The printed primal has the value of min F(d) + G(Uᵀd)."""
+    """Check that the printed primal has the value of min F(d) + G(Uᵀd)."""
     if not probe.prints("primal"):
         yield NotApplicable(DERIVED_MESSAGE.format("primal"))
         return
@@ -240,7 +240,7 @@ def check_stated_primal(probe: FormulationProbe) -> Findings:
 
 
 def check_stated_dual(probe: FormulationProbe) -> Findings:
-    """The printed dual has the value of max -F*(-Uw) - G*(w)."""
+    """Check that the printed dual has the value of max -F*(-Uw) - G*(w)."""
     if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.sides:
         yield NotApplicable(NO_DUAL_MESSAGE if probe.dual is None else DERIVED_MESSAGE.format("dual"))
         return
@@ -249,7 +249,7 @@ def check_stated_dual(probe: FormulationProbe) -> Findings:
 
 
 def check_certificate(probe: FormulationProbe) -> Findings:
-    """The certificate from `solve` is narrow, and its interval contains the value of the printed primal."""
+    """Check that the certificate from `solve` is narrow, and that its interval contains the value of the printed primal."""
     proof, value = probe.certificate, probe.solved_primal[0]
     if probe.primal is None:
         yield Note(f"{NO_CVXPY_EXPRESSION}: only the gap was measured")
@@ -271,7 +271,7 @@ def check_certificate(probe: FormulationProbe) -> Findings:
 
 
 def check_dual_at_w(probe: FormulationProbe) -> Findings:
-    """For fixed w, the printed dual has the value of the dual function of the printed primal."""
+    """Check, for fixed w, that the printed dual has the value of the dual function of the printed primal."""
     import cvxpy as cp
 
     if probe.dual is None:
@@ -324,7 +324,7 @@ def check_closed_form_dual(probe: FormulationProbe) -> Findings:
 
 
 def _check_upper_bounds(probe: FormulationProbe) -> Findings:
-    """If F* or G* is an upper bound only, -F*(-Uw) - G*(w) is at most the optimum."""
+    """Check, if F* or G* is an upper bound only, that -F*(-Uw) - G*(w) is at most the optimum."""
     if probe.primal is None:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return

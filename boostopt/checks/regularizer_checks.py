@@ -69,7 +69,7 @@ N_SEGMENTS = 12
 
 
 def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
-    """Check that a regularizer keeps what `Regularizer` promises.
+    """Check the contract of `Regularizer` for a regularizer.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _check_conjugate(probe: RegularizerProbe) -> Findings:
 
 
 def _check_gradient(probe: RegularizerProbe) -> Findings:
-    """The maximizer is a subgradient: it lies between the one-sided differences of F*, at kinks too."""
+    """Check that the maximizer is a subgradient: it lies between the one-sided differences of F*, at kinks too."""
     F = probe.F
     if not F.exact:
         yield NotApplicable("F* is an upper bound only")
@@ -194,7 +194,7 @@ def _check_gradient(probe: RegularizerProbe) -> Findings:
 
 
 def _check_stationarity(probe: RegularizerProbe) -> Findings:
-    """At the maximizer, z is the slope of F plus multipliers of active constraints, with the right signs."""
+    """Check that z, at the maximizer, is the slope of F plus multipliers of active constraints, with the right signs."""
     F = probe.F
     if not F.exact:
         yield NotApplicable("F* is an upper bound only")

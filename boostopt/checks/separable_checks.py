@@ -1,6 +1,6 @@
 """Checks of the closed forms of a sum over the examples, each against `values` alone, and of its modulus.
 
-The other checks test F* and its consequences. These find the one line of the author's that is wrong.
+The other checks test F* and its consequences. These checks find the wrong line of the author's code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOT_SEPARABLE = "it is no sum over the examples in closed form (Separable)"
 
 
 def check_derivatives(probe: RegularizerProbe) -> Findings:
-    """`derivatives` lie between the one-sided differences of `values`, as slopes of a convex function do."""
+    """Check that `derivatives` lie between the one-sided differences of `values`, as slopes of a convex function do."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotApplicable(NOT_SEPARABLE)
@@ -58,7 +58,7 @@ def check_derivatives(probe: RegularizerProbe) -> Findings:
 
 
 def check_maximizers(probe: RegularizerProbe) -> Findings:
-    """No other tested point x of the box has a larger y x - f(x) than `maximizers`."""
+    """Check that no other tested point x of the box has a larger y x - f(x) than `maximizers`."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotApplicable(NOT_SEPARABLE)
@@ -87,7 +87,7 @@ def check_maximizers(probe: RegularizerProbe) -> Findings:
 
 
 def check_curvatures(probe: RegularizerProbe) -> Findings:
-    """`curvatures` are the slopes of `derivatives`, which do not jump."""
+    """Check that `curvatures` are the slopes of `derivatives`, which do not jump."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotApplicable(NOT_SEPARABLE)
@@ -107,7 +107,7 @@ def check_curvatures(probe: RegularizerProbe) -> Findings:
 
 
 def check_strong_convexity(probe: RegularizerProbe) -> Findings:
-    """F lies below its chords by at least the amount that the modulus in the 1-norm requires."""
+    """Check that F lies below its chords by at least the amount that the modulus in the 1-norm requires."""
     F = probe.F
     modulus = require_number(call_component(lambda: F.strong_convexity), "strong_convexity")
     if modulus == 0.0:
@@ -123,7 +123,7 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
     ]
     for d, second in pairs:
         ends = probe.value(d), probe.value(second)
-        if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end tells nothing
+        if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end has no information
             continue
         distance = float(np.abs(d - second).sum())
         midpoint_excess = probe.value(0.5 * (d + second)) + 0.125 * modulus * distance**2 - 0.5 * sum(ends)
@@ -136,7 +136,7 @@ def check_strong_convexity(probe: RegularizerProbe) -> Findings:
 def _balanced_move(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the sizes with signs, some made smaller, so that they sum to 0.
 
-    Along such moves, in proportion to the weights, an entropy has its modulus in the 1-norm.
+    Along such steps, in proportion to the weights, an entropy has its modulus in the 1-norm.
     """
     signs, total = np.zeros(len(sizes)), 0.0
     for n in np.argsort(-sizes):

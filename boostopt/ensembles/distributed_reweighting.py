@@ -204,9 +204,9 @@ def reweight_distributed(
 def _unsupported_error(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     """Return the error for a formulation that histogram Newton does not support."""
     return OptionError(
-        "re-weighting on a cluster uses histogram Newton, which supports LPBoost, ERLPBoost and similar programs, with no more "
-        f"smoothing than tol = {epsilon:g} needs; histogram Newton does not support {page.name} with these parameters{why}. Choose "
-        "another formulation, leave out eta, or compute X and y."
+        "re-weighting on a cluster uses histogram Newton, which supports LPBoost, ERLPBoost and similar programs, with "
+        f"no more smoothing than tol = {epsilon:g} needs; it does not support {page.name} with these parameters{why}. "
+        "Choose another formulation, leave out eta, or compute X and y."
     )
 
 

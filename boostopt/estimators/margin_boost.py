@@ -53,8 +53,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     Parameters
     ----------
     formulation
-        The program to boost: a name from `list_formulations()`, the path of a formulation file, or a formulation; or the
-        name of a booster of `boost` that states no program, such as "smoothboost".
+        The program to boost: a name from `list_formulations()`, the path of a formulation file, or a formulation; or
+        the name of a booster of `boost` that states no program, such as "smoothboost".
     nu
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"

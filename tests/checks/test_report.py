@@ -97,7 +97,7 @@ def test_the_text_for_a_terminal_is_no_wider_and_has_the_failures_or_all(width: 
         lines = report.text(width, every).splitlines()
         assert max(map(len, lines)) <= width
         assert {line.split()[1] for line in lines[2:] if not line.startswith(" ")} == names
-    assert re.fullmatch(r"Cap: [a-z ]*2[a-z ]*", CheckReport("Cap", (GOOD, GOOD)).text(width, every=False))
+    assert re.fullmatch(r"Cap: [a-z ]*2[a-z ]*", CheckReport("Cap", (GOOD, GOOD)).text(width, verbose=False))
 
 
 def test_every_name_is_explained_on_the_page() -> None:

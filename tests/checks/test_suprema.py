@@ -85,7 +85,7 @@ def test_a_bound_near_a_rough_maximizer_may_be_as_loose_as_the_maximizer_makes_i
         probe.variable.value = probe.variable.value * (1.0 + 1e-4 * (-1.0) ** np.arange(3))
         return value
 
-    monkeypatch.setattr(probe.supremum, "at", rough)
+    monkeypatch.setattr(probe.supremum, "value", rough)
     check = run_check("conjugate", REGULARIZER_CHECKS["conjugate"](probe))
     assert check.passed, check.words
 

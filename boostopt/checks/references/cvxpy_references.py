@@ -16,7 +16,7 @@ Model = Callable[[Any], tuple[Any, list[Any]]]
 
 
 def problem_with_exact_exponents(problem: Any) -> Any:
-    """Return a problem with the exponents that were written; its constraints keep their labels."""
+    """Return a problem with the exponents of its source; its constraints keep their labels."""
     import cvxpy as cp
 
     objective = type(problem.objective)(with_exact_exponents(problem.objective.expr))
@@ -30,7 +30,7 @@ def evaluate_model(model: Model, x: Any) -> tuple[Any, list[Any]]:
     def expression_and_constraints() -> tuple[Any, list[Any]]:
         expression, constraints = model(x)
         expression = cp.Constant(0.0) + expression
-        # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
+        # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which always holds and violates CVXPY's rules.
         return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
 
     return call_component(expression_and_constraints)
@@ -64,7 +64,7 @@ class SupremumProblem:
     Attributes
     ----------
     accuracy
-        The accuracy that the solver was asked for when it found the last supremum.
+        The requested accuracy of the solver for the last supremum.
     """
 
     accuracy: float = np.inf
@@ -83,7 +83,7 @@ class SupremumProblem:
 
 
 def constraint_violation(model: Model, x: Float[Array, " n"]) -> float:
-    """Return by how much x violates the constraints of a modelled function that involve x alone."""
+    """Return the violation by x of the constraints of a modelled function that involve x alone."""
     import cvxpy as cp
 
     _, constraints = evaluate_exact_model(model, cp.Constant(x))

@@ -1,10 +1,10 @@
-"""The dual function of a printed primal, derived mechanically, without any formula of the page or of the package.
+"""The dual function of a printed primal, derived mechanically, without any formula of the formulation or of the package.
 
 For a fixed multiplier w of the constraints labelled "w", the dual function is
 
     L(w) = min over the primal's variables of  objective + <w, left side - right side>.
 
-The constraints stay, and free variables v shift their left sides at the price <w, v>. The multiplier then IS w, with
+The constraints stay, and free variables v shift their left sides at the cost <w, v>. The multiplier then IS w, with
 its sign. CVXPY writes this problem as min c'x, A x + s = b, s in K. Its conic dual is max -b'y, A'y + c = 0, y in K*;
 it is written down here cone by cone. For two-sided constraints, labelled "w+" and "w-", w is the difference.
 """
@@ -53,7 +53,7 @@ def label_edge_constraint(primal: Any, U: Float[Array, "N t"]) -> Any:
 
 
 class _EdgeSubstitution:
-    """Replaces the products of a variable d with combinations of the columns of U by the same combinations of e."""
+    """A substitution that replaces the products of a variable d with combinations of the columns of U by the same combinations of e."""
 
     def __init__(self, U: Float[Array, "N t"], e: Any) -> None:
         self.U, self.e = U, e
@@ -66,7 +66,7 @@ class _EdgeSubstitution:
 
         if not expression.args:
             return expression
-        if type(expression) is MulExpression:  # and not multiply, which is one entry by entry
+        if type(expression) is MulExpression:  # and not `multiply`, which multiplies entry by entry
             left_side, right_side = expression.args
             factor, d = (left_side, right_side) if left_side.is_constant() else (right_side, left_side)
             combination = self._combination(factor, d)

@@ -33,11 +33,11 @@ N_SOLVES = 5
 """Number of arguments of each kind for which a solver is called."""
 
 N_MOVES = 3
-"""Number of points that are moved out of the domain; there are twice as many moves within it."""
+"""Number of points with a step out of the domain; twice as many steps stay inside."""
 
 
 class ComponentProbe:
-    """An F or a G of n arguments, with the points at which it is evaluated, drawn once."""
+    """A function F or G of n arguments, with the points at which it is evaluated, drawn once."""
 
     n: int
     solves: int
@@ -53,15 +53,15 @@ class ComponentProbe:
 
     @cached_property
     def has_cvxpy_expression(self) -> bool:
-        """Whether CVXPY has an expression of the piece: of some formulas it has none."""
+        """Whether CVXPY has an expression of the function: some formulas have none."""
         return call_component(lambda: INTERIOR_CONE not in self.component.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:
-        """The piece as CVXPY has it; without an expression 0 on its domain."""
+        """The CVXPY expression of the function; without one, 0 on its domain."""
         return self.component.cvxpy_value(x) if self.has_cvxpy_expression else (0.0, self.limits(x))
 
     def limits(self, x: Any) -> list[Any]:
-        """The domain of a piece that CVXPY has no expression of."""
+        """The domain of a function without a CVXPY expression."""
         return []
 
     def value(self, x: Float[Array, " n"]) -> float:
@@ -81,7 +81,7 @@ class RegularizerProbe(ComponentProbe):
         return RegularizerProbe(F, self._seed, self.solves)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        """F* at z."""
+        """Return F* at z."""
         point = call_component(self.F.conjugate_at, z) if near is None else call_component(self.F.conjugate_at, z, near)
         require_instance(point, ConjugatePoint, "conjugate_at")
         require_number(point.value, "conjugate_at")
@@ -93,11 +93,11 @@ class RegularizerProbe(ComponentProbe):
         return require_vector(call_component(self.F.project, q), self.F.N, "project")
 
     def domain_violation(self, d: Float[Array, " N"]) -> float:
-        """Return by how much d leaves the domain, by F's own residuals; inf if d is not finite."""
+        """Return the violation of the domain by d, from F's own residuals; inf if d is not finite."""
         return largest_residual(call_component(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], point: ConjugatePoint) -> Float[Array, " N"]:
-        """The terms of F(d) + F*(z) - <d, z>."""
+        """Return the terms of F(d) + F*(z) - <d, z>."""
         return require_vector(call_component(self.F.gaps, d, z, point), self.F.N, "gaps")
 
     @property
@@ -140,7 +140,7 @@ class RegularizerProbe(ComponentProbe):
 
     @cached_property
     def perturbed_points(self) -> list[Float[Array, " N"]]:
-        """Points of the domain after moves that leave it, most of them by one condition alone."""
+        """Points of the domain after steps that leave the domain, most of them by one constraint alone."""
         N, rng, points = self.F.N, self.rng(3), list[Float[Array, " N"]]()
         for d in self.weights[:N_MOVES]:
             unit, other_unit = np.eye(N)[rng.permutation(N)[:2]]
@@ -234,11 +234,11 @@ class EdgeProbe(ComponentProbe):
         return None if projected is None else require_vector(projected, self.t, "project")
 
     def domain_violation(self, w: Float[Array, " t"]) -> float:
-        """Return by how much w leaves the domain of G*, by G's own residuals."""
+        """Return the violation of the domain of G* by w, from G's own residuals."""
         return largest_residual(call_component(self.G.residuals, w), "residuals")
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        """The terms of G(e) + G*(w) - <w, e>."""
+        """Return the terms of G(e) + G*(w) - <w, e>."""
         return require_vector(call_component(self.G.gaps, e, w), self.t, "gaps")
 
     @cached_property
@@ -323,7 +323,7 @@ class EdgeProbe(ComponentProbe):
 
 
 def _project_into_polyhedron(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
-    """Return e after least-squares steps onto the conditions; one step is enough if they are independent."""
+    """Return e after least-squares steps onto the constraints; one step is enough if they are independent."""
     inverse = np.linalg.pinv(allowed.rows(len(e)))
     for _ in range(50):
         image = allowed.image(e)
@@ -332,6 +332,6 @@ def _project_into_polyhedron(allowed: Polyhedron, e: Float[Array, " t"]) -> Floa
 
 
 def polyhedron_violation(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
-    """Return by how much e leaves a polyhedron."""
+    """Return the violation of a polyhedron by e."""
     image = allowed.image(e)
     return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

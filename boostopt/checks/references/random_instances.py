@@ -36,10 +36,10 @@ MAX_DRAWS = 40
 """Draws before the search for an instance is given up: some parameters fit few examples only."""
 
 MIN_INTERIOR_WEIGHT = 1e-3
-"""A lower bound on all weights of some point with the edges wanted."""
+"""A lower bound on all weights of some point with the required edges."""
 
 N_COLUMNS = (3, 2, 1)
-"""Numbers of hypotheses, used in turn, if the page leaves this number open."""
+"""Numbers of hypotheses, used in turn, if the formulation leaves this number open."""
 
 FAR_APART = 10.0
 """Ratio of positive bounds from which on values between them are drawn evenly by their logarithms."""
@@ -61,7 +61,7 @@ class RandomInstance:
     c, d0
         As passed to `bind`, None for the default.
     rejected_draws
-        The refusals of earlier draws, in the words of the page.
+        The refusals of earlier draws, in the words of the formulation.
     """
 
     program: Program
@@ -80,12 +80,12 @@ class RandomInstance:
 def draw_instances(
     page: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
 ) -> list[RandomInstance]:
-    """Return instances of a page, at most one of them infeasible if others can be found.
+    """Return instances of a formulation, at most one of them infeasible if others can be found.
 
     Raises
     ------
     ComponentError
-        The page raises anything but a ProblemError, or none of `MAX_DRAWS` draws can be bound.
+        The formulation raises anything but a ProblemError, or none of `MAX_DRAWS` draws can be bound.
     """
     instances = list[RandomInstance]()
     infeasible = 0
@@ -111,7 +111,7 @@ def draw_instances(
 
 
 def _is_infeasible(program: Program) -> bool:
-    """Whether a solver reports an infeasible program; if no solver takes it, the checks report that."""
+    """Return whether a solver reports an infeasible program; if no solver takes it, the checks report that."""
     try:
         return optimal_value(call_component(program.cvxpy, "primal")) == math.inf
     except ComponentError:
@@ -119,9 +119,9 @@ def _is_infeasible(program: Program) -> bool:
 
 
 def _has_interior_point(program: Program) -> bool:
-    """Whether some weights that are all positive satisfy the equations for the edges.
+    """Return whether some weights that are all positive satisfy the equations for the edges.
 
-    If the equations force weights to 0, the dual optimum is not attained, and there is no upper end to check.
+    If the equations force weights to 0, the dual optimum is not attained, and there is no upper bound to check.
     """
     allowed = program.edge_function.domain(program.margins.t)
     if allowed is None or not (allowed.low == allowed.high).any():
@@ -174,7 +174,7 @@ def bind_formulation(
     d0: Float[Array, " N"] | None,
     values: Mapping[str, Any],
 ) -> Program:
-    """Bind a page. A ProblemError is returned as its answer; any other exception is a failure of the page."""
+    """Bind a formulation. A ProblemError is returned as the result; any other exception is a failed check."""
     try:
         return page.bind(U, c=c, d0=d0, **values)
     except ProblemError:

@@ -40,7 +40,7 @@ def check_command(
     with stdout_to_stderr():
         reports = list(_check_reports(formulation, set or [], random_state, tol))
     for report in reports:
-        typer.echo(report.text(console().width, every=verbose))
+        typer.echo(report.text(console().width, verbose=verbose))
     return 0 if all(report.passed for report in reports) else 1
 
 
