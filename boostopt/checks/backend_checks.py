@@ -60,7 +60,7 @@ class BackendProbe:
 
     @cached_property
     def attempts_by_program(self) -> list[tuple[Program, list[Attempt]]]:
-        """The supported programs, with the attempts of the backend. As in `solve`, the attempts end once the gap is reached."""
+        """The supported programs, with their attempts. As in `solve`, the attempts end once the gap is reached."""
         return [
             (program, call_component(self._attempts, program, TIME_LIMIT))
             for program, able in self.capabilities
@@ -115,9 +115,9 @@ def check_backend(which: object, random_state: int = 0, tol: float = DEFAULT_TOL
 
 
 def _add_locations(check: Check, locations: Sequence[str]) -> Check:
-    """Return a check; a failed check with the locations of the methods that it calls, in the order of `METHODS_BY_CHECK`.
+    """Return a check; a failed one with the locations of the methods that it calls, in the order of `METHODS_BY_CHECK`.
 
-    The other checks do not help to locate a fault: `takes` gives its reasons and may still accept a program that is too hard, and
+    The other checks do not help to locate a fault: `takes` may accept a program that is too hard, and
     `attempts` may yield sound answers that are far from an optimum.
     """
     return check if check.passed or check.places else replace(check, places=tuple(locations))

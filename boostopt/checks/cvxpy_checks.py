@@ -28,7 +28,7 @@ NO_CVXPY_EXPRESSION = "CVXPY has no expression of the formula"
 
 
 def check_cvxpy_value(probe: ComponentProbe, points: Iterable[Float[Array, " n"]], symbol: str) -> Findings:
-    """Check that F or G and the CVXPY expression have the same value, and that the expression is convex by CVXPY's rules."""
+    """Check that F or G equals the CVXPY expression, and that the expression is convex by CVXPY's rules."""
     if not probe.has_cvxpy_expression:
         yield NotApplicable(NO_CVXPY_EXPRESSION)
         return

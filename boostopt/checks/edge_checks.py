@@ -217,7 +217,7 @@ def _check_gaps(probe: EdgeProbe) -> Findings:
 
 
 def _check_domain(probe: EdgeProbe) -> Findings:
-    """Check that CVXPY's constraints hold exactly in the polyhedron, and `support` is the maximum of <ray, e> over it."""
+    """Check that CVXPY's constraints hold exactly in the polyhedron, and that `support` is the maximum of <ray, e>."""
     import cvxpy as cp
 
     G, allowed = probe.G, probe.domain

@@ -1,6 +1,6 @@
 """The author's functions that most likely cause a failed check.
 
-A check compares a few functions with each other. The other checks indicate which of these functions is wrong: the one that
+A check compares a few functions with each other. The other checks indicate which of these is wrong: the function that
 takes part in most of the failed checks and in fewest of the passed ones. The measure is the coefficient of Ochiai, as
 in Abreu, Zoeteweij and van Gemund 2007, "On the accuracy of spectrum-based fault localization".
 """
@@ -167,7 +167,7 @@ def formulation_locations(
 
 
 def _factory_locations(bind: Callable[[], Any]) -> dict[str, list[str]]:
-    """Return the functions that make F and G of a formulation constructed by a call: by name, or the first function that runs."""
+    """Return the functions that make F and G of a formulation from a factory: by name, or the first that runs."""
     run = trace_user_functions(bind)
     named = {
         name: [location for location in run if location.endswith((f" in {name}", f".{name}"))]

@@ -100,7 +100,7 @@ def _run_checks(page: Formulation[Any], random_state: int, parameters: dict[str,
 
 
 def _failed_binding_check(failure: ComponentError, draw: Callable[[], Any]) -> Check:
-    """Return the check that fails if a formulation cannot be bound; the check gives the line of a refused expression."""
+    """Return the check that fails if a formulation cannot be bound, with the line of a refused expression."""
     last = (
         trace_user_functions(draw)[-1:]
         if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about
@@ -118,7 +118,7 @@ def _with_instance(probes: list[FormulationProbe], streams: Iterable[Findings]) 
 
 
 def check_copies(probe: FormulationProbe) -> Findings:
-    """Check that an example with c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
+    """Check that c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 11])
     k = rng.integers(2, 5, N)  # more examples than in the instance, so that nu remains possible

@@ -222,7 +222,7 @@ def _check_edge(probe: OracleProbe) -> Findings:
 
 
 def _check_bound(probe: OracleProbe) -> Findings:
-    """Check that no edge of a known hypothesis, or of its negation, exceeds `largest`; the upper bound for the class uses it."""
+    """Check that no edge of a known hypothesis or of its negation exceeds `largest`, the bound for the class."""
     oracle = probe.oracle
     for d, answer in probe.answers:
         if answer.largest is None:
@@ -253,7 +253,7 @@ def _check_best(probe: OracleProbe) -> Findings:
 
 
 def _check_members(probe: OracleProbe) -> Findings:
-    """Check that the members contain every answer, and every negation if `reflexive`; `margins_of` returns their margins."""
+    """Check that the members contain all answers, and all negations if `reflexive`, and check `margins_of`."""
     if probe.members is None:
         yield NotApplicable("members lists no hypotheses")
         return
@@ -296,7 +296,7 @@ def _check_digest(probe: OracleProbe) -> Findings:
 
 
 def _check_restore(probe: OracleProbe) -> Findings:
-    """Check that the oracle, after `restore`, gives the same answers, so that a resumed run equals an uninterrupted one."""
+    """Check that answers after `restore` are the same, so that a resumed run equals an uninterrupted one."""
     oracle, (d, _) = probe.oracle, probe.answers[1]
     state = call_component(oracle.state)
     one = call_component(oracle.best, Query(d))

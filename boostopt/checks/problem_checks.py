@@ -249,7 +249,7 @@ def check_stated_dual(probe: FormulationProbe) -> Findings:
 
 
 def check_certificate(probe: FormulationProbe) -> Findings:
-    """Check that the certificate from `solve` is narrow, and that its interval contains the value of the printed primal."""
+    """Check that the interval from `solve` is narrow and contains the value of the printed primal."""
     proof, value = probe.certificate, probe.solved_primal[0]
     if probe.primal is None:
         yield Note(f"{NO_CVXPY_EXPRESSION}: only the gap was measured")

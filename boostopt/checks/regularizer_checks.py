@@ -194,7 +194,7 @@ def _check_gradient(probe: RegularizerProbe) -> Findings:
 
 
 def _check_stationarity(probe: RegularizerProbe) -> Findings:
-    """Check that z, at the maximizer, is the slope of F plus multipliers of active constraints, with the right signs."""
+    """Check at the maximizer that z is the slope of F plus multipliers of active constraints, of right signs."""
     F = probe.F
     if not F.exact:
         yield NotApplicable("F* is an upper bound only")

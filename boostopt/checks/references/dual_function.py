@@ -1,4 +1,4 @@
-"""The dual function of a printed primal, derived mechanically, without any formula of the formulation or of the package.
+"""The dual function of a printed primal, derived mechanically, without formulas of the formulation or of the package.
 
 For a fixed multiplier w of the constraints labelled "w", the dual function is
 
@@ -53,7 +53,7 @@ def label_edge_constraint(primal: Any, U: Float[Array, "N t"]) -> Any:
 
 
 class _EdgeSubstitution:
-    """A substitution that replaces the products of a variable d with combinations of the columns of U by the same combinations of e."""
+    """The substitution of the same combinations of e for products of d with combinations of columns of U."""
 
     def __init__(self, U: Float[Array, "N t"], e: Any) -> None:
         self.U, self.e = U, e
