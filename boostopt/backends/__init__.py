@@ -95,13 +95,13 @@ def get_backend(which: object) -> Backend:
     raise unknown_name("backend", which, [AUTO, *list_backends()])
 
 
-def _instantiate(made: type[Backend], where: str) -> Backend:
+def _instantiate(backend_class: type[Backend], path: str) -> Backend:
     """Make the backend of a file."""
     try:
-        return made()
+        return backend_class()
     except Exception as failure:
         raise OptionError(
-            f"the backend {made.__name__} in {where} must be made without arguments; it raises "
+            f"the backend {backend_class.__name__} in {path} must be made without arguments; it raises "
             f"{type(failure).__name__}: {reason_of(failure)}. Correct it."
         ) from failure
 

@@ -1,4 +1,4 @@
-"""The contract of a backend: it says whether it can take a program, and yields attempts to solve it."""
+"""The interface of a backend: it states whether it supports a program, and yields attempts to solve the program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONES = {
     "semidefinite": "semidefinite cones",
     "interior": "a formula that no rule turns into atoms of CVXPY, which only interior takes",
 }
-"""What a regularizer or an edge function may need from a solver, each with its name in a sentence."""
+"""Cones and other features that F or G may require from a solver, each with its name in a sentence."""
 
 MAX_ENTRIES_WITHIN_LIMIT = 100_000
 """Entries of a margin matrix up to which solvers that are called directly keep a time limit.
@@ -39,12 +39,12 @@ Measured at limits of 1 s and 8 s. Solvers exceed them by 0.1 s at 100,000 entri
 """
 
 NEEDS_SEPARABLE_REASON = "needs a regularizer that is a sum over the examples in closed form (Separable)"
-"""The refusal of backends that treat the terms of the sum one by one."""
+"""Reason of backends that treat the terms of the sum one by one, if F is no such sum."""
 
 
 @dataclass(frozen=True)
 class Capability:
-    """Whether a backend can take a program; if not, the reason in a sentence."""
+    """The support of a program by a backend: whether it can take the program; if not, the reason in a sentence."""
 
     able: bool
     reason: str = ""
@@ -59,7 +59,7 @@ def describe_cones(cones: Collection[str]) -> list[str]:
 
 
 def describe_derivative_jump(whose: str, n: int, weight: float, size: float) -> str:
-    """Return where a slope jumps, and how to state the kink, in words."""
+    """Describe the jump of a slope, and how to state the kink."""
     return (
         f"the slope of {whose} (derivatives) jumps by {size:.3g} at weight {weight:.6g} of example {n}. Delete "
         "Separable and the closed forms: a DescribedRegularizer may have kinks"
@@ -67,12 +67,12 @@ def describe_derivative_jump(whose: str, n: int, weight: float, size: float) -> 
 
 
 def check_epigraph_support(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
-    """Return whether F is a sum over the examples and G is made of rows, as the backend `name` needs them."""
+    """Return whether F is a sum over the examples and G is made of rows, as the backend `name` requires."""
     F = program.regularizer
     if F.pointwise() is None:
         return Capability(False, f"{name} {NEEDS_SEPARABLE_REASON}")
-    own = not type(F).__module__.startswith("boostopt.")
-    if own and isinstance(F, Separable) and F.jump is not None:
+    is_user_class = not type(F).__module__.startswith("boostopt.")
+    if is_user_class and isinstance(F, Separable) and F.jump is not None:
         return Capability(
             False, f"{name} needs slopes that do not jump; {describe_derivative_jump(type(F).__name__, *F.jump)}"
         )
@@ -101,7 +101,7 @@ class Attempt(ImmutableArrays):
     options
         The options that the solver was given.
     status
-        The solver's own words.
+        The status as the solver reports it.
     claims
         Whether the status claims an optimum.
     d, w
@@ -110,19 +110,19 @@ class Attempt(ImmutableArrays):
         The number of iterations as the solver counts them, from the beginning of its run; None if it does not report
         it.
     statistics
-        What else the solver reports.
+        Further numbers and texts that the solver reports.
     times
         Seconds by phase: build, canonicalize, solve, recover. If empty, all of the time counts as solve.
     error
         The exception of the solver or of the modelling layer in words; None without one.
     claimed_gap
-        The gap |p - q| / max(1, |p|, |q|) between the primal and dual values p and q that the solver reports. Nobody
-        has checked it. None if the solver reports no gap.
+        The gap |p - q| / max(1, |p|, |q|) between the primal and dual values p and q that the solver reports, not
+        checked. None if the solver reports no gap.
     state
         A state from which the same backend can start on a related program; None without one.
     is_continuation
-        Whether the run of the attempt before goes on, as between checkpoints of one run. The iterations of such a run
-        are those of its last attempt. An attempt that follows no other one of the backend begins a run in any case.
+        Whether the attempt continues the run of the attempt before, as between checkpoints of one run. The last
+        attempt of such a run counts all its iterations. The first attempt of a backend begins a run in any case.
     """
 
     form: str
@@ -146,19 +146,19 @@ class Attempt(ImmutableArrays):
 
 
 MIN_TIME_LIMIT = 1e-3
-"""Seconds that every solve gets at least, once it begins."""
+"""Seconds that a solve gets at least, once it begins."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A point in time. No attempt starts after it, and solvers are told how many seconds are left.
+    """A point in time. No attempt starts after it, and solvers receive the remaining seconds.
 
     Attributes
     ----------
     at
         The time on the clock `time.perf_counter`, None for never.
     allowed
-        The seconds from its creation to the deadline.
+        The seconds from the creation of the object to the deadline.
     """
 
     at: float | None
@@ -186,7 +186,7 @@ class Deadline:
 
 
 def _iterate(name: str, values: Any) -> Float[Array, " n"]:
-    """Return the weights of an answer of any quality."""
+    """Check the weights of an answer of any quality, and return them."""
     expected, advice = "a vector of weights", "Pass those of an earlier answer, or None."
     return check_real_array(name, values, expected, advice, lambda shape: len(shape) == 1)
 
@@ -198,7 +198,8 @@ class WarmStart(ImmutableArrays):
     Attributes
     ----------
     d, w
-        Weights, shapes (N,) and at most (t,): hypotheses that have joined since have no weight yet. None if unknown.
+        Weights, shapes (N,) and at most (t,): hypotheses that have been added since have no weight yet. None if
+        unknown.
     backend, state
         The backend that returned the answer, and the state that it left.
     """
@@ -215,24 +216,24 @@ class WarmStart(ImmutableArrays):
         super().__post_init__()
 
     def weights(self, t: int) -> Float[Array, " t"] | None:
-        """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""
+        """Return w with 0 for the hypotheses added since, None if w is unknown."""
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A program, with the accuracy and the time that a backend is given for it.
+    """A program, with the accuracy and the time that a backend gets for it.
 
     Attributes
     ----------
     program
         The program to solve.
     tol
-        The scaled gap wanted.
+        The target gap.
     deadline
-        When to stop.
+        The time at which to stop.
     start
-        Where to start, None for anywhere.
+        The warm start, None for none.
     judge
         A function that certifies an iterate if the program stands for a larger one; `program.certify` by default.
     profile
@@ -251,9 +252,9 @@ class Task:
     _certificate_cache: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
     def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
-        """Return the certificate of an iterate; that of the last iterate is cached."""
+        """Return the certificate of an iterate; the last certificate is cached."""
         if not self._certificate_cache or not (
-            _same(self._certificate_cache[0][0], d) and _same(self._certificate_cache[0][1], w)
+            _equal_iterates(self._certificate_cache[0][0], d) and _equal_iterates(self._certificate_cache[0][1], w)
         ):
             certify = self.judge or self.program.certify
             certificate = certify(d, w)
@@ -265,11 +266,11 @@ class Task:
         return self.certify(d, w).scaled_gap
 
 
-def _same(one: Any, other: Any) -> bool:
+def _equal_iterates(first: Any, second: Any) -> bool:
     """Return whether two iterates are the same numbers; the iterate of a backend may have changed in place."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other)
-    return one is None and other is None
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return first.dtype == second.dtype and np.array_equal(first, second)
+    return first is None and second is None
 
 
 class Backend(ABC):
@@ -279,17 +280,17 @@ class Backend(ABC):
     """Whether the backend runs foreign code, which may crash the process."""
 
     incremental: ClassVar[bool] = False
-    """Whether it is made for growing programs and continues from its own state; equal examples are then not merged."""
+    """Whether the backend continues from its state on growing programs; equal examples are then not merged."""
 
     @property
     def automatic(self) -> bool:
-        """Whether "auto" may choose it: it suits programs of this kind and keeps a tolerance and a time limit."""
+        """Whether "auto" may choose the backend: it suits such programs and keeps a tolerance and a time limit."""
         return True
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name by which users choose it."""
+        """The name by which users choose the backend."""
 
     @property
     @abstractmethod
@@ -301,7 +302,7 @@ class Backend(ABC):
         """Return whether the backend can take a program. It is called before any work, so it must be cheap."""
 
     def takes_profile(self, profile: Profile) -> Capability:
-        """Return whether the solver supports a profile: it needs a stopping rule of its own."""
+        """Return whether the solver supports a profile, for which it must have its own stopping rule."""
         return Capability(False, f"{self.name} stops by the certificate alone, and has no accuracy to be asked for")
 
     @property
@@ -312,7 +313,7 @@ class Backend(ABC):
     def keeps_limit(self, program: Program) -> bool:
         """Return whether attempts at a program keep any time limit within a tenth of it, or 0.1 s.
 
-        If there is a limit, all other attempts run in a process of their own, which is killed at the limit.
+        If there is a limit, all other attempts run in a child process, which is killed at the limit.
         """
         return not self.foreign
 
@@ -320,15 +321,15 @@ class Backend(ABC):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         """Yield one attempt after another at `task.program`, the most promising first.
 
-        The caller certifies each attempt and stops when the interval is narrow enough. An iterative solver can ask
-        `task.gap(d, w)` for its scaled gap. With a profile, `task.profile`, it makes one run and ends it by an estimate
-        of its own. It may yield checkpoints of a run, each a continuation of the one before. If a solver fails, yield
-        an attempt with its status and raise no exception.
-        All arrays of the task are read-only: copy an array before you write to it. An attempt copies your arrays.
+        The caller certifies each attempt and stops when the gap is at most the tolerance. An iterative solver can ask
+        `task.gap(d, w)` for its scaled gap. With a profile, `task.profile`, it makes one run and ends the run by its
+        own estimate of the gap. It may yield checkpoints of a run, each a continuation of the one before. If a solver
+        fails, yield an attempt with its status and raise no exception. All arrays of the task are read-only: copy an
+        array before you write to it. An attempt copies your arrays.
         """
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        """Return the state of an attempt as arrays, for files; None if nothing of it can be stored.
+        """Return the state of an attempt as arrays, for files; None if the state cannot be stored.
 
         A state itself may be valid in this process only. In every process, the next solve starts from
         `unpacked(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one, to the last
@@ -346,7 +347,7 @@ class Backend(ABC):
 
 @dataclass(frozen=True)
 class BackendWrapper(Backend):
-    """A backend that runs another one in a different way, under the name and version of the other."""
+    """A backend that runs another one in a different way, under the name and version of the inner backend."""
 
     inner: Backend
 

@@ -8,7 +8,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.backends.base import Task
 
 GOAL_REDUCTION = 0.1
-"""The goal of a second attempt, as a share of the gap wanted, if the first attempt has reached that gap."""
+"""The goal of a second attempt, as a share of the target gap, if the first attempt has reached the target."""
 
 
 class Incumbent:
@@ -21,7 +21,7 @@ class Incumbent:
     gap
         The scaled gap of this pair, as the task measures it.
     goal
-        The gap wanted, at first that of the task.
+        The target gap, at first the tolerance of the task.
     """
 
     gap: float

@@ -78,10 +78,10 @@ class AugmentedLagrangian(Backend):
         F = program.regularizer.pointwise()
         if F is None or not program.regularizer.exact:
             return Capability(False, f"{NAME} {NEEDS_SEPARABLE_REASON}")
-        middle, live = 0.5 * (F.lower + F.upper), F.upper > F.lower
+        middle, has_interior = 0.5 * (F.lower + F.upper), F.upper > F.lower
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = F.curvatures(middle) > 0
-        if not curved[live].all():
+        if not curved[has_interior].all():
             return Capability(False, f"{NAME} needs a strictly convex regularizer: the dual of this one has kinks")
         if program.edge_function.epigraph(program.margins.t) is None:
             return Capability(False, f"{NAME} needs an edge function made of linear rows and a quadratic")
@@ -158,16 +158,17 @@ class _OuterIteration:
             if self.task.deadline.passed:
                 return f"time limit, violation {self.violation:.1e}"
             if self.outer == MAX_OUTER_ITERATIONS or stalled == MAX_STALLED_ITERATIONS:
-                return f"{'step limit' if stalled < MAX_STALLED_ITERATIONS else 'no progress'}, violation {self.violation:.1e}"
+                reason = "step limit" if stalled < MAX_STALLED_ITERATIONS else "no progress"
+                return f"{reason}, violation {self.violation:.1e}"
             if not staged and self.evaluations >= MAX_EVALUATIONS:
                 return f"evaluation limit, violation {self.violation:.1e}"
-            before, lagrangian = self.best.gap, self._lagrangian
+            previous_gap, lagrangian = self.best.gap, self._lagrangian
             self._minimize(max(self._tolerance, MIN_GRADIENT_TOL))
             v, y = lagrangian.split(self._z)
             w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
             m = lagrangian.U.margins(w)
             self.best.add(self.dual.evaluate(m, y).d, w)
-            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * previous_gap else stalled + 1
             if self.violation <= max(self._allowed, MIN_VIOLATION_TOL):
                 self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
                 self._allowed *= lagrangian.mu**ETA_EXPONENT_AFTER_SUCCESS

@@ -32,7 +32,7 @@ STAGE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Evaluation:
-    """F's part of minus the dual at (w, y), with further variables y: its value, the weights d, and its slope in y."""
+    """The term of F in minus the dual at (w, y), with further variables y: value, weights d, and slope in y."""
 
     value: float
     d: Float[Array, " N"]
@@ -40,7 +40,7 @@ class Evaluation:
 
 
 class DualForm(ABC):
-    """F's part of minus the dual as a convex function of (w, y); its slope in w is -Uᵀd."""
+    """The term of F in minus the dual as a convex function of (w, y); the slope in w is -Uᵀd."""
 
     form: str
     initial_y: Float[Array, " k"]
@@ -49,7 +49,7 @@ class DualForm(ABC):
 
     @abstractmethod
     def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
-        """Return this part for margins m = Uw."""
+        """Return the term for margins m = Uw."""
 
 
 class DualInWPsi(DualForm):
@@ -111,8 +111,8 @@ class ReducedDual(DualForm):
         self.center: Float[Array, " N"] = np.zeros(F.N)
 
     def evaluate(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
-        at = self._F.conjugate_at(self._point(m))
-        return Evaluation(self.steps * at.value, at.d, y)
+        conjugate = self._F.conjugate_at(self._point(m))
+        return Evaluation(self.steps * conjugate.value, conjugate.d, y)
 
     def start_next_stage(self, m: Float[Array, " N"]) -> None:
         """Begin the next stage at the weights of these margins."""
@@ -153,10 +153,12 @@ class Lagrangian:
         """Return the value and the gradient at z = (v, y / y_scale)."""
         v, y = self.split(z)
         m = self.U.margins(self.weights(v))
-        of_f, x, r = self.dual.evaluate(m, y), self.updated(v), self.residual(v)
+        f_value, x, r = self.dual.evaluate(m, y), self.updated(v), self.residual(v)
         penalty = r @ x - 0.5 * (x @ self.G.Q @ x) - 0.5 * self.mu * ((x - self.estimate) @ (x - self.estimate))
-        of_v = self.G.b - self.G.rows(self.U.edges(of_f.d)) - self.G.B @ x
-        return of_f.value + float(self.G.b @ v + penalty), np.concatenate([of_v, of_f.slope * self.dual.y_scale])
+        v_gradient = self.G.b - self.G.rows(self.U.edges(f_value.d)) - self.G.B @ x
+        return f_value.value + float(self.G.b @ v + penalty), np.concatenate(
+            [v_gradient, f_value.slope * self.dual.y_scale]
+        )
 
     def split(self, z: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " y"]]:
         """Return v and y."""
@@ -176,7 +178,7 @@ class Lagrangian:
         return self._inverse @ (self.residual(v) + self.mu * self.estimate)
 
     def violation(self, v: Float[Array, " k"]) -> float:
-        """Return by how much the equations r = Q x fail at the updated estimate."""
+        """Return the violation of the equations r = Q x at the updated estimate."""
         return float(np.abs(self.residual(v) - self.G.Q @ self.updated(v)).max(initial=0.0))
 
     @cached_property
@@ -185,7 +187,7 @@ class Lagrangian:
 
 
 def dual_forms(F: Regularizer) -> Iterator[DualForm]:
-    """Yield the forms of the dual: the paper's own, then the one in w alone."""
+    """Yield the forms of the dual: the form of the paper, then the form in w alone."""
     if isinstance(F, RelativeEntropy) and not isinstance(F, UnnormalizedRelativeEntropy):
         yield DualInWPsi(F)
     elif isinstance(F, Separable) and F.on_simplex:

@@ -44,8 +44,8 @@ class QuadraticProgram:
     def with_bounds_as_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
         """Return A, low and high with the bounds of x as further rows, for solvers that take bounds on rows only."""
         bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
-        of_all: Any = scipy.sparse.eye_array(len(self.q), format="csr")
-        A = scipy.sparse.vstack([self.A, of_all[bounded]], format="csr")
+        identity: Any = scipy.sparse.eye_array(len(self.q), format="csr")
+        A = scipy.sparse.vstack([self.A, identity[bounded]], format="csr")
         low, high = [self.low, self.lower[bounded]], [self.high, self.upper[bounded]]
         return A, np.concatenate(low), np.concatenate(high)
 
@@ -96,21 +96,21 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
     clarabel: Any = import_module("clarabel")
     A, low, high = program.with_bounds_as_rows()
     fixed = low == high
-    above, below = np.isfinite(high) & ~fixed, np.isfinite(low) & ~fixed
+    has_upper, has_lower = np.isfinite(high) & ~fixed, np.isfinite(low) & ~fixed
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     if seconds is not None:
         settings.time_limit = seconds
-    cones = [clarabel.ZeroConeT(int(fixed.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
-    rows = scipy.sparse.vstack([A[fixed], A[above], -A[below]], format="csc")
-    ends = np.concatenate([high[fixed], high[above], -low[below]])
+    cones = [clarabel.ZeroConeT(int(fixed.sum())), clarabel.NonnegativeConeT(int(has_upper.sum() + has_lower.sum()))]
+    rows = scipy.sparse.vstack([A[fixed], A[has_upper], -A[has_lower]], format="csc")
+    ends = np.concatenate([high[fixed], high[has_upper], -low[has_lower]])
     result = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
     result = result.solve()
     y, z = np.zeros(len(low)), np.asarray(result.z)
     y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
-    y[above] += z[: int(above.sum())]
-    y[below] -= z[int(above.sum()) :]
+    y[has_upper] += z[: int(has_upper.sum())]
+    y[has_lower] -= z[int(has_upper.sum()) :]
     return QuadraticAnswer(_array_or_nan(result.x, len(program.q)), y[: len(program.low)], str(result.status))
 
 

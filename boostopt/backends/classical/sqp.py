@@ -46,10 +46,10 @@ from boostopt.programs.program import Program
 NAME = "sqp"
 
 BOX_BOUND_DISTANCE = 1e-8
-"""Distance of a weight from the ends of its box, as a share of its interval, for slopes and curvatures.
+"""Distance of a weight from its box bounds, as a share of its interval, for slopes and curvatures.
 
-Those of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or
-two.
+The slopes and curvatures of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger
+ones save a step or two.
 """
 
 MAX_STEPS = 100
@@ -65,10 +65,10 @@ MAX_HALVINGS = 30
 """Number of points that the line search tries."""
 
 ACCURACY_FRACTION = 1e-2
-"""Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
+"""Tolerance of the quadratic programs, as a share of the target gap."""
 
 MAX_SECONDS_WITHOUT_LIMIT = 600.0
-"""Seconds, without a time limit, for a solver that can kill its process and has been seen to hang."""
+"""Seconds, without a time limit, for a solver that can kill its process; such solvers have hung."""
 
 PERTURBATION_FRACTION = 0.1
 """Share of the way to the minimum of F for the next point if a solver leaves no step."""
@@ -79,7 +79,7 @@ MIN_TOLERANCE = 1e-10
 
 @dataclass(frozen=True)
 class QuadraticModel:
-    """The quadratic program of one step from d, in the variables (d' - d) / scale and those of the epigraph of G.
+    """The quadratic program of one step from d, in (d' - d) / scale and the variables of the epigraph of G.
 
     The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity. Without it, the curvatures differ by the
     eight orders of magnitude of the floor, and solvers of quadratic programs fail.
@@ -123,17 +123,17 @@ class QuadraticModel:
     def program(self) -> QuadraticProgram:
         """The quadratic program: rows of G, then sum d = 1."""
         F, G, s = self.F, self.G, self.scale
-        at = self.A @ self.d
+        row_values = self.A @ self.d
         missing = np.full(int(F.on_simplex), 1.0 - float(self.d.sum()))
-        of_d = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(missing), 1))])
-        of_x = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(missing), len(G.g)))])
+        d_columns = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(missing), 1))])
+        x_columns = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(missing), len(G.g)))])
         free = np.full(len(G.g), np.inf)
         return QuadraticProgram(
             P=scipy.sparse.block_diag([scipy.sparse.diags_array(self.curvatures * s**2), G.Q], format="csc"),
             q=np.concatenate([s * (self.slopes + self.tilt), G.g]),
-            A=scipy.sparse.hstack([of_d, of_x], format="csc"),
-            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - at, missing]),
-            high=np.concatenate([G.b - at, missing]),
+            A=scipy.sparse.hstack([d_columns, x_columns], format="csc"),
+            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - row_values, missing]),
+            high=np.concatenate([G.b - row_values, missing]),
             lower=np.concatenate([(F.lower - self.d) / s, -free]),
             upper=np.concatenate([(F.upper - self.d) / s, free]),
         )
@@ -153,7 +153,7 @@ class SequentialQuadratic(Backend):
     solver
         The solver of the quadratic programs, one of `quadratic.SOLVERS`.
     in_this_process
-        Whether a solver that can kill its process runs in this one nevertheless.
+        Whether a solver that can kill its process runs in this process nevertheless.
     """
 
     solver: str = DEFAULT
@@ -173,15 +173,15 @@ class SequentialQuadratic(Backend):
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return self._is_elsewhere or N * t <= MAX_ENTRIES_WITHIN_LIMIT
+        return self._needs_child_process or N * t <= MAX_ENTRIES_WITHIN_LIMIT
 
     @property
-    def _is_elsewhere(self) -> bool:
-        """Whether it runs in a process of its own, killed at the limit; an isolated process needs no other one."""
+    def _needs_child_process(self) -> bool:
+        """Whether the solver runs in a child process, killed at the limit; an isolated process needs no child."""
         return SOLVERS[self.solver].may_kill_process and not self.in_this_process and not child.is_worker_process
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        if self._is_elsewhere:
+        if self._needs_child_process:
             limited = (
                 task
                 if task.deadline.at is not None
@@ -218,37 +218,37 @@ class _SqpRun:
         self.program, self.task, self.solve = program, task, solve
         self.accuracy = max(ACCURACY_FRACTION * task.tol, MIN_TOLERANCE)
         self.best, self.steps, self._penalty = Incumbent(task), 0, 0.0
-        self._at: Float[Array, " N"] | None = None
+        self._next_point: Float[Array, " N"] | None = None
         transposed = scipy.sparse.csr_array(program.margins.for_modelling()).T
         A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
         tilt = program.margins.margins(G.slope)
-        room = BOX_BOUND_DISTANCE * (F.upper - F.lower)
-        self._model = lambda d: QuadraticModel(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
+        distance = BOX_BOUND_DISTANCE * (F.upper - F.lower)
+        self._model = lambda d: QuadraticModel(F, G, A, tilt, np.clip(d, F.lower + distance, F.upper - distance))
 
     def run(self) -> str:
-        """Take steps until the interval is narrow enough or progress stops; return the reason for the end."""
+        """Take steps until the target gap is reached or progress stops; return the reason for the end."""
         stalled, status = 0, "not started"
-        d = self._initial_point() if self._at is None else self._at
+        d = self._initial_point() if self._next_point is None else self._next_point
         while not self.best.goal_reached:
             if self.task.deadline.passed:
                 return f"time limit; last step: {status}"
             if self.steps == MAX_STEPS or stalled == PATIENCE:
                 return f"{'step limit' if stalled < PATIENCE else 'no progress'}; last step: {status}"
             self.steps += 1
-            model, before = self._model(d), self.best.gap
+            model, previous_gap = self._model(d), self.best.gap
             answer = self._solve_quadratic(model.program)
-            raw, w = model.read(answer)
-            status, solved = answer.status, bool(np.isfinite(raw).all())
-            if not solved and not np.isfinite(w).all():
+            solution, w = model.read(answer)
+            status, has_solution = answer.status, bool(np.isfinite(solution).all())
+            if not has_solution and not np.isfinite(w).all():
                 return f"a step failed: {status}"
-            self.best.add(raw if solved else None, w)
-            if not solved and not self.best.goal_reached:
+            self.best.add(solution if has_solution else None, w)
+            if not has_solution and not self.best.goal_reached:
                 return f"a step has no solution: {status}"
-            if solved:
-                moved = bool(answer.x[: len(d)].any())
-                d = self._line_search(d, raw, w) if moved else self._perturbed_point(d)
-            self._at = d
-            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+            if has_solution:
+                has_step = bool(answer.x[: len(d)].any())
+                d = self._line_search(d, solution, w) if has_step else self._perturbed_point(d)
+            self._next_point = d
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * previous_gap else stalled + 1
         return f"gap reached; last step: {status}"
 
     def _solve_quadratic(self, program: QuadraticProgram) -> QuadraticAnswer:
@@ -261,7 +261,7 @@ class _SqpRun:
         return answer
 
     def _initial_point(self) -> Float[Array, " N"]:
-        """Return the first point: the better one of the start's weights, without a start the minimizer of F."""
+        """Return the first point: the better of d and d(w) of the warm start, without a start the minimizer of F."""
         F, start = self.program.regularizer, self.task.start
         if start is None:
             return F.project(None)
@@ -272,14 +272,14 @@ class _SqpRun:
     def _line_search(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
         """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
         self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
-        ahead, answer = self.program.regularizer.project(raw), self._best_response(w)
+        target, answer = self.program.regularizer.project(raw), self._best_response(w)
         best, value = d, self._merit(d)
         for halving in range(MAX_HALVINGS):
-            point = d + 0.5**halving * (ahead - d)
-            reached = self._merit(point)
-            if reached >= value and best is not d:  # convex along the line: all further points are worse
+            point = d + 0.5**halving * (target - d)
+            point_value = self._merit(point)
+            if point_value >= value and best is not d:  # convex along the line: all further points are worse
                 break
-            best, value = (point, reached) if reached < value else (best, value)
+            best, value = (point, point_value) if point_value < value else (best, value)
         return answer if answer is not None and self._merit(answer) < value else best
 
     def _perturbed_point(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -320,7 +320,7 @@ def open_sqp(name: str) -> Backend:
     """
     solver = name.removeprefix(NAME).removeprefix(":") or DEFAULT
     if solver not in SOLVERS or name not in (NAME, f"{NAME}:{solver}"):
-        raise unknown_name("backend", name, [NAME, *(f"{NAME}:{known}" for known in SOLVERS)])
+        raise unknown_name("backend", name, [NAME, *(f"{NAME}:{solver_name}" for solver_name in SOLVERS)])
     if find_spec(SOLVERS[solver].module) is None:
         raise SolverNotFound(
             f"expected an installed solver of quadratic programs; {solver} is not. "

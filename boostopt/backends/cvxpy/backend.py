@@ -75,7 +75,7 @@ class CvxpyBackend(Backend):
     solver
         CVXPY's name for it.
     form
-        The only form of a program that the solver gets; None for the forms of its ladder.
+        The only form of a program that the solver gets; None for the forms of its schedule.
     """
 
     solver: str
@@ -141,23 +141,23 @@ class CvxpyBackend(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         solver, program, deadline = self.solver_spec, task.program, task.deadline
         linear = program.cones == LINEAR_CONES
-        ladder = solver.linear_schedule if linear else solver.schedule
-        rungs = ladder if self.form is None else (solver.settings_for_form(self.form, linear),)
-        rungs = [rung for rung in rungs if rung.form.side in program.sides]
+        schedule = solver.linear_schedule if linear else solver.schedule
+        settings = schedule if self.form is None else (solver.settings_for_form(self.form, linear),)
+        settings = [setting for setting in settings if setting.form.side in program.sides]
         # The options are made when the solver starts, because modelling uses part of the time limit.
         if task.profile is not None:
             accuracy = task.profile.accuracy
             yield self._attempt(
-                program, rungs[0].form, lambda: solver.options_for_profile(accuracy, deadline.left, task.options)
+                program, settings[0].form, lambda: solver.options_for_profile(accuracy, deadline.left, task.options)
             )
             return
-        for rung in rungs:
+        for setting in settings:
             if deadline.passed:
                 return
             yield self._attempt(
                 program,
-                rung.form,
-                lambda rung=rung: solver.options_for_attempt(rung, task.tol, deadline.left, task.options),
+                setting.form,
+                lambda setting=setting: solver.options_for_attempt(setting, task.tol, deadline.left, task.options),
             )
 
     def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
@@ -218,8 +218,8 @@ class CvxpyBackend(Backend):
         )
 
     def _status(self, raw: Any, translated: str) -> str:
-        own = self.solver_spec.status
-        return f"{own(raw)} ({translated})" if own else translated
+        texts = self.solver_spec.status
+        return f"{texts(raw)} ({translated})" if texts else translated
 
 
 class _PhaseTimer:
@@ -272,7 +272,7 @@ def _supported_cones(solver: str) -> frozenset[str]:
         "power": cp.PowCone3D in supported,
         "semidefinite": cp.PSD in supported,
     }
-    return frozenset(cone for cone, taken in takes.items() if taken)
+    return frozenset(cone for cone, is_supported in takes.items() if is_supported)
 
 
 def _numeric_fields(source: Any) -> dict[str, float]:

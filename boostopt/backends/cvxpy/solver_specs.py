@@ -1,7 +1,7 @@
-"""The solvers behind CVXPY: their options, their statuses, and their ladders of attempts, one row for each solver.
+"""The solvers behind CVXPY: their options, their statuses, and their schedules of attempts, one row for each solver.
 
-A ladder varies both form and accuracy. No form is best everywhere, and a tighter tolerance may make an answer better or
-worse, whatever the status says.
+A schedule varies both form and accuracy. No form is best everywhere, and a tighter tolerance may make an answer better
+or worse, whatever the status says.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Options = dict[str, Any]
 
 @dataclass(frozen=True)
 class AttemptSettings:
-    """One attempt of a ladder: a form, the tolerance as a multiple of the gap wanted, and further options."""
+    """One attempt of a schedule: a form, the tolerance as a multiple of the target gap, and further options."""
 
     form: ModelForm
     accuracy: float
@@ -58,13 +58,13 @@ class SolverSpec:
     threads
         Its option for the number of threads, "" if it has none.
     fixed_options
-        Options that it gets in each attempt of the ladder.
+        Options that the solver gets in each attempt of the schedule.
     options_group
         The option that contains all of these, "" for none.
     least, most
         The smallest and the largest accuracy that it accepts.
     finest, coarsest
-        The smallest and the largest tolerance that make sense on the ladder.
+        The smallest and the largest tolerance that make sense in the schedule.
     names
         The names of its options, if it ignores unknown ones silently; none if it refuses them itself.
     status
@@ -127,11 +127,11 @@ class SolverSpec:
         """
         if not self.objective_fields:
             return None
-        told = [report.get(name, math.nan) / unit for name in self.objective_fields]
+        objectives = [report.get(name, math.nan) / unit for name in self.objective_fields]
         if self.gap_field:
             # The reported gap may lack its sign, or have either sign. So |q| is at most |p| + gap.
-            told.append(told[0] - report.get(self.gap_field, math.nan) / unit)
-        scaled = abs(told[0] - told[1]) / max(1.0, *map(abs, told))
+            objectives.append(objectives[0] - report.get(self.gap_field, math.nan) / unit)
+        scaled = abs(objectives[0] - objectives[1]) / max(1.0, *map(abs, objectives))
         return scaled if math.isfinite(scaled) else None
 
     def settings_for_form(self, form: ModelForm, linear: bool) -> AttemptSettings:
@@ -141,14 +141,14 @@ class SolverSpec:
     def options_for_attempt(
         self, rung: AttemptSettings, tol: float, seconds: float | None, users: Mapping[str, Any]
     ) -> Options:
-        """Return the options for a rung if a gap of `tol` is wanted; the user's options override all others."""
+        """Return the options for an attempt at the target gap `tol`; the user's options override all others."""
         accuracy = min(max(tol * rung.accuracy, self.min_tolerance), self.max_tolerance)
         return self._assemble_options(accuracy, seconds, self.fixed_options, rung.extra_options, users)
 
     def options_for_profile(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
         """Return the options of one solve at an accuracy; None keeps the solver's defaults."""
-        within = None if accuracy is None else min(max(accuracy, self.min_accuracy), self.max_accuracy)
-        return self._assemble_options(within, seconds, {}, {}, users)
+        tolerance = None if accuracy is None else min(max(accuracy, self.min_accuracy), self.max_accuracy)
+        return self._assemble_options(tolerance, seconds, {}, {}, users)
 
     def _assemble_options(
         self,
@@ -163,8 +163,8 @@ class SolverSpec:
         options |= constant
         if self.time_limit_option and seconds is not None:
             options[self.time_limit_option] = seconds
-        if self.threads and (most := max_threads()) is not None:
-            options[self.threads] = most
+        if self.threads and (thread_limit := max_threads()) is not None:
+            options[self.threads] = thread_limit
         if not self.options_group:
             return {**options, **further, **users}
         together = {**options, **users}
@@ -342,7 +342,9 @@ SOLVERS: dict[str, SolverSpec] = {
     "MOSEK": SolverSpec(
         package="mosek",
         tolerances=tuple(
-            f"MSK_DPAR_INTPNT_{kind}TOL_{what}" for kind in ("", "CO_", "QO_") for what in ("PFEAS", "DFEAS", "REL_GAP")
+            f"MSK_DPAR_INTPNT_{kind}TOL_{measure}"
+            for kind in ("", "CO_", "QO_")
+            for measure in ("PFEAS", "DFEAS", "REL_GAP")
         ),
         iterations="MSK_IPAR_INTPNT_MAX_ITERATIONS",
         time_limit_option="MSK_DPAR_OPTIMIZER_MAX_TIME",
@@ -354,6 +356,6 @@ SOLVERS: dict[str, SolverSpec] = {
 }
 """Solvers whose options are known, each by CVXPY's name.
 
-Any other solver runs a plain ladder at its default tolerance, and only if the user names it. Among these are GLOP and
+Any other solver runs a plain schedule at its default tolerance, and only if the user names it. Among these are GLOP and
 PDLP, whose options are protocol messages. ProxQP's relative tolerance is 0 under CVXPY, and stays 0.
 """

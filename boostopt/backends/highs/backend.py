@@ -2,17 +2,17 @@
 
 One model is kept for a whole run of boosting. New hypotheses are appended to it, costs and bounds are changed in place,
 and the simplex method continues from its last basis. A program that is not related to the last one gets a new model.
-A `ModelHandle` passes the model from one solve to the next. Only the basis carries over: no file holds the rest of HiGHS's
-state (factors, edge weights, scales), so a resumed run could otherwise take another path among equal optima. To compute
-the rest anew costs about a tenth of a run.
+A `ModelHandle` passes the model from one solve to the next. Only the basis carries over: no file holds the rest of
+HiGHS's state (factors, edge weights, scales), so a resumed run could otherwise take another path among equal optima.
+Computing the rest again costs about a tenth of a run.
 
 Measured on LPs of boosting (N = 60 to 20000, t = 50 to 800, signs and reals, nu = 0.02 N to 0.7 N). From a cold start,
 the dual simplex method in d-space is the fastest one, or nearly so, everywhere. The costs of d are all equal, and HiGHS
 perturbs them. From a warm start with few pivots left, it takes as many pivots again to repair the optimum of the
 perturbed program. There, the perturbation is made smaller than the dual tolerance. Without any perturbation, the method
-can stall or cycle (seen). Hence there is a small one, and a limit on iterations, after which the next rung of the
-ladder takes over. With more than twice as many hypotheses as examples, w-space with the primal simplex method from a
-warm start is faster by a tenth or a fifth.
+can stall or cycle (seen). Hence there is a small one, and a limit on iterations, after which the next attempt of
+the schedule takes over. With more than twice as many hypotheses as examples, w-space with the primal simplex method
+from a warm start is faster by a tenth or a fifth.
 """
 
 from __future__ import annotations
@@ -203,9 +203,9 @@ class HighsBackend(Backend):
         return package_version("highspy")
 
     def takes(self, program: Program) -> Capability:
-        beyond = program.cones - {"linear"}
-        if beyond:
-            needs = " and ".join(describe_cones(beyond))
+        unsupported = program.cones - {"linear"}
+        if unsupported:
+            needs = " and ".join(describe_cones(unsupported))
             return Capability(False, f"HiGHS is used for linear programs only; the program needs {needs}")
         reason = not_linear_reason(program)
         return Capability(not reason, f"HiGHS cannot be given the program directly: {reason}" if reason else "")
@@ -220,28 +220,28 @@ class HighsBackend(Backend):
         state = task.start.state if task.start else None
         handle = state if isinstance(state, ModelHandle | StoredState) else None
         failed = handle.failed if handle else frozenset[AttemptSettings]()
-        ladder = [rung for rung in attempt_schedule(lp) if rung.algorithm in allowed]
-        ladder.sort(key=lambda rung: rung in failed)
-        steps: list[tuple[AttemptSettings, HighsModel | None]] = [(rung, None) for rung in ladder]
-        model = handle.model_for(lp, ladder[0]) if handle else None
+        schedule = [settings for settings in attempt_schedule(lp) if settings.algorithm in allowed]
+        schedule.sort(key=lambda settings: settings in failed)
+        steps: list[tuple[AttemptSettings, HighsModel | None]] = [(settings, None) for settings in schedule]
+        model = handle.model_for(lp, schedule[0]) if handle else None
         if model is not None:
             natural = AttemptSettings(model.space, WARM_ALGORITHM[model.space])
             fits = natural.algorithm in allowed and natural not in failed
-            steps.insert(0, (natural if fits else ladder[0], model))
+            steps.insert(0, (natural if fits else schedule[0], model))
         accuracy = min(max(0.1 * task.tol, FINEST), COARSEST)
         if task.profile is not None:
             accuracy = max(task.profile.accuracy or COARSEST, FINEST)
-        for rung, hot in steps:
+        for settings, warm_model in steps:
             if task.deadline.passed:
                 return
-            attempt = _attempt(lp, rung, accuracy, task.deadline, began, failed, hot, task.options)
+            attempt = _attempt(lp, settings, accuracy, task.deadline, began, failed, warm_model, task.options)
             yield attempt
             if task.profile is not None:
                 return
             certificate = task.certify(attempt.d, attempt.w) if attempt.claims and attempt.answered else None
             if certificate is not None and certificate.gap <= 4.0 * certificate.slack:
                 return  # the rest is rounding, which no other algorithm reduces
-            failed |= {rung}
+            failed |= {settings}
             accuracy, began = FINEST, time.perf_counter()
 
     def takes_profile(self, profile: Profile) -> Capability:
@@ -262,9 +262,13 @@ class HighsBackend(Backend):
 
 def attempt_schedule(lp: LinearProgram) -> list[AttemptSettings]:
     """Return the rungs for a linear program from a cold start, the most promising first."""
-    home, other = ("w", "d") if lp.rows > W_SPACE_ROW_RATIO * lp.N else ("d", "w")
-    simplex = [AttemptSettings(space, *method) for space in (home, other) for method in ((DUAL, True), (PRIMAL, False))]
-    return [*simplex, AttemptSettings(home, INTERIOR), AttemptSettings(other, INTERIOR)]
+    first_space, second_space = ("w", "d") if lp.rows > W_SPACE_ROW_RATIO * lp.N else ("d", "w")
+    simplex = [
+        AttemptSettings(space, *method)
+        for space in (first_space, second_space)
+        for method in ((DUAL, True), (PRIMAL, False))
+    ]
+    return [*simplex, AttemptSettings(first_space, INTERIOR), AttemptSettings(second_space, INTERIOR)]
 
 
 def _attempt(
@@ -304,7 +308,7 @@ def _attempt(
 
 def _options(rung: AttemptSettings, accuracy: float, lp: LinearProgram, deadline: Deadline) -> dict[str, Any]:
     """Return all options that any rung sets, so that they overwrite those of an earlier run of the model."""
-    left = deadline.left
+    remaining = deadline.left
     interior = rung.algorithm == INTERIOR
     return {
         "solver": "ipm" if interior else "simplex",
@@ -316,5 +320,5 @@ def _options(rung: AttemptSettings, accuracy: float, lp: LinearProgram, deadline
         "primal_feasibility_tolerance": accuracy,
         "dual_feasibility_tolerance": accuracy,
         "ipm_optimality_tolerance": accuracy,
-        "time_limit": np.inf if left is None else left,
+        "time_limit": np.inf if remaining is None else remaining,
     }

@@ -20,7 +20,7 @@ ARRAY_NAMES = ("space", "hypotheses", "columns", "rows")
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The columns and rows of a model that are in the basis, and the bounds at which the others are.
+    """The columns and rows of a model that are in the basis, and the active bounds of the nonbasic ones.
 
     Attributes
     ----------

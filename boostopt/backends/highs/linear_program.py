@@ -93,16 +93,16 @@ class LinearProgram:
 
         None if anything has changed but costs, bounds and appended hypotheses.
         """
-        G, before, t = self.epigraph, old.epigraph, old.margins.t
+        G, old_G, t = self.epigraph, old.epigraph, old.margins.t
         if self.on_simplex != old.on_simplex or not extends_matrix(self.margins, old.margins):
             return None
         is_old = self.rows_on_first_edges(t)
-        if G.A is not None or before.A is not None:
+        if G.A is not None or old_G.A is not None:
             A = np.eye(self.margins.t) if G.A is None else G.A
-            if not np.array_equal(A[is_old, :t], np.eye(t) if before.A is None else before.A):
+            if not np.array_equal(A[is_old, :t], np.eye(t) if old_G.A is None else old_G.A):
                 return None
-        same = np.array_equal(G.B[is_old], before.B) and np.array_equal(G.equality[is_old], before.equality)
-        return (np.flatnonzero(is_old), np.flatnonzero(~is_old)) if same else None
+        equal_rows = np.array_equal(G.B[is_old], old_G.B) and np.array_equal(G.equality[is_old], old_G.equality)
+        return (np.flatnonzero(is_old), np.flatnonzero(~is_old)) if equal_rows else None
 
 
 def not_linear_reason(program: Program) -> str:

@@ -51,7 +51,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class RunReport:
-    """The end of a run of HiGHS: its model status in its own words, and its counts."""
+    """The report of a run of HiGHS: the model status as HiGHS names it, and the counts."""
 
     status: str
     optimal: bool
@@ -77,7 +77,7 @@ class HighsModel(ABC):
         self._without_optimum = (ends.kInfeasible, ends.kUnbounded, ends.kUnboundedOrInfeasible)
         self.set(output_flag=False, log_to_console=False)
         self.lp, self.version = lp, 0
-        self.row_order: Any = np.arange(lp.rows)  # the row of the epigraph at each place of the model
+        self.row_order: Any = np.arange(lp.rows)  # the row of the epigraph at each position of the model
         self.row_shifts: Any = lp.shifts(self.row_order)
         self.coefficients: Coefficients = self.compute_coefficients()
         self._add_fixed_part()
@@ -85,7 +85,7 @@ class HighsModel(ABC):
 
     @property
     def num_leading(self) -> int:
-        """Number of rows (columns in w-space) before those of the epigraph."""
+        """Number of rows (columns in w-space) before the rows of the epigraph."""
         return int(self.lp.on_simplex)
 
     @abstractmethod
@@ -109,13 +109,13 @@ class HighsModel(ABC):
         grown = lp.extension_of(self.lp)
         if grown is None:
             return False
-        kept, added = grown
+        n_old_rows, added = grown
         self.version += 1
-        self.lp, self.row_order = lp, np.concatenate([kept[self.row_order], added])
+        self.lp, self.row_order = lp, np.concatenate([n_old_rows[self.row_order], added])
         self.row_shifts = np.concatenate([self.row_shifts, lp.shifts(added)])
         old, self.coefficients = self.coefficients, self.compute_coefficients()
         self._change(old, self.coefficients)
-        self._append(added, len(kept))
+        self._append(added, len(n_old_rows))
         return True
 
     def reset_keeping_basis(self) -> bool:
@@ -161,7 +161,7 @@ class HighsModel(ABC):
 
     @property
     def seconds(self) -> float:
-        """Seconds that HiGHS has counted for this model so far: its time limit applies to all runs together."""
+        """Seconds of all runs of this model, to which the time limit of HiGHS applies."""
         return float(self.highs.getRunTime())
 
     def run(self) -> RunReport:
@@ -182,7 +182,7 @@ class HighsModel(ABC):
         )
 
     def read_answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
-        """Return the weights d and w at the end of the last run, None if it left none; w is a ray if there is one."""
+        """Return the weights d and w at the end of the last run, None if there are none; w is a ray if there is one."""
         solution = self.highs.getSolution()
         # If the program has an optimum, a request for a ray would make HiGHS search for one.
         ray = self._ray() if self.highs.getModelStatus() in self._without_optimum else None
@@ -201,42 +201,48 @@ class HighsModel(ABC):
     def _change(self, old: Coefficients, new: Coefficients) -> None:
         """Send the costs and bounds that differ: HiGHS drops its factorization even for unchanged values."""
         columns, rows = len(old.cost), len(old.row_lower)
-        at = np.flatnonzero(old.cost != new.cost[:columns]).astype(np.int32)
-        if len(at):
-            self._check(self.highs.changeColsCost(len(at), at, new.cost[at]), "costs")
+        changed = np.flatnonzero(old.cost != new.cost[:columns]).astype(np.int32)
+        if len(changed):
+            self._check(self.highs.changeColsCost(len(changed), changed, new.cost[changed]), "costs")
         lower, upper = new.column_lower, new.column_upper
-        at = np.flatnonzero((old.column_lower != lower[:columns]) | (old.column_upper != upper[:columns]))
-        if len(at):
-            self._check(self.highs.changeColsBounds(len(at), at.astype(np.int32), lower[at], upper[at]), "bounds")
+        changed = np.flatnonzero((old.column_lower != lower[:columns]) | (old.column_upper != upper[:columns]))
+        if len(changed):
+            self._check(
+                self.highs.changeColsBounds(len(changed), changed.astype(np.int32), lower[changed], upper[changed]),
+                "bounds",
+            )
         lower, upper = new.row_lower, new.row_upper
-        at = np.flatnonzero((old.row_lower != lower[:rows]) | (old.row_upper != upper[:rows]))
-        if len(at):
-            self._check(self.highs.changeRowsBounds(len(at), at.astype(np.int32), lower[at], upper[at]), "row bounds")
+        changed = np.flatnonzero((old.row_lower != lower[:rows]) | (old.row_upper != upper[:rows]))
+        if len(changed):
+            self._check(
+                self.highs.changeRowsBounds(len(changed), changed.astype(np.int32), lower[changed], upper[changed]),
+                "row bounds",
+            )
 
-    def _append(self, indices: Array, before: int) -> None:
-        """Append rows of the epigraph behind `before` of them, as rows or as columns."""
+    def _append(self, indices: Array, first_row: int) -> None:
+        """Append rows of the epigraph from number `first_row` on, as rows or as columns."""
         lp, step, sent = self.lp, max(MAX_CONVERTED_ENTRIES // self.lp.N, 1), self.coefficients
         for start in range(0, len(indices), step):
-            some, shift = indices[start : start + step], self.row_shifts[before + start :]
-            over_d = [lp.row_coefficients(int(i)) - away for i, away in zip(some, shift, strict=False)]
-            block: Any = scipy.sparse.csr_array(np.hstack([over_d, lp.epigraph.B[some]]))
-            count, first = len(some), self.index_of_row(before + start)
-            at = slice(first, first + count)
+            chunk, shift = indices[start : start + step], self.row_shifts[first_row + start :]
+            over_d = [lp.row_coefficients(int(i)) - away for i, away in zip(chunk, shift, strict=False)]
+            block: Any = scipy.sparse.csr_array(np.hstack([over_d, lp.epigraph.B[chunk]]))
+            count, first = len(chunk), self.index_of_row(first_row + start)
+            span = slice(first, first + count)
             matrix = (block.nnz, block.indptr[:-1].astype(np.int32), block.indices.astype(np.int32), block.data)
             if self.hypotheses_are_columns:
-                bounds = sent.column_lower[at], sent.column_upper[at]
-                self._check(self.highs.addCols(count, sent.cost[at], *bounds, *matrix), "columns")
+                bounds = sent.column_lower[span], sent.column_upper[span]
+                self._check(self.highs.addCols(count, sent.cost[span], *bounds, *matrix), "columns")
             else:
-                bounds = sent.row_lower[at], sent.row_upper[at]
+                bounds = sent.row_lower[span], sent.row_upper[span]
                 self._check(self.highs.addRows(count, *bounds, *matrix), "rows")
 
     @abstractmethod
     def index_of_row(self, k: int) -> int:
-        """Return the place of the k-th row of the epigraph, among the rows or among the columns."""
+        """Return the position of the k-th row of the epigraph, among the rows or among the columns."""
 
-    def _check(self, status: Any, what: str) -> None:
+    def _check(self, status: Any, action: str) -> None:
         if status == self._error:
-            raise HighsRejected(f"HiGHS refused {what}")
+            raise HighsRejected(f"HiGHS refused {action}")
 
 
 class ExampleSpace(HighsModel):
@@ -268,7 +274,7 @@ class ExampleSpace(HighsModel):
         return self.num_leading + k
 
     def _read_weights(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
-        # HiGHS's multipliers are those of the lower ends: minus ours.
+        # HiGHS's multipliers belong to the lower bounds: minus ours.
         return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.num_leading :]
 
     def _ray(self) -> Float[Array, " k"] | None:
@@ -301,14 +307,16 @@ class HypothesisSpace(HighsModel):
 
     def _add_fixed_part(self) -> None:
         N, sent = self.lp.N, self.coefficients
-        each, none = np.arange(N, dtype=np.int32), np.zeros(0, np.int32)
+        examples, no_entries = np.arange(N, dtype=np.int32), np.zeros(0, np.int32)
         rows = len(sent.row_lower)
         starts = np.zeros(rows, np.int32)
-        self._check(self.highs.addRows(rows, sent.row_lower, sent.row_upper, 0, starts, none, np.zeros(0)), "rows")
+        self._check(
+            self.highs.addRows(rows, sent.row_lower, sent.row_upper, 0, starts, no_entries, np.zeros(0)), "rows"
+        )
         bounds = sent.column_lower[:N], sent.column_upper[:N]
-        self._check(self.highs.addCols(N, sent.cost[:N], *bounds, N, each, each, np.ones(N)), "psi")
+        self._check(self.highs.addCols(N, sent.cost[:N], *bounds, N, examples, examples, np.ones(N)), "psi")
         if self.lp.on_simplex:
-            self._check(self.highs.addCol(sent.cost[N], -np.inf, np.inf, N, each, np.ones(N)), "beta")
+            self._check(self.highs.addCol(sent.cost[N], -np.inf, np.inf, N, examples, np.ones(N)), "beta")
 
     def index_of_row(self, k: int) -> int:
         return self.lp.N + self.num_leading + k

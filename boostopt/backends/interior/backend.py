@@ -31,23 +31,23 @@ from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program
 
 MAX_ITERATIONS = 60
-"""Number of iterations after which an attempt is given up."""
+"""Maximum number of iterations of an attempt."""
 
 START_MULTIPLES = (1.0, 10.0, 100.0)
 """Sizes of the first complementary products, as multiples of the objective's size over N, one for each attempt."""
 
 
 CERTIFY_FACTOR = 30.0
-"""The certificate is computed if the estimated gap is within this factor of the gap wanted."""
+"""The certificate is computed if the estimated gap is within this factor of the target gap."""
 
 CERTIFY_PERIOD = 10
-"""Number of iterations after which it is computed in any case if edges are bounded, because it shows infeasibility."""
+"""Number of iterations after which the certificate is always computed if edges are bounded: it shows infeasibility."""
 
 MAX_EXAMINED_ROWS = 10
-"""Number of rows that are then examined one by one."""
+"""Maximum number of rows that are then examined one by one."""
 
 ROUNDING_FRACTION = 1e-2
-"""If the estimated gap is below this share of the certified one, the rest is rounding."""
+"""If the estimated gap is below this share of the certified gap, the rest is rounding."""
 
 CONVERGED_FRACTION = 1e-3
 """After three estimates in a row below this share of the tolerance, a further iteration will not certify the gap."""
@@ -64,13 +64,13 @@ DEFAULT_ACCURACY = 1e-8
 """The estimated gap at which the method stops by itself if the profile sets no accuracy."""
 
 MAX_FLOPS_WITHIN_LIMIT = 1e9
-"""Multiplications of an iteration, about 0.1 s, up to which a time limit is kept: the clock is asked between two."""
+"""Multiplications per iteration, about 0.1 s, up to which a time limit is kept; iterations do not read the clock."""
 
 WARM_START_ITERATIONS = 6
 """Number of iterations from a warm start in which the estimated gap must fall."""
 
 WARM_START_DECREASE = 0.5
-"""Share to which it must fall in them."""
+"""Share to which the estimated gap must fall in these iterations."""
 
 
 @dataclass(frozen=True)
@@ -178,16 +178,16 @@ def has_start_point(rows: Epigraph) -> bool:
 
     An equation may have no variable.
     """
-    of_row, own = (rows.B != 0.0).sum(axis=1), (rows.B == -1.0) | (rows.B == 0.0)
+    variables_per_row, is_relaxing = (rows.B != 0.0).sum(axis=1), (rows.B == -1.0) | (rows.B == 0.0)
     if rows.g.any():
-        alone = rows.equality & (of_row == 0)
-        return bool((rows.g > 0.0).all() and own.all() and ((of_row == 1) | alone).all())
-    each = ((rows.B != 0.0).sum(axis=0) == 1).all() and (of_row <= 1).all()
-    return bool((np.diag(rows.Q) > 0.0).all() and own.all() and each)
+        lacks_variable = rows.equality & (variables_per_row == 0)
+        return bool((rows.g > 0.0).all() and is_relaxing.all() and ((variables_per_row == 1) | lacks_variable).all())
+    one_row_per_variable = ((rows.B != 0.0).sum(axis=0) == 1).all() and (variables_per_row <= 1).all()
+    return bool((np.diag(rows.Q) > 0.0).all() and is_relaxing.all() and one_row_per_variable)
 
 
 class _InteriorRun:
-    """The iterations from one start, until the certificate is narrow enough or no progress is possible."""
+    """The iterations from one start, until the target gap is certified or no progress is possible."""
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.is_warm_start = task, problem, hopeful
@@ -201,12 +201,12 @@ class _InteriorRun:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The task."""
-        asked = {} if self.accuracy is None else {"accuracy": self.accuracy}
-        return {MAX_ITER: self.max_iterations, **asked}
+        """The options of the attempt, as reported."""
+        accuracy = {} if self.accuracy is None else {"accuracy": self.accuracy}
+        return {MAX_ITER: self.max_iterations, **accuracy}
 
     def run(self, point: Iterate, earlier: CentralPath | None) -> None:
-        """Iterate, and keep the last iterate and the track."""
+        """Iterate, and keep the last iterate and the central path."""
         first = np.inf
         for k, now in enumerate(iterate(self.problem, point)):
             if self.track is None:
@@ -223,7 +223,7 @@ class _InteriorRun:
                 return
 
     def _certified_status(self, now: Iteration, k: int) -> str:
-        """Return the status in words if the certificate ends the run; it is computed only if it may."""
+        """Return the status if the certificate ends the run, "" otherwise; compute the certificate only if it may."""
         doubtful = self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1
         if now.estimate > CERTIFY_FACTOR * self.task.tol and not doubtful and k < self.max_iterations:
             return ""
@@ -234,11 +234,11 @@ class _InteriorRun:
             return INFEASIBLE
         if certificate.scaled_gap <= self.task.tol:
             return STATUS_GAP_REACHED
-        rounded = 4.0 * certificate.slack >= certificate.gap
-        return STATUS_ROUNDING if rounded and now.estimate * now.size <= ROUNDING_FRACTION * certificate.gap else ""
+        is_rounding = 4.0 * certificate.slack >= certificate.gap
+        return STATUS_ROUNDING if is_rounding and now.estimate * now.size <= ROUNDING_FRACTION * certificate.gap else ""
 
     def _estimated_status(self, now: Iteration, k: int, accuracy: float) -> str:
-        """Return the status in words if the estimated gap ends the run; the certificate only detects infeasibility."""
+        """Return the status if the estimated gap ends the run; the certificate only detects infeasibility."""
         if now.estimate <= accuracy:
             return STATUS_ESTIMATE_REACHED
         if not (self.problem.may_be_infeasible and k % CERTIFY_PERIOD == CERTIFY_PERIOD - 1):
@@ -251,7 +251,7 @@ class _InteriorRun:
         )
 
     def _single_row_proves_infeasible(self, now: Iteration) -> bool:
-        """Whether one row alone proves that no d is feasible; if its numbers are tiny, no iterate shows this."""
+        """Return whether a single row proves that no d is feasible; no iterate shows this if its numbers are tiny."""
         program = self.task.program
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
         images = self.problem.rows.rows(program.margins.edges(now.d))

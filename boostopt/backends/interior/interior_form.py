@@ -72,12 +72,12 @@ class InteriorProblem:
 
     @cached_property
     def width(self) -> Float[Array, " n"]:
-        """Length of each weight's interval."""
+        """Length of the interval of each weight."""
         return self.restrict(self.f.upper) - self.lower
 
     @cached_property
     def centre(self) -> Float[Array, " n"]:
-        """A point well inside the box, as distances from the lower ends: the same share of each interval."""
+        """A point well inside the box, as distances from the lower bounds: the same share of each interval."""
         room = float(self.width.sum())
         share = (self.total - float(self.lower.sum())) / room if self.f.on_simplex and room > 0 else 0.5
         return share * self.width
@@ -92,7 +92,7 @@ class InteriorProblem:
         return max(1.0, abs(float(slopes @ d + self.rows.g @ x + 0.5 * x @ self.rows.Q @ x)))
 
     def distances_to_lower(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
-        """Return the distances of the free weights from their lower ends, within the box."""
+        """Return the distances of the free weights from their lower bounds, within the box."""
         return np.clip(self.restrict(d) - self.lower, 0.0, self.width)
 
     @cached_property
@@ -103,7 +103,7 @@ class InteriorProblem:
 
     @cached_property
     def fixed_edges(self) -> Float[Array, " t"]:
-        """Their edges."""
+        """The edges of the fixed weights."""
         return self.U.edges(self.fixed) if self.fixed.any() else np.zeros(self.U.t)
 
     @cached_property
@@ -153,11 +153,11 @@ class InteriorProblem:
         return 2 * len(self.lower) + int(self.inequality.sum())
 
     def restrict(self, values: Float[Array, " N"]) -> Float[Array, " n"]:
-        """Return the entries of the weights that can move."""
+        """Return the entries of an array for the weights that can move."""
         return values if self.all_free else values[self.movable]
 
     def expand(self, values: Float[Array, " n"]) -> Float[Array, " N"]:
-        """Return an array over all examples, 0 for those that cannot move."""
+        """Return an array over all examples, 0 for the weights that cannot move."""
         if self.all_free:
             return values
         full = np.zeros(self.U.N)
@@ -194,9 +194,9 @@ class InteriorProblem:
         gram, A = self.U.gram(self.expand(theta)), self.rows.A
         return gram if A is None else A @ gram @ A.T
 
-    def weights_inside_box(self, below: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return d = lower + below, protected from rounding to an end of the box."""
-        return np.clip(self.lower + below, *self._innermost)
+    def weights_inside_box(self, lower_distances: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return d = lower + lower_distances, protected from rounding to a box bound."""
+        return np.clip(self.lower + lower_distances, *self._innermost)
 
     @cached_property
     def _innermost(self) -> tuple[Float[Array, " n"], Float[Array, " n"]]:

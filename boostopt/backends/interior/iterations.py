@@ -93,7 +93,7 @@ def _next(
     d: Float[Array, " n"],
     residuals: Residuals,
     products: ComplementarityPairs,
-    least: float,
+    min_target: float,
 ) -> Iterate:
     """Return the next point; the target of its products is at least `least`."""
     system = NewtonSystem(problem, point, d, residuals)
@@ -107,33 +107,33 @@ def _next(
 
     predicted = system.step(ComplementarityPairs(-products.below, -products.above, -products.rows))
     after = point.stepped(predicted, *reach(predicted)).products.total / problem.num_pairs
-    target = max((after / mu) ** 3 * mu, 1e-8 * mu, least)
+    target = max((after / mu) ** 3 * mu, 1e-8 * mu, min_target)
     cross = predicted.products
-    wanted = ComplementarityPairs(
+    right_side = ComplementarityPairs(
         target - products.below - cross.below,
         target - products.above - cross.above,
         np.where(inequality, target - products.rows - cross.rows, 0.0),
     )
-    step = system.step(wanted)
+    step = system.step(right_side)
     primal, dual = reach(step)
     for _ in range(MAX_CORRECTORS if min(primal, dual) < LONG_STEP else 0):
         aimed = min(primal + STEP_INCREASE_GOAL, 1.0), min(dual + STEP_INCREASE_GOAL, 1.0)
-        corrected = wanted + _centrality_correction(point.stepped(step, *aimed).products, target, inequality)
+        corrected = right_side + _centrality_correction(point.stepped(step, *aimed).products, target, inequality)
         candidate = system.step(corrected)
         longer = reach(candidate)
         if longer[0] < primal + MIN_CORRECTOR_GAIN * STEP_INCREASE_GOAL or longer[1] < dual:
             break
-        step, wanted, (primal, dual) = candidate, corrected, longer
+        step, right_side, (primal, dual) = candidate, corrected, longer
     share = max(BOUNDARY_FRACTION, 1.0 - after / mu)
     return point.stepped(step, min(share * primal, 1.0), min(share * dual, 1.0))
 
 
 def _centrality_correction(products: ComplementarityPairs, target: float, inequality: Array) -> ComplementarityPairs:
     """Return the correction that brings outlying products within a factor of their target, large ones only partly."""
-    least, most = CENTRALITY_FACTOR * target, target / CENTRALITY_FACTOR
+    min_product, max_product = CENTRALITY_FACTOR * target, target / CENTRALITY_FACTOR
 
     def missing(values: Array) -> Array:
-        return np.maximum(np.clip(values, least, most) - values, -most)
+        return np.maximum(np.clip(values, min_product, max_product) - values, -max_product)
 
     rows = np.where(inequality, missing(products.rows), 0.0)
     return ComplementarityPairs(missing(products.below), missing(products.above), rows)

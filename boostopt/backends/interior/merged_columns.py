@@ -51,8 +51,8 @@ class SignedColumnMatrix:
 
     def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
         """Return U' diag(theta) U."""
-        at, signs = self._pairs
-        return self.V.gram(theta)[at] * signs
+        positions, signs = self._pairs
+        return self.V.gram(theta)[positions] * signs
 
     @cached_property
     def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:

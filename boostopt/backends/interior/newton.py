@@ -41,18 +41,18 @@ class ComplementarityPairs:
     above: Float[Array, " n"]
     rows: Float[Array, " k"]
 
-    def __add__(self, other: ComplementarityPairs) -> ComplementarityPairs:
-        return ComplementarityPairs(self.below + other.below, self.above + other.above, self.rows + other.rows)
+    def __add__(self, addend: ComplementarityPairs) -> ComplementarityPairs:
+        return ComplementarityPairs(self.below + addend.below, self.above + addend.above, self.rows + addend.rows)
 
     @property
     def total(self) -> float:
-        """Their sum."""
+        """The sum of all products."""
         return float(self.below.sum() + self.above.sum() + self.rows.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """An iterate, or a direction: the weights by their distances from the ends of the box, and all multipliers."""
+    """An iterate, or a direction: the distances of the weights from their box bounds, and all multipliers."""
 
     below: Float[Array, " n"]
     above: Float[Array, " n"]
@@ -162,8 +162,8 @@ class NewtonSystem:
         if not right.size:
             return right
         scale = self.scale if right.ndim == 1 else self.scale[:, np.newaxis]
-        solved, _ = solve_factored(self.factor.T, scale * right)  # LAPACK stores by columns: lower is upper
-        return scale * solved
+        solution, _ = solve_factored(self.factor.T, scale * right)  # LAPACK stores by columns: lower is upper
+        return scale * solution
 
     def step(self, target_change: ComplementarityPairs) -> Iterate:
         """Return the step after which the linearized complementary products have changed by `target_change`."""
@@ -200,13 +200,13 @@ class NewtonSystem:
 
 def _regularized_cholesky(matrix: Float[Array, "k k"]) -> Float[Array, "k k"]:
     """Return the Cholesky factor of a matrix of diagonal 1, or of one very near it."""
-    at = range(len(matrix))
+    diagonal = range(len(matrix))
     for regularized in REGULARIZATIONS[:-1]:
-        matrix[at, at] = 1.0 + regularized
+        matrix[diagonal, diagonal] = 1.0 + regularized
         try:
-            # NumPy's function. SciPy's has its own threads, and takes 40 ms while those of the Gram matrix are awake.
+            # NumPy's function: SciPy's has its own threads, and takes 40 ms while NumPy's threads are awake.
             return np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             continue
-    matrix[at, at] = 1.0 + REGULARIZATIONS[-1]
+    matrix[diagonal, diagonal] = 1.0 + REGULARIZATIONS[-1]
     return np.linalg.cholesky(matrix)

@@ -1,4 +1,4 @@
-"""The track of an interior point run as plain arrays. A run in another process continues from it, to the last bit."""
+"""The central path of an interior point run as plain arrays, from which another process continues bit by bit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SIZE, GAP = "size", "gap"
 def serialize_path(track: CentralPath) -> dict[str, Array]:
     """Return a track as arrays; the name of each array contains the iterate's order of magnitude."""
     arrays = {SIZE: np.array(track.size)}
-    for order, (gap, point) in track.kept.items():
+    for order, (gap, point) in track.iterates.items():
         arrays[f"{GAP}{order}"] = np.array(gap)
         arrays |= {f"{key}{order}": np.asarray(part) for key, part in ITERATE_FIELDS.to_file(point).items()}
     return arrays
@@ -43,7 +43,7 @@ def serialize_path(track: CentralPath) -> dict[str, Array]:
 
 def deserialize_path(arrays: Mapping[str, Any]) -> CentralPath | None:
     """Return the track that `serialize_path` has stored, None if it is missing or its parts do not fit together."""
-    kept: dict[int, tuple[float, Iterate]] = {}
+    iterates: dict[int, tuple[float, Iterate]] = {}
     for order in ORDERS:
         parts = {
             key: np.asarray(arrays[f"{key}{order}"]) for key in ITERATE_FIELDS.attributes if f"{key}{order}" in arrays
@@ -53,12 +53,12 @@ def deserialize_path(arrays: Mapping[str, Any]) -> CentralPath | None:
         if len(parts) < len(ITERATE_FIELDS.attributes) or f"{GAP}{order}" not in arrays or not _is_valid_iterate(parts):
             return None
         point = ITERATE_FIELDS.from_file({**parts, "beta": float(parts["beta"])})
-        kept[order] = float(arrays[f"{GAP}{order}"]), Iterate(**point)
-    return CentralPath(kept, float(arrays[SIZE])) if SIZE in arrays else None
+        iterates[order] = float(arrays[f"{GAP}{order}"]), Iterate(**point)
+    return CentralPath(iterates, float(arrays[SIZE])) if SIZE in arrays else None
 
 
 def _is_valid_iterate(parts: Mapping[str, Array]) -> bool:
-    """Whether arrays are the parts of an iterate: finite numbers, one for each example or row."""
+    """Return whether arrays are the fields of an iterate: finite numbers, one per example or row."""
     if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in parts.values()):
         return False
     shape = {name: part.shape for name, part in parts.items()}

@@ -1,8 +1,8 @@
 """The start of the interior point method: a centred point with equal complementary products.
 
 The method stalls from points whose products differ by orders of magnitude. Therefore it does not start at a known
-answer, whose small products have different sizes. If a column has joined, they are small for the wrong weights, too.
-The method keeps central iterates of its own runs, and mixes foreign answers with the centre.
+answer, whose small products have different sizes. If a column has been added, these products are small for the wrong
+weights, too. The method keeps central iterates of its own runs, and mixes foreign answers with the centre.
 """
 
 from __future__ import annotations
@@ -53,44 +53,52 @@ ORDERS = range(-6, 1)
 
 @dataclass(frozen=True, eq=False)
 class CentralPath:
-    """The central iterates of a run, one for each order of magnitude of its estimated gap, the largest first."""
+    """The central iterates of a run, one for each order of magnitude of its estimated gap.
 
-    kept: Mapping[int, tuple[float, Iterate]]
+    Attributes
+    ----------
+    iterates
+        By order of magnitude, the estimated scaled gap and the iterate.
+    size
+        The factor between an estimated scaled gap and its numerator, for the violations of new columns.
+    """
+
+    iterates: Mapping[int, tuple[float, Iterate]]
     size: float
 
     @classmethod
     def continuing(cls, earlier: CentralPath | None, first: float) -> CentralPath:
-        """Return the track of a new run; the part before its first estimate comes from an earlier run."""
-        older = earlier.kept.items() if earlier else ()
+        """Return the path of a new run; the part before its first estimate comes from an earlier run."""
+        older = earlier.iterates.items() if earlier else ()
         return cls({order: (gap, point) for order, (gap, point) in older if gap > first}, 1.0)
 
     def with_iterate(self, estimate: float, size: float, point: Iterate) -> CentralPath:
-        """Return the track with an iterate added; the last one of each order is kept, because it is more central."""
+        """Return the path with an iterate added; the last one of each order is kept, because it is more central."""
         order = int(np.floor(np.log10(max(estimate, 1e-300))))
-        kept = {**self.kept, order: (estimate, point)} if order in ORDERS else self.kept
-        return CentralPath(kept, size)
+        iterates = {**self.iterates, order: (estimate, point)} if order in ORDERS else self.iterates
+        return CentralPath(iterates, size)
 
     @property
     def points(self) -> list[tuple[float, Iterate]]:
         """Estimated scaled gaps and iterates, the largest gap first."""
-        return [self.kept[order] for order in sorted(self.kept, reverse=True)]
+        return [self.iterates[order] for order in sorted(self.iterates, reverse=True)]
 
     def is_compatible(self, problem: InteriorProblem) -> bool:
-        """Whether the track fits a problem: the same examples, and at least as many rows."""
+        """Return whether the path fits a problem with the same examples and at least as many rows."""
         if not self.points or not problem.f.on_simplex:
             return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
         last = self.points[-1][1]
-        same = len(last.below) == len(problem.lower) and len(last.x) == len(problem.rows.g)
-        return same and len(last.v) <= len(problem.rows.b)
+        equal_sizes = len(last.below) == len(problem.lower) and len(last.x) == len(problem.rows.g)
+        return equal_sizes and len(last.v) <= len(problem.rows.b)
 
     def iterate_with_gap(self, estimate: float) -> Iterate:
-        """Return the last iterate whose estimated gap was at least this, the first one if none was."""
+        """Return the last iterate whose estimated gap is at least `estimate`, the first iterate if no gap is."""
         larger = [point for size, point in self.points if size >= estimate]
         return larger[-1] if larger else self.points[0][1]
 
 
 def warm_start_point_from_path(problem: InteriorProblem, track: CentralPath) -> Iterate:
-    """Return a point for a problem that the track fits."""
+    """Return a starting point from a compatible path."""
     last = track.points[-1][1]
     rows = problem.rows
     images = problem.row_values_with_fixed(problem.weights_inside_box(np.minimum(last.below, problem.width)))
@@ -101,13 +109,13 @@ def warm_start_point_from_path(problem: InteriorProblem, track: CentralPath) -> 
 
 
 def _add_rows(problem: InteriorProblem, point: Iterate, below: Float[Array, " n"]) -> Iterate:
-    """Return the point with slacks and multipliers for rows that have joined."""
+    """Return the point with slacks and multipliers for the rows that have been added."""
     d, k, old = problem.weights_inside_box(below), len(problem.rows.b), len(point.v)
     mu = point.products.total / (2 * len(below) + old)
     rows = problem.rows
     slack = (rows.b - problem.row_values_with_fixed(d) - rows.B @ point.x)[old:]
-    least = float(point.s[problem.inequality[:old]].min(initial=np.inf))
-    fresh = np.where(slack > least, slack, float(np.median(point.s)) if old else 1.0)
+    min_slack = float(point.s[problem.inequality[:old]].min(initial=np.inf))
+    fresh = np.where(slack > min_slack, slack, float(np.median(point.s)) if old else 1.0)
     s = np.append(point.s, np.where(problem.inequality[old:], fresh, 0.0))
     v = np.append(point.v, np.divide(mu, fresh, out=np.zeros(k - old), where=problem.inequality[old:]))
     m = problem.margins(v)
@@ -141,22 +149,22 @@ def warm_start_point_from_answer(
         x = np.where(problem.above, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
     free = rows.b - images - rows.B @ x
     # A weight of 0 gets a share, but at most the one that makes a central product with the slack.
-    least = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
-    least = np.minimum(least, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
-    v = np.where(problem.inequality, np.maximum((1.0 - share) * v, least), v)
+    min_slacks = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
+    min_slacks = np.minimum(min_slacks, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
+    v = np.where(problem.inequality, np.maximum((1.0 - share) * v, min_slacks), v)
     s = np.where(problem.inequality, np.maximum(free, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
     return _stationary_point(problem, below, s, v, x, problem.margins(v), mu)
 
 
 def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
     """Return multipliers of the rows that give the hypothesis weights w, or nearly w."""
-    rows, wanted = problem.rows, w - problem.rows.slope
+    rows, target = problem.rows, w - problem.rows.slope
     if rows.A is None:
-        v = wanted
+        v = target
     elif problem.inequality.all():
-        v = rows.A @ wanted  # plus and minus: the positive part of each
+        v = rows.A @ target  # plus and minus: the positive part of each
     else:
-        v = np.linalg.lstsq(rows.A.T, wanted)[0]
+        v = np.linalg.lstsq(rows.A.T, target)[0]
     return np.where(problem.inequality, np.maximum(v, 0.0), v)
 
 
@@ -184,8 +192,8 @@ def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Ite
     """Yield the hypothesis weights of a single row, for each row that the images violate, the most violated first."""
     rows = problem.rows
     excess = images - rows.b
-    broken = np.where(rows.equality, np.abs(excess), np.maximum(excess, 0.0))
-    for row in np.argsort(-broken)[: np.count_nonzero(broken)]:
+    violations = np.where(rows.equality, np.abs(excess), np.maximum(excess, 0.0))
+    for row in np.argsort(-violations)[: np.count_nonzero(violations)]:
         v = np.zeros(len(excess))
         v[row] = np.sign(excess[row])
         yield rows.weights(v) + rows.slope
@@ -218,10 +226,13 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
     rows, j = problem.rows, len(problem.rows.g)
     free = rows.b - images
     # Multipliers of the size of slopes, slacks of the size of weights.
-    least = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
+    min_slacks = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
     if rows.g.any():  # a variable above its rows, as the largest edge is: sum mu / (x + free) = g
         x = np.array(
-            [_solve_epigraph_variable(free[own], mu, g) for own, g in zip(problem.above.T, rows.g, strict=True)]
+            [
+                _solve_epigraph_variable(free[variables], mu, g)
+                for variables, g in zip(problem.above.T, rows.g, strict=True)
+            ]
         )
         return x, np.where(problem.inequality, free - rows.B @ x, 0.0)
     if j:  # squares: v = Q x, its margins of the size of slopes, and s v = mu
@@ -230,10 +241,10 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
         x = np.where(free > 0, 2.0 * mu / bend / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
         x /= max(1.0, float(np.abs(problem.margins(problem.above @ (bend * x))).max()))
         # Very small multipliers would have slacks larger than all weights.
-        x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + least))
+        x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + min_slacks))
         v = problem.above @ (bend * x)
         return x, np.divide(mu, v, out=np.zeros(len(v)), where=problem.inequality & (v > 0))
-    return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)
+    return np.zeros(0), np.where(problem.inequality, np.maximum(free, min_slacks), 0.0)
 
 
 def _solve_epigraph_variable(free: Float[Array, " k"], mu: float, g: float) -> float:
@@ -243,5 +254,5 @@ def _solve_epigraph_variable(free: Float[Array, " k"], mu: float, g: float) -> f
     def excess(x: float) -> float:
         return float((mu / (x + free)).sum()) - g
 
-    found: Any = brentq(excess, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)
-    return float(found)
+    root: Any = brentq(excess, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)
+    return float(root)

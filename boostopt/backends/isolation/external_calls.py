@@ -88,7 +88,7 @@ class _SignalRecorder:
     def __init__(self) -> None:
         self.raised: BaseException | None = None
         self.unknown = False
-        self._before: dict[int, Any] = {}
+        self._previous_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> _SignalRecorder:
         if threading.current_thread() is not threading.main_thread():
@@ -97,19 +97,19 @@ class _SignalRecorder:
         for number in WATCHED_SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler):
-                self._before[number] = handler
+                self._previous_handlers[number] = handler
                 signal.signal(number, self._noted)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous_handlers.items():
             if signal.getsignal(number) == self._noted:  # foreign code may have set its own
                 signal.signal(number, handler)
 
     def _noted(self, number: int, frame: FrameType | None) -> None:
         """Call the handler of a signal, and record its exception."""
         try:
-            self._before[number](number, frame)
+            self._previous_handlers[number](number, frame)
         except BaseException as raised:
             self.raised = raised
             raise

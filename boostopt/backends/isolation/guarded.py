@@ -17,12 +17,12 @@ from boostopt.backends.isolation.external_calls import MAX_ERROR_LENGTH, Externa
 from boostopt.programs.program import Program
 
 BACKEND_PHASES = ("build", "canonicalize", "solve", "recover")
-"""The phases that a backend may time."""
+"""Phases whose times a backend may report."""
 
 
 @dataclass(frozen=True)
 class GuardedBackend(BackendWrapper):
-    """A backend that runs another one and raises none of its exceptions."""
+    """A backend that runs another one and catches its exceptions."""
 
     def takes(self, program: Program) -> Capability:
         try:

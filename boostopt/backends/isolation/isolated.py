@@ -1,8 +1,8 @@
-"""A backend in a process of its own: crashes, hangs and printed text become attempts in words.
+"""A backend in a child process: crashes, hangs and printed text become attempts that report them.
 
 Foreign solvers have been seen to abort the process, to exceed every limit, and to write to the standard output from C.
-The process sends back each attempt when it is made, and only the parent certifies it. One process is kept and used
-again, because importing CVXPY and its solvers takes a second or two. After a crash or a kill, a new process starts.
+The process sends back each attempt at once, and only the parent certifies it. One process is kept and reused, because
+importing CVXPY and its solvers takes a second or two. After a crash or a kill, a new process starts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ISOLATED_PREFIX = "isolated:"
 GRACE_FRACTION, MIN_GRACE, MAX_GRACE = 0.05, 0.1, 5.0
 """Time from the limit to the kill, as a share of the limit, and its bounds in seconds.
 
-It is needed because most solvers check the clock between iterations only.
+The grace is needed because most solvers check the clock between iterations only.
 """
 
 
@@ -88,7 +88,7 @@ class RemoteState:
 
 
 class _CannotIsolate(Exception):
-    """A backend cannot run in a process of its own; the message gives the reason, and `status` sums it up."""
+    """A backend cannot run in a child process; the message gives the reason, and `status` sums it up."""
 
     def __init__(self, status: ProcessEnd, why: str) -> None:
         super().__init__(why)
@@ -102,10 +102,20 @@ class _CannotIsolate(Exception):
 
 @dataclass(frozen=True)
 class IsolatedBackend(BackendWrapper):
-    """Another backend, run in a process of its own."""
+    """Another backend, run in a child process.
+
+    Attributes
+    ----------
+    inner
+        The backend to run.
+    grace
+        Seconds from the time limit to the kill; None for the default.
+    fall_back
+        Whether to run in this process if the backend or the program cannot be sent to a child process.
+    """
 
     grace: float | None = None
-    otherwise_here: bool = False
+    fall_back: bool = False
 
     @property
     def name(self) -> str:
@@ -118,7 +128,7 @@ class IsolatedBackend(BackendWrapper):
         return True
 
     def prepare(self, program: Program) -> Capability:
-        """Start a process if none is waiting, send it the program and import the solver there, before the clock starts.
+        """Start a child process if none is idle, send it the program and import the solver, before the clock starts.
 
         Returns
         -------
@@ -127,7 +137,7 @@ class IsolatedBackend(BackendWrapper):
         try:
             release(self._acquire_worker(program, math.inf))
         except _CannotIsolate as refusal:
-            return Capability(self.otherwise_here and refusal.can_run_here, str(refusal))
+            return Capability(self.fall_back and refusal.can_run_here, str(refusal))
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
@@ -139,7 +149,7 @@ class IsolatedBackend(BackendWrapper):
             except _CannotIsolate as refusal:
                 yield from self._not_isolated(task, refusal, began) if crash is None else (crash,)
                 return
-            # Other solvers may have damaged the process, so that a crash there does not count against this one.
+            # Other solvers may have damaged the process: a crash in it does not count against this backend.
             crash = yield from self._run_in_worker(
                 process, task, end, suspect=bool(process.backends_run - {self.inner.name})
             )
@@ -148,11 +158,11 @@ class IsolatedBackend(BackendWrapper):
 
     def _kill_time(self, deadline: Deadline) -> float:
         """Return the time at which a silent process is killed: one grace for all requests together."""
-        left = deadline.left
-        if left is None:
+        remaining = deadline.left
+        if remaining is None:
             return math.inf
-        usual = min(max(GRACE_FRACTION * left, MIN_GRACE), MAX_GRACE)
-        return time.perf_counter() + left + (usual if self.grace is None else self.grace)
+        usual = min(max(GRACE_FRACTION * remaining, MIN_GRACE), MAX_GRACE)
+        return time.perf_counter() + remaining + (usual if self.grace is None else self.grace)
 
     def _acquire_worker(self, program: Program, end: float) -> WorkerProcess:
         """Return a process that has the program and the backend.
@@ -202,31 +212,31 @@ class IsolatedBackend(BackendWrapper):
         """Yield the attempts of one run; return a crash after which the run should be repeated in a new process."""
         process.backends_run.add(self.inner.name)
         process.take_output()
-        asked = task.profile, dict(task.options)
-        given = max_threads(), task.tol, task.deadline.left
-        request: tuple[Any, ...] = ("first_attempt", *given, *asked, *self._start(task.start, process))
+        profile_options = task.profile, dict(task.options)
+        limits = max_threads(), task.tol, task.deadline.left
+        request: tuple[Any, ...] = ("first_attempt", *limits, *profile_options, *self._start(task.start, process))
         began = time.perf_counter()
-        came = 0
+        n_received = 0
         try:
             while True:
                 kind, *rest = process.request(request, _remaining(end))
                 if kind != "attempt":
                     return None
                 yield self._check_received(rest[0], process, task.program)
-                began, request, came = time.perf_counter(), ("next_attempt",), came + 1
+                began, request, n_received = time.perf_counter(), ("next_attempt",), n_received + 1
                 if task.deadline.passed:
                     return None
         except WorkerDied as death:
             error = f"the process of {self.inner.name} died: {death}"
             crash = _failed_attempt(ProcessEnd.CRASHED.value, error, process.take_output(), began)
-            if suspect and not came:
+            if suspect and not n_received:
                 return crash
             yield crash
         except WorkerTimeout:
             seconds, limit = time.perf_counter() - began, task.deadline.allowed
             process.kill()  # killed before its printed text is read, because it may print without end
-            of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
-            error = f"{self.inner.name} did not stop at {of_limit} and was killed"
+            limit_text = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
+            error = f"{self.inner.name} did not stop at {limit_text} and was killed"
             yield _failed_attempt(f"{ProcessEnd.KILLED} after {seconds:.1f} s", error, process.take_output(), began)
         finally:
             if process.usable:
@@ -235,23 +245,23 @@ class IsolatedBackend(BackendWrapper):
         return None
 
     def _check_received(self, attempt: Any, process: WorkerProcess, program: Program) -> Attempt:
-        """Return an attempt, with the text that was printed meanwhile."""
+        """Return an attempt, with the text that the process has printed since the last one."""
         checked = sanitize_attempt(attempt, program)
         state = checked.state
         checked = replace(checked, state=RemoteState(process.pid, state) if isinstance(state, int) else None)
         return _with_printed(checked, process.take_output())
 
     def _start(self, start: WarmStart | None, process: WorkerProcess) -> tuple[Any, Any, str, int | None]:
-        """Return the start for the child, in which the state has stayed."""
+        """Return the warm start for the child process, which has kept the state."""
         if start is None:
             return None, None, "", None
-        kept = start.state
-        key = kept.key if isinstance(kept, RemoteState) and kept.pid == process.pid else None
+        state = start.state
+        key = state.key if isinstance(state, RemoteState) and state.pid == process.pid else None
         return start.d, start.w, start.backend.removeprefix(ISOLATED_PREFIX), key
 
     def _not_isolated(self, task: Task, refusal: _CannotIsolate, began: float) -> Iterator[Attempt]:
-        """Run in this process, or only report the reason against isolation."""
-        if not (self.otherwise_here and refusal.can_run_here):
+        """Run in this process if allowed; otherwise yield one attempt with the reason against isolation."""
+        if not (self.fall_back and refusal.can_run_here):
             yield Attempt(
                 "",
                 {},
@@ -261,36 +271,36 @@ class IsolatedBackend(BackendWrapper):
                 error=str(refusal)[:MAX_ERROR_LENGTH],
             )
             return
-        here = GuardedBackend(self.inner)
-        if task.deadline.at is not None and not here.keeps_limit(task.program):
+        guarded = GuardedBackend(self.inner)
+        if task.deadline.at is not None and not guarded.keeps_limit(task.program):
             warnings.warn(
                 f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
                 f"it may run past the limit in this one: {refusal}",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        for attempt in here.attempts(task):
+        for attempt in guarded.attempts(task):
             yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})
 
 
-def _remaining(end: float, most: float = math.inf) -> float:
-    """Return the seconds left until an end, up to a maximum."""
-    return min(max(end - time.perf_counter(), 0.0), most)
+def _remaining(end: float, maximum: float = math.inf) -> float:
+    """Return the remaining seconds until `end`, at most `maximum`."""
+    return min(max(end - time.perf_counter(), 0.0), maximum)
 
 
-def _failed_attempt(status: str, error: str, printed: str, began: float) -> Attempt:
-    """Return the attempt that ended with its process."""
-    error += _last_printed_line(printed)
+def _failed_attempt(status: str, error: str, output: str, began: float) -> Attempt:
+    """Return an attempt that ended because its process did."""
+    error += _last_printed_line(output)
     attempt = Attempt("", {}, status, False, times=solve_time_since(began), error=error[:MAX_ERROR_LENGTH])
-    return _with_printed(attempt, printed)
+    return _with_printed(attempt, output)
 
 
-def _with_printed(attempt: Attempt, printed: str) -> Attempt:
-    text = printed.strip()
+def _with_printed(attempt: Attempt, output: str) -> Attempt:
+    text = output.strip()
     return replace(attempt, statistics={**attempt.statistics, "printed": text[-MAX_KEPT_OUTPUT:]}) if text else attempt
 
 
-def _last_printed_line(printed: str) -> str:
+def _last_printed_line(output: str) -> str:
     """Return the last printed line, as the end of a sentence."""
-    lines = printed.strip().splitlines()
+    lines = output.strip().splitlines()
     return f'; it printed "{lines[-1].strip()}" last' if lines else ""

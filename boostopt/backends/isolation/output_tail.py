@@ -29,7 +29,7 @@ class OutputTail:
 
     def __init__(self, stream: IO[bytes], mark: bytes) -> None:
         self._stream, self._mark = stream, mark
-        self._kept, self._marks, self._ended = b"", 0, False
+        self._tail, self._marks, self._ended = b"", 0, False
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -38,7 +38,7 @@ class OutputTail:
         """Return the text printed since the last call, once the given number of marks, or the end, has arrived."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._marks >= marks, MARK_SECONDS)
-            data, self._kept = self._kept, b""
+            data, self._tail = self._tail, b""
         return data.decode(errors="replace")
 
     def join(self) -> None:
@@ -49,9 +49,9 @@ class OutputTail:
         with contextlib.suppress(OSError), self._stream:
             while data := os.read(self._stream.fileno(), CHUNK):
                 with self._changed:
-                    kept = self._kept + data
-                    self._marks += kept.count(self._mark)
-                    self._kept = kept.replace(self._mark, b"")[-KEPT_BYTES:]
+                    tail = self._tail + data
+                    self._marks += tail.count(self._mark)
+                    self._tail = tail.replace(self._mark, b"")[-KEPT_BYTES:]
                     self._changed.notify_all()
         with self._changed:
             self._ended = True

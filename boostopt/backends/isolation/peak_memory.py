@@ -16,18 +16,18 @@ class PeakMemory:
     """The memory of the process at creation, and its peak from then on; both are known on Linux only."""
 
     def __init__(self) -> None:
-        self._held = None
+        self._initial_bytes = None
         trim_heap()
         with contextlib.suppress(OSError):
             CLEAR.write_text(RESET_PEAK)
-            self._held = _bytes("VmRSS")
+            self._initial_bytes = _bytes("VmRSS")
 
     def peak(self) -> int | None:
         """Return by how many bytes the peak exceeds the memory at creation; neither includes memory freed before."""
         with contextlib.suppress(OSError):
             highest = _bytes("VmHWM")
-            if self._held is not None and highest is not None:
-                return max(highest - self._held, 0)
+            if self._initial_bytes is not None and highest is not None:
+                return max(highest - self._initial_bytes, 0)
         return None
 
 

@@ -1,4 +1,4 @@
-"""The inside of an isolated process: it runs a backend's attempts one by one, on request, and sends them back.
+"""The main loop of a worker process: it runs the attempts of a backend one by one, on request, and sends them back.
 
 Requests and replies are pickled tuples on copies of the standard input and output. A request names a method of
 `_Worker`. Whatever Python or C prints to the descriptors 1 and 2 goes to the standard error. A mark follows it before
@@ -48,11 +48,11 @@ PEAK_MEMORY = "peak_memory"
 """A statistic of an attempt: the growth of the peak memory of the process over the memory held before, in bytes."""
 
 is_worker_process: bool = False
-"""Whether this process is isolated already, and its backends need no other one."""
+"""Whether this process is isolated already, so that its backends need no child process."""
 
 
 def run_worker(parent: int, mark: bytes) -> None:
-    """Answer requests until the other end is gone.
+    """Answer requests until the parent is gone.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ class _Worker:
                 return "cannot", str(why)
 
     def load_program(self, data: bytes) -> tuple[Any, ...]:
-        """Hold a program."""
+        """Store a program."""
         self._program = load(data)
         return ("ready",)
 
     def load_backend(self, data: bytes) -> tuple[Any, ...]:
-        """Open a backend, and ask it whether it takes the program."""
+        """Open a backend, and return whether it supports the program."""
         program = require_not_none(self._program, "a program before a backend")
         self._backend = GuardedBackend(load(data))
         able = self._backend.takes(program)
@@ -202,7 +202,7 @@ def _disable_core_dumps() -> None:
 
 
 def _to_builtin_types(value: Any) -> Any:
-    """Return a value without classes that the parent would have to import."""
+    """Return a value without classes that the parent would need to import."""
     if isinstance(value, Mapping):
         return {str(name): _to_builtin_types(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

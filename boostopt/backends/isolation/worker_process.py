@@ -1,4 +1,4 @@
-"""Processes in which foreign solvers run: they are started once, used again, and killed if they do not answer.
+"""Worker processes for foreign solvers: they are started once, reused, and killed if they do not answer.
 
 No process outlives its parent: it ends when its pipes are closed. On Linux, the kernel ends it with its parent, even if
 a solver holds Python's lock. No file is written.
@@ -75,7 +75,7 @@ class WorkerProcess:
         stdin, stdout, stderr = self._popen.stdin, self._popen.stdout, self._popen.stderr
         if stdin is None or stdout is None or stderr is None:
             raise OSError("a process without pipes")
-        self._printed = OutputTail(stderr, self._mark.encode())
+        self._output = OutputTail(stderr, self._mark.encode())
         self._replies: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         # Separate threads, so that the caller can check the clock even if the process neither reads nor answers.
@@ -98,19 +98,19 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The number of the process."""
         return self._popen.pid
 
     @property
     def usable(self) -> bool:
-        """Whether it is alive, takes a request and belongs to this process (not to one from which this was forked)."""
+        """Whether the worker is alive, accepts a request and belongs to this process, not to its parent by a fork."""
         ready = self.pending_replies == 0 or (
             self.late_since is not None and time.perf_counter() - self.late_since < START_SECONDS
         )
         return ready and self._owner == os.getpid() and self._popen.poll() is None
 
     def has_program(self, program: Program) -> bool:
-        """Whether it has this very program."""
+        """Return whether the worker has this very program."""
         return self._holds is not None and self._holds() is program
 
     def send_program(self, program: Program, data: bytes, seconds: float) -> str:
@@ -131,17 +131,17 @@ class WorkerProcess:
         """
         self.send(request)
         self.pending_replies += 1
-        until = time.perf_counter() + seconds
+        end = time.perf_counter() + seconds
         while True:
-            wait = min(POLL_SECONDS, until - time.perf_counter())
-            # It may have ended while processes that it has started hold its pipes open.
+            wait = min(POLL_SECONDS, end - time.perf_counter())
+            # The worker may have ended while its child processes hold its pipes open.
             ended = self._popen.poll() is not None
             try:
                 reply = self._replies.get(timeout=max(wait, 0.0))
             except queue.Empty:
                 if ended:
                     raise WorkerDied(self._exit_description()) from None
-                if time.perf_counter() >= until:
+                if time.perf_counter() >= end:
                     raise WorkerTimeout from None
                 continue
             if reply is None:
@@ -157,16 +157,16 @@ class WorkerProcess:
         self._requests.put(pickle.dumps(request))
 
     def take_output(self) -> str:
-        """Return the end of the text printed since the last call; if the process has ended, nothing is missing.
+        """Return the end of the text printed since the last call; if the process has ended, the text is complete.
 
         Kill a process that prints without end before you call this.
         """
         if self._popen.poll() is not None:
-            self._printed.join()
-        return self._printed.take(self._replied)
+            self._output.join()
+        return self._output.take(self._replied)
 
     def kill(self) -> None:
-        """End the process and all that it has started; at exit this happens automatically."""
+        """End the process and its child processes; at exit this happens automatically."""
         if self._owner != os.getpid():
             return
         if self._popen.returncode is None:
@@ -177,17 +177,17 @@ class WorkerProcess:
         self._requests.put(None)
         for thread in self._threads:
             thread.join(POLL_SECONDS)
-        self._printed.join()
+        self._output.join()
         atexit.unregister(self.kill)
 
     def _kill_group(self) -> None:
-        """Kill the process and all that it has started, which belong to its session."""
+        """Kill the process and its child processes, which belong to its session."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def _exit_description(self) -> str:
-        """Return the exit status in words."""
+        """Describe the exit status."""
         try:
             code = self._popen.wait(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -204,7 +204,7 @@ class WorkerProcess:
 
 def _send(requests: queue.SimpleQueue[bytes | None], stream: IO[bytes]) -> None:
     """Send requests until there are no more, or the process has ended."""
-    with contextlib.suppress(OSError, ValueError), stream:  # requests that it has not read are lost
+    with contextlib.suppress(OSError, ValueError), stream:  # requests that the worker has not read are lost
         while (request := requests.get()) is not None:
             stream.write(request)
             stream.flush()
@@ -228,7 +228,7 @@ _idle: list[WorkerProcess] = []
 
 
 def acquire() -> WorkerProcess:
-    """Return a waiting process, or a new one.
+    """Return an idle process, or a new one.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def acquire() -> WorkerProcess:
 
 
 def _pop_idle() -> WorkerProcess | None:
-    """Return a waiting process, None if there is none; another thread may take it first."""
+    """Return an idle process, None if there is none or another thread was faster."""
     try:
         return _idle.pop()
     except IndexError:
@@ -265,6 +265,6 @@ def idle_process_id() -> int | None:
 
 
 def close_idle_processes() -> None:
-    """End the waiting processes."""
+    """End the idle processes."""
     while (process := _pop_idle()) is not None:
         process.kill()
