@@ -1,1 +1,1 @@
-"""One program, one answer: the ladder of attempts, merged examples, the solution and its explanation."""
+"""Solving one program: attempts of backends, merged examples, the solution and its explanation."""

@@ -26,13 +26,13 @@ D_SOURCE_DESCRIPTIONS = {
     "repaired": "the given d, made feasible",
     "start": "the minimizer of F, because no usable d was given",
 }
-"""Proofs of an upper end, in words."""
+"""Sources of the d that proves the upper bound, in words."""
 
 OPTIMALITY_CONDITIONS = ("d optimal for w", "w optimal for d")
-"""Conditions of the answer after both of its parts were made feasible."""
+"""Optimality conditions, which are measured after feasibility restoration of d and w."""
 
 GAP_MISMATCH_RTOL, GAP_MISMATCH_ATOL = 0.01, 1e-6
-"""The terms of the gap may differ from the distance of the ends by this share, and by this share of their scale."""
+"""Tolerances for the sum of the gap terms against upper minus lower, relative to the larger and to the scale."""
 
 NEGLIGIBLE_WEIGHT_RTOL = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""
@@ -93,8 +93,8 @@ class Explanation:
     def __str__(self) -> str:
         lines = [self.headline]
         for condition in self.conditions:
-            where = f"; {condition.where}" if condition.where else ""
-            lines.append(f"  {condition.mark}: {condition.name} ({condition.amount}){where}")
+            location = f"; {condition.where}" if condition.where else ""
+            lines.append(f"  {condition.mark}: {condition.name} ({condition.amount}){location}")
         return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
 
     def _repr_html_(self) -> str:
@@ -106,14 +106,14 @@ class Explanation:
 
 
 def explain(program: Program, certificate: Certificate, tol: float, unanswered: str = "") -> Explanation:
-    """Say why the pair of a certificate is optimal within tol, or which condition fails and where.
+    """Explain why the pair of a certificate is optimal within tol, or which condition fails and at which example.
 
     Parameters
     ----------
     program, certificate, tol
-        What was solved, what is proved, and the scaled gap wanted.
+        The program, the certificate of the answer, and the target gap.
     unanswered
-        Why there is no answer, where there is none: then the pair is nobody's, and no condition says anything.
+        The reason if there is no answer, "" otherwise. Without an answer, no condition is stated.
     """
     if certificate.infeasible:
         return _infeasible(program, certificate)
@@ -137,7 +137,10 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         for name, residual in certificate.kkt.residuals.items()
     ]
     if narrow and certificate.d_is != "repaired" and not certificate.kkt.residuals[OPTIMALITY_CONDITIONS[0]] <= allowed:
-        headline += f" This is about w and {D_SOURCE_DESCRIPTIONS[certificate.d_is]}; the d that was given is not proved to be optimal."
+        headline += (
+            f" This is about w and {D_SOURCE_DESCRIPTIONS[certificate.d_is]}; the d that was given is not proved to be "
+            "optimal."
+        )
     examples, hypotheses = partial(_examples, program, certificate), partial(_hypotheses, program, certificate)
     conditions += [
         _gap_condition("d is the best answer to w", certificate.example_gaps, allowed, examples),
@@ -149,7 +152,7 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
 
 
 def _describe_origin(name: str) -> str:
-    """Return of what a condition is: of the answer itself, or, for one against the other, of both made feasible."""
+    """Describe the weights to which a condition refers: the answer as given, or after feasibility restoration."""
     return "as it was given, but made feasible" if name in OPTIMALITY_CONDITIONS else "as it was given"
 
 
@@ -177,11 +180,12 @@ def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]
 
 
 def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
-    """Return who has weight, and where the upper end comes from."""
+    """Return the numbers of examples and hypotheses with weight, the source of the upper bound, and the slack."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
     facts = [
-        f"{_count_non_negligible(d)} of {len(d)} examples and {_count_non_negligible(w)} of {len(w)} hypotheses have a weight."
+        f"{_count_non_negligible(d)} of {len(d)} examples and {_count_non_negligible(w)} of {len(w)} hypotheses have a "
+        "weight."
     ]
     if np.isfinite(certificate.upper):
         facts.append(f"The upper end is proved by {D_SOURCE_DESCRIPTIONS[certificate.d_is]}.")
@@ -200,7 +204,7 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
 
 
 def _describe_gap_mismatch(certificate: Certificate) -> list[str]:
-    """Say that the terms of the gap, which use slopes, do not sum to the distance of the ends, which use values."""
+    """State that the gap terms, which use slopes, do not sum to upper minus lower, which use values; [] if they do."""
     terms, width = certificate.gap_terms, certificate.upper - certificate.lower
     larger = max(terms, width)
     if (
@@ -215,7 +219,7 @@ def _describe_gap_mismatch(certificate: Certificate) -> list[str]:
 
 
 def _describe_kinks(function: str, places: Sequence[str]) -> list[str]:
-    """Say where a function has kinks: there its slope is a choice, and the proof depends on it."""
+    """List the kinks of a function, at which the proof depends on the chosen slope."""
     if not places:
         return []
     more = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""

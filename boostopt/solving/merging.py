@@ -1,8 +1,9 @@
-"""Examples that are equal, merged into one that counts for all of them, and split again in the answer.
+"""Merged examples: a program in which groups of equal examples become single examples.
 
-Equal margins, equal d0 / c and equal parameters make k examples one of multiplicity c_1 + ... + c_k: the program over
-the merged ones is the same program, its weights the sums of the others', which are in proportion to c. Solvers take it
-in less time; what they answer is certified on the program as it was given.
+If k examples have equal margins, equal d0 / c and equal parameters, one example of multiplicity c_1 + ... + c_k
+replaces them. The merged program is equivalent: the weight of a group is the sum of the weights of its examples, which
+are proportional to c. Solvers need less time for the merged program. The weights of their answers are split, and
+certified on the original program.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from boostopt.programs.program import Examples, Program
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, RowGroups
 
 MAX_REMAINING_FRACTION, MAX_REMAINING_FRACTION_LARGE = 0.7, 0.4
-"""Share of the examples that may be left for merging to pay, less where the merged margins need memory that counts.
+"""Largest share of merged examples with which merging saves time; the second is for large margins, whose copy needs
+memory.
 
 Measured at N = 5000, t = 50: at 0.7 a third of the time is saved, finding the groups takes a twentieth of it.
 """
 
 AGREEMENT_RTOL = 1e-9
-"""Relative agreement of the merged regularizer with the unmerged one: without it c and d0 do not tell it all."""
+"""Relative agreement of the merged regularizer with the original; without it, c and d0 do not determine F."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class MergedProgram:
     program
         The program over the groups.
     groups
-        Which example is in which group.
+        The group of each example.
     weight_fractions
         The share of each example in the weight of its group, shape (N,).
     """
@@ -59,17 +61,17 @@ class MergedProgram:
 
 
 def merge_equal_examples(program: Program, max_remaining_fraction: float | None = None) -> MergedProgram | None:
-    """Return the program over groups of equal examples, None where more than a share `max_remaining_fraction` of them would be left.
+    """Return the program over groups of equal examples, None if merging does not pay or is impossible.
 
-    Also None for regularizers that are no sums over the examples, or whose functions do not follow from c, d0 and the
-    parameters.
+    Merging does not pay if the groups are more than a share `max_remaining_fraction` of the examples. It is impossible
+    if the regularizer is not a sum over the examples, or if c, d0 and the parameters do not determine its terms.
     """
-    page, F = program.formulation, program.regularizer
-    if not isinstance(page, Formulation) or F.pointwise() is None:
+    formulation, F = program.formulation, program.regularizer
+    if not isinstance(formulation, Formulation) or F.pointwise() is None:
         return None
     c, d0 = program.examples.c, program.examples.d0
-    own = {field.name: getattr(program.parameters, field.name) for field in fields(program.parameters)}
-    per_example = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
+    parameter_values = {field.name: getattr(program.parameters, field.name) for field in fields(program.parameters)}
+    per_example = {name: value for name, value in parameter_values.items() if isinstance(value, np.ndarray)}
     if max_remaining_fraction is None:
         N, t = program.margins.shape
         max_remaining_fraction = (
@@ -78,49 +80,65 @@ def merge_equal_examples(program: Program, max_remaining_fraction: float | None 
     rows = program.margins.unique_rows(d0 / c, *per_example.values())
     if len(rows.representative) > max_remaining_fraction * program.margins.N:
         return None
-    together = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
+    merged_examples = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
     parameters = replace(
         program.parameters, **{name: value[rows.representative] for name, value in per_example.items()}
     )
-    margins, share = program.margins.take(rows.representative), c / together.c[rows.group_of_row]
+    margins, weight_fractions = program.margins.take(rows.representative), c / merged_examples.c[rows.group_of_row]
     try:
-        of_groups: Any = page.regularizer(parameters, together)
-        smaller = replace(program, parameters=parameters, examples=together, margins=margins, regularizer=of_groups)
-        groups = MergedProgram(smaller, rows, share)
-        return groups if _is_equivalent(program, groups) else None
-    except Exception:  # noqa: BLE001 - a page with data of its own for each example: it is not made for fewer
+        merged_regularizer: Any = formulation.regularizer(parameters, merged_examples)
+        merged_program = replace(
+            program, parameters=parameters, examples=merged_examples, margins=margins, regularizer=merged_regularizer
+        )
+        merged = MergedProgram(merged_program, rows, weight_fractions)
+        return merged if _is_equivalent(program, merged) else None
+    except Exception:  # noqa: BLE001 - a formulation may hold data for each example, and fail with fewer examples
         return None
 
 
-def _is_equivalent(program: Program, groups: MergedProgram) -> bool:
-    """Whether the functions of single weights are those of the groups, at two points in the box, and so are the boxes.
+def _is_equivalent(program: Program, merged: MergedProgram) -> bool:
+    """Return whether the merged terms have the slopes and the box bounds of the original ones, tested at two points.
 
-    A cap of 1 on the simplex is none: that of a group may be 1 as well.
+    On the simplex, a cap of 1 does not bind, so that the cap of a group may be 1 as well.
     """
-    own, smaller = program.regularizer.pointwise(), groups.program.regularizer.pointwise()
-    if own is None or smaller is None or groups.program.regularizer.N != len(groups.groups.representative):
+    original, merged_terms = program.regularizer.pointwise(), merged.program.regularizer.pointwise()
+    if original is None or merged_terms is None or merged.program.regularizer.N != len(merged.groups.representative):
         return False
-    most = np.minimum(groups.merge_weights(own.upper), 1.0) if own.on_simplex else groups.merge_weights(own.upper)
-    least = groups.merge_weights(own.lower)
-    above, below = groups.split_weights(smaller.upper) - own.upper, own.lower - groups.split_weights(smaller.lower)
-    fits = (above <= AGREEMENT_RTOL * np.abs(own.upper)) & (below <= AGREEMENT_RTOL * np.abs(own.lower))
-    reaches = smaller.upper >= most - AGREEMENT_RTOL * np.abs(most)
-    if not (fits.all() and np.allclose(least, smaller.lower) and reaches.all()):
+    max_upper = (
+        np.minimum(merged.merge_weights(original.upper), 1.0)
+        if original.on_simplex
+        else merged.merge_weights(original.upper)
+    )
+    sum_lower = merged.merge_weights(original.lower)
+    upper_excess, lower_excess = (
+        merged.split_weights(merged_terms.upper) - original.upper,
+        original.lower - merged.split_weights(merged_terms.lower),
+    )
+    bounds_agree = (upper_excess <= AGREEMENT_RTOL * np.abs(original.upper)) & (
+        lower_excess <= AGREEMENT_RTOL * np.abs(original.lower)
+    )
+    caps_suffice = merged_terms.upper >= max_upper - AGREEMENT_RTOL * np.abs(max_upper)
+    if not (bounds_agree.all() and np.allclose(sum_lower, merged_terms.lower) and caps_suffice.all()):
         return False
-    moves = smaller.upper > smaller.lower
-    for part in (0.25, 0.75):
-        d = smaller.lower + part * (smaller.upper - smaller.lower)
-        with np.errstate(divide="ignore", invalid="ignore"):  # where the box is a point
-            here, there = own.derivatives(groups.split_weights(d)), smaller.derivatives(d)[groups.groups.group_of_row]
-        moving = moves[groups.groups.group_of_row]
-        if not np.allclose(here[moving], there[moving], rtol=AGREEMENT_RTOL, atol=AGREEMENT_RTOL):
+    has_interior = merged_terms.upper > merged_terms.lower
+    for fraction in (0.25, 0.75):
+        d = merged_terms.lower + fraction * (merged_terms.upper - merged_terms.lower)
+        with np.errstate(divide="ignore", invalid="ignore"):  # if the box is a point
+            original_slopes, merged_slopes = (
+                original.derivatives(merged.split_weights(d)),
+                merged_terms.derivatives(d)[merged.groups.group_of_row],
+            )
+        compared = has_interior[merged.groups.group_of_row]
+        if not np.allclose(
+            original_slopes[compared], merged_slopes[compared], rtol=AGREEMENT_RTOL, atol=AGREEMENT_RTOL
+        ):
             return False
     return True
 
 
 @dataclass(frozen=True)
 class FirstAttemptBackend(BackendWrapper):
-    """The first attempt of a backend, with a word before its form that says what it is tried for."""
+    """A backend that makes only the first attempt of another one, with a label before its form."""
 
     label: str
 
@@ -134,26 +152,28 @@ class FirstAttemptBackend(BackendWrapper):
 
 @dataclass(frozen=True, eq=False)
 class MergedExamplesBackend(BackendWrapper):
-    """A backend that is given the merged program and whose answers are split and certified on the given one."""
+    """A backend that solves the merged program; its answers are split and certified on the original program."""
 
-    groups: MergedProgram
+    merged: MergedProgram
 
     def takes(self, program: Program) -> Capability:
-        return self.inner.takes(self.groups.program)
+        return self.inner.takes(self.merged.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        def of_examples(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
-            return None if d is None else self.groups.split_weights(d)
+        def split(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
+            return None if d is None else self.merged.split_weights(d)
 
-        def judge(d: Any, w: Any) -> Certificate:
-            return task.certify(of_examples(d), w)
+        def certify_split(d: Any, w: Any) -> Certificate:
+            return task.certify(split(d), w)
 
         start = task.start
         if start is not None:
-            start = replace(start, d=None if start.d is None else self.groups.merge_weights(start.d))
-        of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _certificate_cache=[])
-        for attempt in self.inner.attempts(of_groups):
-            count = len(self.groups.groups.representative)
+            start = replace(start, d=None if start.d is None else self.merged.merge_weights(start.d))
+        merged_task = replace(
+            task, program=self.merged.program, start=start, judge=certify_split, _certificate_cache=[]
+        )
+        for attempt in self.inner.attempts(merged_task):
+            count = len(self.merged.groups.representative)
             yield replace(
-                attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}
+                attempt, d=split(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}
             )

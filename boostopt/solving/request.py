@@ -1,4 +1,4 @@
-"""What is asked of a solve: a certified gap or a profile by name, a time limit, and options of the solver's own."""
+"""The request of a solve: a certified gap or a profile by name, and options that the solver defines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
 DEFAULT_TOL = 1e-8
-"""The scaled gap that is wanted where none is given."""
+"""Target gap by default."""
 
 
 def resolve_profile(tol: object) -> Profile | None:
-    """Return the profile of a name; None for a tolerance, which the certificate is to reach, and for "certified"."""
+    """Return the profile of a name; None for a tolerance, which the certificate must reach, and for "certified"."""
     if not isinstance(tol, str) or tol == CERTIFIED_MODE:
         return None
     if tol not in PROFILES:
@@ -24,7 +24,7 @@ def resolve_profile(tol: object) -> Profile | None:
 
 
 def resolve_tolerance(tol: object, profile: Profile | None) -> float:
-    """Return the gap that an answer is judged by: of a profile the accuracy that its solver is asked for.
+    """Return the target gap of an answer: the tolerance itself, or the accuracy of the profile.
 
     Raises
     ------
@@ -37,10 +37,10 @@ def resolve_tolerance(tol: object, profile: Profile | None) -> float:
 
 
 def check_solver_options(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
-    """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
+    """Check the options of the user for a backend (None for "auto") by name if possible, and return them."""
     if backend is None and (options or profile is not None):
-        what = f"the profile {profile.name!r}" if profile is not None else "options"
-        raise OptionError(f'backend="auto" takes no profile and no options of a solver; got {what}. Name a backend.')
+        request = f"the profile {profile.name!r}" if profile is not None else "options"
+        raise OptionError(f'backend="auto" takes no profile and no options of a solver; got {request}. Name a backend.')
     if backend is None or options is None:
         return {}
     words = "options by their names, or None", 'Pass a mapping such as {"max_iter": 50}.'
@@ -55,14 +55,14 @@ def check_solver_options(backend: Backend | None, options: object, profile: Prof
 
 
 def raise_if_options_rejected(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
-    """Raise OptionError where a solver refuses the user's options, in its own words."""
+    """Raise OptionError if the solver rejects the options of the user; the message quotes the solver."""
     errors = [attempt.error or "" for attempt in attempts]
     if options and errors and all(errors) and any(name in errors[0] for name in options):
         raise rejected_options_error(tried[0].name, options, errors[0])
 
 
 def rejected_options_error(backend: str, options: Mapping[str, Any], error: str) -> OptionError:
-    """Return the error for options that a solver refuses, in its own words."""
+    """Return the error for options that a solver rejects; the message quotes the solver."""
     named = ", ".join(f"{name}={short_repr(value)}" for name, value in options.items())
     return OptionError(
         f"options must be options of {backend} with valid values; got {named}: {reason_of(error)}. Correct them, or "

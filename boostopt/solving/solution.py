@@ -32,7 +32,7 @@ class Outcome(Enum):
 
     @property
     def key(self) -> str:
-        """The word for it in files."""
+        """The key of the value in files."""
         return OUTCOMES[self]
 
 
@@ -46,7 +46,7 @@ class Verdict(Enum):
 
     @property
     def key(self) -> str:
-        """The word for it in files."""
+        """The key of the value in files."""
         return VERDICTS[self]
 
 
@@ -72,7 +72,7 @@ class Solution:
     certificate
         The interval that `d` and `w` prove. It holds whatever the solver did.
     tol
-        The scaled gap that was asked for.
+        The target gap.
     attempts
         The raw attempts of all backends, in order.
     best
@@ -217,14 +217,14 @@ class Solution:
 
 
 def outcome_of(certificate: Certificate, attempt: Attempt | None) -> Outcome:
-    """Return what the solve came to."""
+    """Return the outcome of a solve with this certificate and this best attempt."""
     if certificate.infeasible:
         return Outcome.INFEASIBLE
     return Outcome.SOLVED if attempt else Outcome.FAILED
 
 
 def verdict_of(certificate: Certificate, attempt: Attempt | None, tol: float) -> Verdict:
-    """Return the highest step of the ladder that holds."""
+    """Return the highest verdict that holds."""
     if certificate.scaled_gap <= tol:
         return Verdict.BOUNDED
     if certificate.kkt.holds(tol):

@@ -1,4 +1,10 @@
-"""`solve` certifies the attempts of a backend one by one until the interval is narrow enough."""
+"""`solve`: run backends on a program and certify their answers until the certified gap is small enough.
+
+A backend makes attempts: one run of a solver on one form of the program. Each attempt is certified, and the incumbent
+keeps the best bounds and the answer that proved them. `solve` stops when the gap is at most the tolerance, when the
+deadline has passed, when the rest of the gap is rounding, or when two backends have reached the same gap. The status
+that a solver reports is recorded and never used.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.validation import check_flag, check_instance
-from boostopt._utils.validation import check_seconds as limit_of
+from boostopt._utils.validation import check_flag, check_instance, check_seconds
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import GuardedBackend
@@ -32,38 +37,38 @@ from boostopt.solving.request import (
 from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
 
 AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
-"""First choice of "auto" among the backends that take the program; then the others that are made for such programs."""
+"""Backends that "auto" tries first, in this order, if they support the program."""
 
 LINEAR_CONES = frozenset({"linear"})
 
 WIDE_RATIO = 10
-"""Hypotheses for each example from which on the interior point, which factors a matrix of hypotheses, comes last."""
+"""Hypotheses per example above which "auto" tries the interior point method last: it factors a t x t matrix."""
 
 WIDE_MIN_HYPOTHESES = 1000
-"""Hypotheses up to which the interior point comes first nevertheless.
+"""Hypotheses up to which "auto" tries the interior point method first in any case.
 
-Measured with N = 50: LPBoost at t = 3000 takes 7 s, and HiGHS 0.1; ERLPBoost takes 9 s, and Clarabel 1.4. With
-N = 200, t = 1500, ERLPBoost takes 1.7 s, and Clarabel 4.4.
+Measured with N = 50: LPBoost at t = 3000 takes 7 s, with HiGHS 0.1 s; ERLPBoost takes 9 s, with Clarabel 1.4 s. With
+N = 200 and t = 1500, ERLPBoost takes 1.7 s, with Clarabel 4.4 s.
+"""
+
+SMALL_LP_ENTRIES = 40_000
+"""Entries of the margin matrix up to which "auto" tries HiGHS first on linear programs.
+
+Measured against the interior point method: 4 ms against 9 ms at N = 500, t = 20; 29 ms against 20 ms at N = 2000,
+t = 50; 1.7 s against 0.8 s at N = 20000, t = 100.
 """
 
 UNMERGED_SUFFIX = ", unmerged"
-"""Mark in the path of a backend that was asked again about the examples as they are."""
+"""Suffix in `Solution.path` of a backend that was run again, on the program with its original examples."""
 
 ROUNDING_GAP_FACTOR = 2.1
-"""A gap of so many slacks is rounding: each end has one by itself, whatever answers are certified."""
+"""A gap of at most this multiple of the slack is rounding: each bound contains the slack once for every answer."""
 
 EQUAL_GAP_FACTOR = 2.0
-"""Gaps within this factor are one: two backends have found what the program and its rounding allow."""
+"""Two gaps within this factor count as equal."""
 
 EQUAL_BOUND_TOLERANCE = 1e-6
-"""Lower ends within this share of max(1, |lower|) are one, where no backend finds an upper end."""
-
-SMALL_LP_ENTRIES = 40_000
-"""Entries of a margin matrix up to which linear programs go to HiGHS first: it takes half of the time there.
-
-Measured: N = 500, t = 20 in 4 ms against 9; N = 2000, t = 50 in 29 ms against 20; N = 20000, t = 100 in 1.7 s
-against 0.8.
-"""
+"""Two lower bounds within this share of max(1, |lower|) count as equal, if neither backend has an upper bound."""
 
 
 @limit_blas_threads()
@@ -127,77 +132,97 @@ def solve(
         The backend is not installed, or does not support the program or the profile.
     """
     profile = resolve_profile(tol)
-    tol, time_limit = resolve_tolerance(tol, profile), limit_of("time_limit", time_limit)
+    tol, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     isolate, merge = check_flag("isolate", isolate), check_flag("merge", merge) and profile is None
     check_program(program)
     check_backend(backend)
-    chosen = None if backend == AUTO else _require_support(get_backend(backend), program, profile)
-    own = check_solver_options(chosen, options, profile)
+    named_backend = None if backend == AUTO else _require_support(get_backend(backend), program, profile)
+    solver_options = check_solver_options(named_backend, options, profile)
     deadline = Deadline.after(time_limit)
-    task = Task(program, tol, deadline, _check_start(program, start), profile=profile, options=own)
-    backends = _automatic_backends(program, task.start) if chosen is None else iter([chosen])
-    best = _Incumbent(task)
-    # What a backend may go on from is of the examples as they are.
-    anew = task.start is None or task.start.state is None
-    groups = cache(lambda: merge_equal_examples(program) if merge and anew else None)
-    tried = list[Backend]()
-    path = list[str]()
-    for candidate in backends:
+    warm_start = _check_start(program, start)
+    task = Task(program, tol, deadline, warm_start, profile=profile, options=solver_options)
+
+    # The state of an earlier run refers to the original examples, so that a run with a state is not merged.
+    can_merge = merge and (warm_start is None or warm_start.state is None)
+    merged_program = cache(lambda: merge_equal_examples(program) if can_merge else None)
+
+    incumbent, path, tried = _Incumbent(task), list[str](), list[Backend]()
+    for candidate in _automatic_backends(program, warm_start) if named_backend is None else [named_backend]:
         tried.append(candidate)
-        together = None if candidate.incremental else groups()
-        safe = _protected(candidate, needs_own_process(candidate, program, isolate, time_limit))
-        for name, way in _run_backend(safe, candidate.name, together, best):
-            path.append(name)
-            for k, attempt in enumerate(way.attempts(task)):
-                best.add(candidate, attempt if k else replace(attempt, is_continuation=False))
-                if best.should_stop:
-                    break
-            if best.should_stop:
-                break
-        if best.should_stop or best.end_backend() or best.gap_is_rounding:
+        in_child_process = needs_own_process(candidate, program, isolate, time_limit)
+        path += _run_backend(
+            candidate, task, incumbent, in_child_process, None if candidate.incremental else merged_program()
+        )
+        if incumbent.should_stop or incumbent.end_backend() or incumbent.gap_is_rounding:
             break
-    raise_if_options_rejected(own, tried, best.attempts)
-    certificate, origin = best.certificate or program.certify(), best.backend or tried[0]
+
+    raise_if_options_rejected(solver_options, tried, incumbent.attempts)
+    certificate, answered_by = incumbent.certificate or program.certify(), incumbent.backend or tried[0]
     return Solution(
         program=program,
-        outcome=outcome_of(certificate, best.attempt),
-        verdict=verdict_of(certificate, best.attempt, tol),
-        backend=origin.name,
-        version=origin.version,
-        solver_status=best.status,
+        outcome=outcome_of(certificate, incumbent.attempt),
+        verdict=verdict_of(certificate, incumbent.attempt, tol),
+        backend=answered_by.name,
+        version=answered_by.version,
+        solver_status=incumbent.solver_status,
         certificate=certificate,
         tol=tol,
-        attempts=tuple(best.attempts),
-        best=best.attempt,
+        attempts=tuple(incumbent.attempts),
+        best=incumbent.attempt,
         path=tuple(path),
-        times={**best.times, "total": best.elapsed},
-        gaps=tuple(best.gap_history),
+        times={**incumbent.times, "total": incumbent.elapsed},
+        gaps=tuple(incumbent.gap_history),
     )
+
+
+def check_program(program: object) -> None:
+    """Raise OptionError if the argument is not a program."""
+    if not isinstance(program, Program):
+        raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
 
 
 def needs_own_process(backend: Backend, program: Program, isolate: bool, time_limit: float | None) -> bool:
-    """Return whether a backend is to run in a process of its own: it is wanted, or nothing else keeps the limit."""
-    return backend.foreign and (
-        isolate or (time_limit is not None and not GuardedBackend(backend).keeps_limit(program))
-    )
+    """Return whether a backend must run in a child process: on request, or because it may exceed the time limit."""
+    if not backend.foreign:
+        return False
+    return isolate or (time_limit is not None and not GuardedBackend(backend).keeps_limit(program))
 
 
 def _run_backend(
-    safe: Backend, name: str, together: MergedProgram | None, best: _Incumbent
-) -> Iterator[tuple[str, Backend]]:
-    """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
-    if together is None:
-        yield name, safe
-        return
-    yield name, MergedExamplesBackend(safe, together)
-    # Rarely the merged program is the harder one, where it is degenerate. What is left as rounding is left in both.
-    if not best.gap_is_rounding:
-        yield name + UNMERGED_SUFFIX, FirstAttemptBackend(safe, "unmerged")
+    backend: Backend, task: Task, incumbent: _Incumbent, in_child_process: bool, merged: MergedProgram | None
+) -> list[str]:
+    """Run a backend, first on the merged program if there is one, then once on the original examples.
+
+    The second run is needed because the merged program is sometimes degenerate and harder to solve. It is skipped if
+    the rest of the gap is rounding, which both programs share.
+
+    Returns
+    -------
+    The names of the runs, for `Solution.path`.
+    """
+    protected = _protected(backend, in_child_process)
+    if merged is None:
+        runs = {backend.name: protected}
+    else:
+        runs = {
+            backend.name: MergedExamplesBackend(protected, merged),
+            backend.name + UNMERGED_SUFFIX: FirstAttemptBackend(protected, "unmerged"),
+        }
+    path = list[str]()
+    for name, run in runs.items():
+        if path and incumbent.gap_is_rounding:
+            break
+        path.append(name)
+        for k, attempt in enumerate(run.attempts(task)):
+            incumbent.add(backend, attempt if k else replace(attempt, is_continuation=False))
+            if incumbent.should_stop:
+                return path
+    return path
 
 
-def _protected(backend: Backend, alone: bool) -> Backend:
-    """Return a backend that raises nothing, in a process of its own if that is wanted."""
-    if alone:
+def _protected(backend: Backend, in_child_process: bool) -> Backend:
+    """Return a backend whose exceptions become attempts, in a child process on request."""
+    if in_child_process:
         from boostopt.backends.isolation.isolated import isolate_backend
 
         return isolate_backend(backend, fall_back=True)
@@ -205,170 +230,201 @@ def _protected(backend: Backend, alone: bool) -> Backend:
 
 
 def _check_start(program: Program, start: Solution | WarmStart | None) -> WarmStart | None:
-    """Return where to begin, checked for its shapes."""
+    """Return a solution or a warm start as a warm start; OptionError if its shapes do not fit the program."""
     if start is None:
         return None
     expected, advice = "a solution of solve", "Pass the solution from before the columns were appended."
-    warm = check_instance("start", start, (Solution, WarmStart), expected, advice)
-    warm = warm.start if isinstance(warm, Solution) else warm
+    checked = check_instance("start", start, (Solution, WarmStart), expected, advice)
+    warm = checked.start if isinstance(checked, Solution) else checked
     N, t = program.margins.shape
-    if (warm.d is not None and warm.d.shape != (N,)) or (warm.w is not None and (warm.w.ndim != 1 or len(warm.w) > t)):
-        shapes = [None if array is None else array.shape for array in (warm.d, warm.w)]
+    d_fits = warm.d is None or warm.d.shape == (N,)
+    w_fits = warm.w is None or (warm.w.ndim == 1 and len(warm.w) <= t)
+    if not (d_fits and w_fits):
+        d_shape, w_shape = (None if weights is None else weights.shape for weights in (warm.d, warm.w))
         raise OptionError(
             f"start must belong to a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
-            f"{shapes[0]} and {shapes[1]}. {advice}"
+            f"{d_shape} and {w_shape}. {advice}"
         )
     return warm
 
 
-def check_program(program: object) -> None:
-    """Raise OptionError unless it is a program."""
-    if not isinstance(program, Program):
-        raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
-
-
 class _Incumbent:
-    """The attempts of a solve, and the narrowest interval so far: each may improve either end."""
+    """The best certificate of a solve so far, and a record of all attempts.
+
+    An attempt can improve the lower bound, the upper bound or both. The best certificate may combine the d of one
+    attempt with the w of another.
+
+    Attributes
+    ----------
+    certificate
+        The certificate with the smallest gap, None before the first answer.
+    attempt, backend
+        The attempt with the smallest gap by itself, and its backend; None before the first answer.
+    attempts
+        All attempts, in order.
+    gap_history
+        After each attempt, the seconds since the start and the scaled gap.
+    times
+        Seconds by phase, summed over all attempts.
+    """
 
     def __init__(self, task: Task) -> None:
-        self.attempts = list[Attempt]()
-        self.times: dict[str, float] = {phase: 0.0 for phase in PHASES}
-        self.gap_history = list[tuple[float, float]]()
         self.certificate: Certificate | None = None
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
-        self._task, self._began, self._narrowest = task, time.perf_counter(), np.inf
-        # What the backend that is asked has proved by itself, and what those before it had.
-        self._own: Certificate | None = None
-        self._others = list[Certificate]()
-
-    @property
-    def should_stop(self) -> bool:
-        """Whether to stop: the interval is narrow enough, or the time is over."""
-        return bool(self.scaled_gap <= self._task.tol) or self._task.deadline.passed
+        self.attempts = list[Attempt]()
+        self.gap_history = list[tuple[float, float]]()
+        self.times: dict[str, float] = {phase: 0.0 for phase in PHASES}
+        self._task, self._start_time = task, time.perf_counter()
+        self._smallest_attempt_gap = np.inf
+        self._current_backend_best: Certificate | None = None
+        self._earlier_backends_best = list[Certificate]()
 
     @property
     def scaled_gap(self) -> float:
-        """The scaled gap so far."""
+        """The smallest scaled gap so far."""
         return math.inf if self.certificate is None else self.certificate.scaled_gap
 
     @property
-    def gap_is_rounding(self) -> bool:
-        """Whether what is left of the gap is rounding."""
-        narrowest = self.certificate
-        return narrowest is not None and bool(
-            np.isfinite(narrowest.gap) and narrowest.gap <= ROUNDING_GAP_FACTOR * narrowest.slack
-        )
+    def should_stop(self) -> bool:
+        """Whether the gap is at most the tolerance, or the deadline has passed."""
+        return bool(self.scaled_gap <= self._task.tol) or self._task.deadline.passed
 
-    def end_backend(self) -> bool:
-        """Whether the backend that has just ended is no better than another one was; the next one begins anew."""
-        own, self._own = self._own, None
-        if own is None:
-            return False
-        self._others.append(own)
-        return any(_equal_gaps(own, other) for other in self._others[:-1])
+    @property
+    def gap_is_rounding(self) -> bool:
+        """Whether the gap consists of the rounding allowance, which no other answer reduces."""
+        best = self.certificate
+        return best is not None and bool(np.isfinite(best.gap) and best.gap <= ROUNDING_GAP_FACTOR * best.slack)
 
     @property
     def elapsed(self) -> float:
-        """The seconds since it began."""
-        return time.perf_counter() - self._began
+        """Seconds since the start of the solve."""
+        return time.perf_counter() - self._start_time
 
     @property
-    def status(self) -> str:
-        """The solver's words about the best attempt, the last one where none was answered."""
-        spoken = self.attempt or (self.attempts[-1] if self.attempts else None)
-        return spoken.status if spoken else "not started"
+    def solver_status(self) -> str:
+        """The solver's status of the best attempt, of the last attempt if none has an answer."""
+        attempt = self.attempt or (self.attempts[-1] if self.attempts else None)
+        return attempt.status if attempt else "not started"
 
     def add(self, backend: Backend, attempt: Attempt) -> None:
-        """Keep an attempt, and what it proves."""
+        """Record an attempt, and certify its answer if it has one."""
         self.attempts.append(attempt)
         for phase, seconds in attempt.times.items():
             self.times[phase] += seconds
         if attempt.answered:
-            self._update(backend, attempt)
+            start_time = time.perf_counter()
+            self._update(backend, attempt, self._certified(backend, attempt))
+            self.times["certify"] += time.perf_counter() - start_time
         self.gap_history.append((self.elapsed, self.scaled_gap))
 
-    def _update(self, backend: Backend, attempt: Attempt) -> None:
-        """Certify an attempt and keep what is better of it."""
-        start = time.perf_counter()
+    def end_backend(self) -> bool:
+        """Close the record of the current backend; return whether its gap equals that of an earlier backend."""
+        best, self._current_backend_best = self._current_backend_best, None
+        if best is None:
+            return False
+        agrees = any(_equal_gaps(best, earlier) for earlier in self._earlier_backends_best)
+        self._earlier_backends_best.append(best)
+        return agrees
+
+    def _certified(self, backend: Backend, attempt: Attempt) -> Certificate:
+        """Return the certificate of an attempt; ProblemError if its answer does not fit the program."""
         try:
-            new = self._task.certify(attempt.d, attempt.w)
-        except ProblemError as fault:
+            return self._task.certify(attempt.d, attempt.w)
+        except ProblemError as error:
             raise ProblemError(
-                f"the answer of the backend {backend.name} does not belong to this program: {fault}"
-            ) from fault
-        if self._own is None or (new.gap, -new.lower) < (self._own.gap, -self._own.lower):
-            self._own = new
-        old = self.certificate
-        if new.gap < self._narrowest or self.attempt is None:
-            self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
-        self.certificate = new if old is None else self._combined(old, new)
-        self.times["certify"] += time.perf_counter() - start
+                f"the answer of the backend {backend.name} does not belong to this program: {error}"
+            ) from error
 
-    def _combined(self, old: Certificate, new: Certificate) -> Certificate:
-        better = min(old, new, key=lambda certificate: certificate.gap)
-        upper, lower = min(old, new, key=lambda c: c.upper), max(old, new, key=lambda c: c.lower)
-        if upper is lower:
-            return better
-        merged = self._task.program.certify(upper.d, lower.w)
-        # The conditions are those of an answer as it came; a mixture did not come from anywhere.
-        return replace(merged, kkt=better.kkt) if merged.gap < better.gap else better
+    def _update(self, backend: Backend, attempt: Attempt, certificate: Certificate) -> None:
+        """Update the best certificate, the best attempt and the best certificate of the current backend."""
+        backend_best, best = self._current_backend_best, self.certificate
+        if backend_best is None or (certificate.gap, -certificate.lower) < (backend_best.gap, -backend_best.lower):
+            self._current_backend_best = certificate
+        if self.attempt is None or certificate.gap < self._smallest_attempt_gap:
+            self.attempt, self.backend, self._smallest_attempt_gap = attempt, backend, certificate.gap
+        self.certificate = certificate if best is None else self._combined(best, certificate)
+
+    def _combined(self, best: Certificate, new: Certificate) -> Certificate:
+        """Return the better certificate, or that of the better d with the better w if its gap is smaller."""
+        narrower = min(best, new, key=lambda certificate: certificate.gap)
+        with_upper = min(best, new, key=lambda certificate: certificate.upper)
+        with_lower = max(best, new, key=lambda certificate: certificate.lower)
+        if with_upper is with_lower:
+            return narrower
+        combined = self._task.program.certify(with_upper.d, with_lower.w)
+        # The KKT residuals describe an answer as a solver returned it, and no solver returned this pair.
+        return replace(combined, kkt=narrower.kkt) if combined.gap < narrower.gap else narrower
 
 
-def _equal_gaps(one: Certificate, other: Certificate) -> bool:
-    """Whether two backends have come equally far."""
-    if np.isfinite(one.gap) and np.isfinite(other.gap):
-        return max(one.gap, other.gap) <= EQUAL_GAP_FACTOR * min(one.gap, other.gap)
-    size = max(1.0, abs(one.lower))
-    return bool(one.gap == other.gap and abs(one.lower - other.lower) <= EQUAL_BOUND_TOLERANCE * size)
+def _equal_gaps(first: Certificate, second: Certificate) -> bool:
+    """Return whether two certificates have equal gaps, or equal lower bounds if neither has an upper bound."""
+    if np.isfinite(first.gap) and np.isfinite(second.gap):
+        return max(first.gap, second.gap) <= EQUAL_GAP_FACTOR * min(first.gap, second.gap)
+    scale = max(1.0, abs(first.lower))
+    return bool(first.gap == second.gap and abs(first.lower - second.lower) <= EQUAL_BOUND_TOLERANCE * scale)
 
 
 def _require_support(backend: Backend, program: Program, profile: Profile | None = None) -> Backend:
-    """Return the backend if it can take the program, asked by the profile; one that fails when it is asked does not."""
-    able = GuardedBackend(backend).takes(program)
-    if able and profile is not None and not (asked := GuardedBackend(backend).takes_profile(profile)):
-        raise SolverNotFound(f"expected a backend that supports the profile {profile.name!r}; {asked.reason}.")
-    if not able:
+    """Return the backend; SolverNotFound if it does not support the program or the profile."""
+    guarded = GuardedBackend(backend)
+    support = guarded.takes(program)
+    if not support:
+        alternatives = ", ".join(each.name for each in _automatic_backends(program))
         raise SolverNotFound(
-            f"expected a backend that supports {program.formulation.name}; {able.reason}. "
-            f"Use one of {', '.join(b.name for b in _automatic_backends(program)) or 'none installed'}."
+            f"expected a backend that supports {program.formulation.name}; {support.reason}. "
+            f"Use one of {alternatives or 'none installed'}."
+        )
+    if profile is not None and not (profile_support := guarded.takes_profile(profile)):
+        raise SolverNotFound(
+            f"expected a backend that supports the profile {profile.name!r}; {profile_support.reason}."
         )
     return backend
 
 
-def _preferred_names(program: Program, start: WarmStart | None) -> list[str]:
-    """Return the names to try first: the backend that can go on, then by size."""
-    N, t = program.margins.shape
-    # Without the simplex the interior point has no good start among a hundred thousand examples.
-    small = N * t <= SMALL_LP_ENTRIES or not program.regularizer.on_simplex
-    first = ["highs"] if program.cones == LINEAR_CONES and small else []
-    first += [start.backend] if start is not None and start.state is not None else []
-    wide = t > max(WIDE_MIN_HYPOTHESES, WIDE_RATIO * N)
-    order = (*AUTO_ORDER[1:], *AUTO_ORDER[:1]) if wide else AUTO_ORDER
-    return [*reversed(first), *(name for name in order if name not in first)]
-
-
 def _automatic_backends(program: Program, start: WarmStart | None = None) -> Iterator[Backend]:
-    """Yield the installed backends that take the program, the most trusted first; no solver is looked for in vain."""
-    taken, preferred = False, _preferred_names(program, start)
-    for name in dict.fromkeys(preferred):
+    """Yield the installed backends that support a program, in the order of "auto".
+
+    The backends are opened one at a time, so that a solver that is not needed is not imported.
+
+    Raises
+    ------
+    SolverNotFound
+        No installed backend supports the program.
+    """
+    supported, preferred = False, _preferred_names(program, start)
+    for name in preferred:
         try:
             backend = get_backend(name)
-        except (SolverNotFound, OptionError):  # not installed, or an object of the user's that has no name here
+        except (SolverNotFound, OptionError):  # not installed, or an object of the user that has no name here
             continue
         if GuardedBackend(backend).takes(program):
-            taken = True
+            supported = True
             yield backend
     for name in list_backends():
-        if (
-            name not in preferred
-            and (backend := get_backend(name)).automatic
-            and GuardedBackend(backend).takes(program)
-        ):
-            taken = True
+        if name in preferred:
+            continue
+        backend = get_backend(name)
+        if backend.automatic and GuardedBackend(backend).takes(program):
+            supported = True
             yield backend
-    if not taken:
+    if not supported:
         raise SolverNotFound(
             f"no installed backend supports {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, "
             "or name a backend."
         )
+
+
+def _preferred_names(program: Program, start: WarmStart | None) -> list[str]:
+    """Return the backends to try first: the one whose state can be continued, then by the size of the program."""
+    N, t = program.margins.shape
+    names = list[str]()
+    if start is not None and start.state is not None:
+        names.append(start.backend)
+    # Without the simplex, the interior point method has no good start among a hundred thousand examples.
+    small_or_unnormalized = N * t <= SMALL_LP_ENTRIES or not program.regularizer.on_simplex
+    if program.cones == LINEAR_CONES and small_or_unnormalized:
+        names.append("highs")
+    is_wide = t > max(WIDE_MIN_HYPOTHESES, WIDE_RATIO * N)
+    names += (*AUTO_ORDER[1:], *AUTO_ORDER[:1]) if is_wide else AUTO_ORDER
+    return list(dict.fromkeys(names))
