@@ -26,12 +26,12 @@ def list_formulations() -> list[str]:
 
 
 def default_formulation_name() -> str:
-    """Return the name of the formulation that classifiers take where none is named."""
+    """Return the name of the default formulation of classifiers."""
     return importlib.import_module(BUILTIN_PACKAGE).DEFAULT_FORMULATION
 
 
 def soft_margin_formulation_name() -> str:
-    """Return the name of the formulation whose value is the soft margin and nothing else."""
+    """Return the name of the formulation whose value is exactly the soft margin."""
     return importlib.import_module(BUILTIN_PACKAGE).SOFT_MARGIN_FORMULATION
 
 
@@ -74,56 +74,56 @@ def get_formulation(which: object, extra: Mapping[str, Formulation[Any]] | None 
         return _single_formulation_in(importlib.import_module(f"{BUILTIN_PACKAGE}.{name}"))
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name == name:
-            made = point.load()
-            return _instantiate(made, point.value) if isinstance(made, type) else made
-    raise _unknown(which, {*list_formulations(), *extra})
+            formulation = point.load()
+            return _instantiate(formulation, point.value) if isinstance(formulation, type) else formulation
+    raise _unknown_formulation(which, {*list_formulations(), *extra})
 
 
 def _canonical_name(name: str) -> str:
-    """Return the name of a formulation as it is spelt, and any other name as it is."""
+    """Return the exact spelling of the name of a formulation, and any other name unchanged."""
     names = list_formulations()
     if name in names:  # names of entry points may differ in case alone
         return name
-    return next((each for each in names if _normalized_name(each) == _normalized_name(name)), name)
+    return next((candidate for candidate in names if _normalized_name(candidate) == _normalized_name(name)), name)
 
 
 def _normalized_name(name: str) -> str:
-    """Return a name without what does not count in it."""
+    """Return a name in lower case, with "_" for "-" and " ", without spaces around it."""
     return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
-def _unknown(name: str, known: set[str]) -> OptionError:
-    """Return the error for an unknown name, which may be that of a file without its ending."""
-    error = unknown_name("formulation", name, known)
+def _unknown_formulation(name: str, names: set[str]) -> OptionError:
+    """Return the error for an unknown name, with advice if the name is a file name without ".py"."""
+    error = unknown_name("formulation", name, names)
     path = f"{name}.py"
     return OptionError(f"{error} A file {path} exists: pass its path.") if os.path.isfile(path) else error
 
 
 def _builtin_names() -> set[str]:
-    """Names of the pages in the folder."""
+    """Return the names of the formulations that come with boostopt."""
     folder = importlib.import_module(BUILTIN_PACKAGE)
     return {module.name for module in pkgutil.iter_modules(folder.__path__)}
 
 
 def defines_formulation(module: ModuleType) -> bool:
-    """Return whether a module defines a formulation, or several."""
+    """Return whether a module defines at least one formulation."""
     return any(_formulations_in(module))
 
 
 def _formulations_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
-    """Return the subclasses of `Formulation` that a module defines; where there is none, the objects made from one."""
+    """Return the subclasses of `Formulation` that a module defines; if there is none, the instances."""
     members = list(vars(module).values())
     pages = [
         member
         for member in members
         if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
     ]
-    # A page may use another one; an object counts where no class is defined.
+    # A page may use the object of another page, so that objects count only if the module defines no class.
     return pages, [] if pages else [member for member in members if isinstance(member, Formulation)]
 
 
 def _single_formulation_in(module: ModuleType) -> Formulation[Any]:
-    """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
+    """Return the one formulation that a module defines: a subclass of `Formulation`, or an instance."""
     pages, objects = _formulations_in(module)
     finished = [page for page in pages if not page.__abstractmethods__] or pages
     if len(finished) + len(objects) != 1:
@@ -139,19 +139,19 @@ def _single_formulation_in(module: ModuleType) -> Formulation[Any]:
 
 
 def _describe_missing_members(page: type[Any]) -> str:
-    """Return in a sentence what an unfinished class of formulations lacks, "" for a finished one."""
+    """Describe in a sentence the missing members of an unfinished class of formulations, "" for a finished one."""
     missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
     missing += sorted(page.__abstractmethods__)
     kind = "abstract" if page.__abstractmethods__ else "unfinished"
     return f" The class {page.__name__} is {kind}: write its {', '.join(missing)}." if missing else ""
 
 
-def _instantiate(page: type[Any], where: str) -> Formulation[Any]:
-    """Make the object of a page."""
+def _instantiate(page: type[Any], path: str) -> Formulation[Any]:
+    """Return an instance of the class of a page; OptionError if the constructor fails."""
     try:
         return page()
     except Exception as failure:
         raise OptionError(
-            f"the class {page.__name__} in {where} must be constructed without arguments; it raises "
+            f"the class {page.__name__} in {path} must be constructed without arguments; it raises "
             f"{type(failure).__name__}: {reason_of(failure)}. Correct the page."
         ) from failure

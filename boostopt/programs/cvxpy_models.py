@@ -1,4 +1,4 @@
-"""The derived problems: min F(d) + G(Uᵀd) and its dual as CVXPY problems, in the scalings that solvers like.
+"""The derived problems: min F(d) + G(Uᵀd) and its dual as CVXPY problems, in scalings that suit solvers.
 
 No scaling is best everywhere: for ERLPBoost the certified gap of one solver's answer moves by three orders of
 magnitude with it, in different directions for different solvers. Each form is a pair of maps: the problem, and the
@@ -25,7 +25,7 @@ Values = Mapping[int, Any]
 
 @dataclass(frozen=True)
 class ModelForm:
-    """The problem that is handed over, and its scaling.
+    """The side of the program that a solver gets, and its scaling.
 
     Attributes
     ----------
@@ -51,9 +51,10 @@ class ModelForm:
 
 @dataclass(frozen=True)
 class CvxpyModel:
-    """A CVXPY problem and the way back: `recover_weights(primal values, dual values)`, both by CVXPY's ids, gives (d, w).
+    """A CVXPY problem with the map from its solution to the weights.
 
-    `objective_factor` is what its objective was multiplied by.
+    `recover_weights(primal values, dual values)`, both by CVXPY's ids, returns (d, w). `objective_factor` is the factor
+    of the objective.
     """
 
     problem: Any
@@ -80,8 +81,8 @@ def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> Cvx
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
 
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
-        own = F.weight_scale if form.relative_weights else 1.0
-        return _times(own, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
+        weight_scale = F.weight_scale if form.relative_weights else 1.0
+        return _times(weight_scale, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
     return CvxpyModel(problem, read, scale)
 
@@ -90,9 +91,9 @@ def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: ModelForm) -> Cvxpy
     scale = F.objective_scale if form.scaled_objective else 1.0
     w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
     link = (m == U.for_modelling() @ w).set_label("d")
-    f, of_margins = F.cvxpy_conjugate(-m)
-    g, of_weights = G.cvxpy_conjugate(w)
-    problem = cp.Problem(cp.Maximize(scale * (-f - g)), [link, *of_margins, *of_weights])
+    f, margin_constraints = F.cvxpy_conjugate(-m)
+    g, weight_constraints = G.cvxpy_conjugate(w)
+    problem = cp.Problem(cp.Maximize(scale * (-f - g)), [link, *margin_constraints, *weight_constraints])
 
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
         return _times(1.0 / scale, dual.get(link.id)), _times(1.0, primal.get(w.id))

@@ -43,10 +43,10 @@ from boostopt.typesetting import latex_display
 P = TypeVar("P")
 
 STATING = ("regularizer", "edge_function", "canonical", "Parameters", "smoothed_as")
-"""What a class states its program by: a subclass that redefines one of them states another program."""
+"""Members that define the program: a subclass that redefines one of them states another program."""
 
 PRINTED = ("primal", "dual", "text")
-"""Functions of a page that show its problems: what is solved does not depend on them."""
+"""Members that print the problems; the solved program does not depend on them."""
 
 
 class Formulation(ABC, Generic[P]):
@@ -57,39 +57,40 @@ class Formulation(ABC, Generic[P]):
     """
 
     name: ClassVar[str]
-    """Its name for users: lower case, one word, the name of its file."""
+    """The name for users: lower case, one word, the name of the file."""
     title: ClassVar[str] = ""
-    """Its name in the literature."""
+    """The name in the literature."""
     sources: ClassVar[tuple[str, ...]] = ()
-    """Its sources: paper, sections, equations."""
+    """The sources: paper, sections, equations."""
     Parameters: ClassVar[type[Any]]
-    """The record of its parameters."""
+    """The record of the parameters."""
     takes_reference: ClassVar[bool] = False
     """Whether the program depends on a reference distribution d0."""
     needs_all_examples: ClassVar[bool] = True
     """Whether F depends on more of the examples than the multiplicity c_n of each, their sum and d0. If not, F is a sum
-    over the examples, and two examples with the right multiplicities stand for all: rows on a cluster need that, and
-    looks at rows in memory begin faster. A subclass with an F, a G, parameters or canonical values of its own says
-    so anew."""
+    over the examples, and two examples with the right multiplicities represent all examples. Distributed rows require
+    this property, and histogram Newton on rows in memory starts faster with it. A subclass that defines F, G,
+    parameters or canonical values must set it again."""
     added: ClassVar[tuple[str, ...]] = ()
-    """Parameters that files written before the page had them do not state: there they have their defaults."""
+    """Parameters that older files do not state, because the page had none of them. They then have their defaults."""
     is_symmetric: ClassVar[bool] = False
     """Whether the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
     parameters with one value an example, and by nothing else, and an example with c_n = k is k copies. Classifiers sort
-    the examples of such a program and merge equal ones. Those of another program keep the order and the rows of the
-    user. A subclass that defines functions, other than the problems as printed, is another program: it says it anew."""
+    the examples of such a program and merge equal ones. For other programs, classifiers keep the order and the rows of
+    the user. A subclass that defines functions, other than the problems as printed, must set the flag again."""
     columns: ClassVar[int | None] = None
     """The number of columns that the margin matrix must have; None for any."""
     stopping_rules: ClassVar[tuple[str, ...]] = ()
     """The rules by which column generation may stop, strongest guarantee first."""
     final_weights: ClassVar[str] = "program"
-    """The weights of the final classifier: "program" as the last program gives them, "lp" those of the
-    largest soft margin over the hypotheses, "scaled" divided by their sum."""
+    """The weights of the final classifier: "program" for the weights of the last program, "lp" for the
+    weights of the largest soft margin over the hypotheses, "scaled" for weights divided by their sum."""
     update: ClassVar[str] = "total"
-    """The move of boosting when a hypothesis has come: "total" solves the program over all hypotheses; "step",
-    "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "pairwise" and
-    "blended_pairwise" move weight from one hypothesis to another; "mlpboost" takes such a step or LPBoost's weights;
-    "projection" adds a step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
+    """The update of boosting after a new hypothesis: "total" solves the program over all hypotheses; "step",
+    "line_search" and "program" form a convex combination with the newest one, or increase its weight if edges are
+    bounded; "pairwise" and "blended_pairwise" move weight from one hypothesis to another; "mlpboost" takes such a step
+    or LPBoost's weights; "projection" adds a step of it; "reweighting" sets d by a rule of the page's own, which states
+    no program."""
     smoothed_as: ClassVar[str] = ""
     """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
     itself; its parameters have the same names."""
@@ -97,21 +98,21 @@ class Formulation(ABC, Generic[P]):
     """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 
     pickle_recipe: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    """Function and arguments by which pickle makes the page again: that of a file is stated anew."""
+    """Function and arguments by which pickle restores the page; a page from a file is loaded again."""
 
     stated_in: str | None = None
-    """The file of one's own that states it; None for a page of boostopt, of a package or of no file."""
+    """The user's file that states the formulation; None for a page of boostopt, of a package or of no file."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        own = vars(cls)
-        if "needs_all_examples" not in own and any(name in own for name in STATING):
+        members = vars(cls)
+        if "needs_all_examples" not in members and any(name in members for name in STATING):
             cls.needs_all_examples = True
-        if "is_symmetric" not in own and any(map(_may_change_program, own, own.values())):
+        if "is_symmetric" not in members and any(map(_may_change_program, members, members.values())):
             cls.is_symmetric = False
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Return what pickle makes the page again by."""
+        """Return the function and the arguments by which pickle restores the page."""
         return super().__reduce_ex__(protocol) if self.pickle_recipe is None else self.pickle_recipe
 
     def __repr__(self) -> str:
@@ -141,8 +142,8 @@ class Formulation(ABC, Generic[P]):
 
     @property
     def example_parameters(self) -> frozenset[str]:
-        """The names of the parameters that have one value an example."""
-        return frozenset(name for name, its in self.parameters.items() if its.domain.kind == OF_EXAMPLES)
+        """The names of the parameters that have one value per example."""
+        return frozenset(name for name, parameter in self.parameters.items() if parameter.domain.kind == OF_EXAMPLES)
 
     @abstractmethod
     def regularizer(self, p: P, examples: Examples) -> Regularizer:
@@ -184,7 +185,7 @@ class Formulation(ABC, Generic[P]):
         return 0.0
 
     def keeps_faultless(self, p: P) -> bool:
-        """Whether a hypothesis for which no "projection" is long enough becomes the whole classifier."""
+        """Return whether a hypothesis for which no "projection" is long enough becomes the whole classifier."""
         return True
 
     def guaranteed_edge(self, p: P) -> float | None:
@@ -198,8 +199,8 @@ class Formulation(ABC, Generic[P]):
     def smallest(self) -> Program:
         """Return a program of two examples with typical parameters, which shows what a solver must support."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
-        needed = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
-        return self.bind(U, **{name: typical_value(domain, len(U)) for name, domain in needed.items()})
+        required = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
+        return self.bind(U, **{name: typical_value(domain, len(U)) for name, domain in required.items()})
 
     def bind(
         self,
@@ -215,7 +216,7 @@ class Formulation(ABC, Generic[P]):
         ----------
         U
             Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array, a scipy sparse matrix or
-            `Margins`. The program has a copy that nobody can change. U contains the labels. Numbers 0 and 1 of any type
+            `Margins`. The program has a read-only copy. U contains the labels. Numbers 0 and 1 of any type
             are the margins 0 and 1. True, False and masked entries are refused.
         c
             Multiplicities, shape (N,), positive; 1 by default. They are sample weights: an example with c_n = 2 counts
@@ -274,26 +275,28 @@ class Formulation(ABC, Generic[P]):
         return Program(self, p, examples, margins, F, G)
 
     def _try_out(self, F: Regularizer, G: EdgeFunction, N: int, t: int) -> None:
-        """Raise ProblemError where F has other examples, or a function of the author's does not take such arrays."""
+        """Raise ProblemError if F has another number of examples, or if a user's function rejects such arrays."""
         size = call_formulation(self.name, "regularizer", lambda: int(F.N), int)
         if size != N:
             raise ProblemError(
                 f"{self.name} must make its regularizer for {N} examples; got one for {size}. Use examples.c and "
                 "arrays with one entry for each example."
             )
-        if _is_of_the_author(F):
+        if _is_user_defined(F):
             call_formulation(self.name, "regularizer", lambda: float(F.value(F.project(None))), float)
-        if _is_of_the_author(G):
+        if _is_user_defined(G):
             call_formulation(self.name, "edge function", lambda: float(G.value(np.zeros(t))), float)
 
 
-def _is_of_the_author(piece: Regularizer | EdgeFunction) -> bool:
-    """Whether a class or a function of the author's computes it."""
-    return not type(piece).__module__.startswith("boostopt.") or (isinstance(piece, EdgeFunction) and not piece.exact)
+def _is_user_defined(function: Regularizer | EdgeFunction) -> bool:
+    """Return whether code of the user computes F or G."""
+    return not type(function).__module__.startswith("boostopt.") or (
+        isinstance(function, EdgeFunction) and not function.exact
+    )
 
 
 def _may_change_program(name: str, value: object) -> bool:
-    """Return whether F, G or the parameters may depend on what the class of a page defines under a name."""
+    """Return whether F, G or the parameters may depend on the member `name` of the class of a page."""
     hidden = name.startswith("__") and name != "__init__"
     return not hidden and name not in PRINTED and (callable(value) or hasattr(value, "__get__"))
 
@@ -326,7 +329,7 @@ def _check_examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0:
 def normalize_reference(reference: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return a reference distribution divided by its sum.
 
-    A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
+    A distribution whose sum is 1 up to rounding is returned unchanged, so that a weight at its cap stays at the cap.
     """
     total = float(reference.sum())
     return reference if abs(total - 1.0) <= WEIGHT_SUM_TOL else reference / total

@@ -29,7 +29,7 @@ BOUNDS = Keys(
         "excess": "excess",
     },
 )
-"""Keys of what a certificate proves."""
+"""Keys of the bounds of a certificate in files."""
 
 
 def program_facts(program: Program) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def program_facts(program: Program) -> dict[str, Any]:
 
 
 def program_digest(program: Program) -> str:
-    """Return SHA-256 of everything that defines a program: U, c, d0, the parameters and the text of the page."""
+    """Return the SHA-256 digest of all that defines a program: U, c, d0, the parameters and the text of the page."""
     about = json.dumps(plain({**program_facts(program), "digest": None, "parameters": None}), sort_keys=True)
     digest = hashlib.sha256(about.encode())
     for name, value in sorted(asdict(program.parameters).items()):
@@ -68,16 +68,16 @@ def describe_program(program: Program) -> dict[str, Any]:
     `headline`; `title`, `sources`, `page` (the text of the page, with its problems in plain notation) and `meanings`
     (of the parameters, by name), which are "" or empty if the page does not have them; `nonzeros`, `smallest` and
     `largest` entry of U and its `storage`; `multiplicities`, the smallest and the largest; and whether the `reference`
-    distribution is that of c; and `equal_weights`, the bounds that they prove (see `bounds_of_equal_weights`).
+    distribution is that of c; and `equal_weights`, the bounds that equal weights prove (see `bounds_of_equal_weights`).
     """
     page, examples = program.formulation, program.examples
-    stated = isinstance(page, Formulation)
+    has_text = isinstance(page, Formulation)
     return {
         "headline": program.headline,
-        "title": (page.title or page.name) if stated else page.name,
-        "sources": list(page.sources) if stated else [],
-        "page": page.text if stated else "",
-        "meanings": {name: parameter.meaning for name, parameter in page.parameters.items()} if stated else {},
+        "title": (page.title or page.name) if has_text else page.name,
+        "sources": list(page.sources) if has_text else [],
+        "page": page.text if has_text else "",
+        "meanings": {name: parameter.meaning for name, parameter in page.parameters.items()} if has_text else {},
         **_entries(program),
         "multiplicities": [float(examples.c.min()), float(examples.c.max())],
         "reference": "proportional to c"

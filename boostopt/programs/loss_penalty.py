@@ -2,8 +2,8 @@
 
     max over w of -(loss(Uw) + penalty(w)),    min over d of F(d) + G(Uᵀd),    F* the loss at -m, G* the penalty
 
-Shen, Li, van den Hengel 2013 state this family. Each loss and each penalty is written once, as a function here and in
-words in `loss_penalty_texts`. A page combines one of each.
+Shen, Li, van den Hengel 2013 state this family. Each loss and each penalty is stated once: its function in this
+module, its text in `loss_penalty_texts`. A formulation combines one of each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from boostopt.programs.parameters import COUNT, POSITIVE, Domain, parameter
 from boostopt.programs.program import Examples
 
 SIGNED_PREFIX = "signed_"
-"""Beginning of a penalty's name where weights are free in sign."""
+"""Prefix of a penalty's name if weights are free in sign."""
 
 INTERCEPT_SUFFIX = "intercept"
-"""End of a name where the first hypothesis has a weight of any sign that costs nothing."""
+"""Suffix of a name if the first hypothesis has a weight of any sign that costs nothing."""
 
 SEPARATOR = "+"
-"""What stands between the names of a loss and a penalty."""
+"""Separator between the names of a loss and a penalty."""
 
 FRACTION_DOMAIN = Domain("(0, 1]", lambda value, examples: 0.0 < value <= 1.0)
 
@@ -50,11 +50,11 @@ class MarginLoss:
     Attributes
     ----------
     text
-        Its title, source, F and F* in words.
+        The title, the source, F and F* in plain notation.
     regularizer
-        Makes F from the parameters and the examples.
+        Function that returns F for the parameters and the examples.
     parameters
-        Its parameters, each made by `parameter`.
+        The parameters, each created by `parameter`.
     """
 
     text: LossText
@@ -69,11 +69,11 @@ class WeightPenalty:
     Attributes
     ----------
     text
-        Its title, source, G and G* in words.
+        The title, the source, G and G* in plain notation.
     edge_function
-        Makes G from the parameters and from whether weights are free in sign.
+        Function that returns G for the parameters and a flag: whether weights are free in sign.
     parameters
-        Its parameters, each made by `parameter`.
+        The parameters, each created by `parameter`.
     """
 
     text: PenaltyText
@@ -146,7 +146,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
 
 
 class LossPenaltyFormulation(Formulation[Any]):
-    """F the conjugate of a loss, G that of a penalty; the problems are the derived ones."""
+    """A formulation: F the conjugate of a loss, G the conjugate of a penalty, and the derived problems."""
 
     is_symmetric = True
     loss: MarginLoss
@@ -157,13 +157,13 @@ class LossPenaltyFormulation(Formulation[Any]):
     def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
         self.loss, self.penalty = LOSSES[loss], PENALTIES[penalty]
         self.signed, self.intercept = signed, intercept
-        # Set on the object: what a page's class says of all its objects, a pair says of this one.
+        # The class attributes of other formulations are attributes of the object here, because they depend on the pair.
         self.Parameters = _parameters(loss, penalty)  # pyright: ignore[reportAttributeAccessIssue]
         end = f"{SEPARATOR}{INTERCEPT_SUFFIX}" if intercept else ""
         self.name = f"{loss}{SEPARATOR}{SIGNED_PREFIX if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
-        of_loss, of_penalty = self.loss.text, self.penalty.text
-        self.title = title_of(of_loss, of_penalty, signed, intercept)  # pyright: ignore[reportAttributeAccessIssue]
-        self.sources = (of_loss.source, of_penalty.source)  # pyright: ignore[reportAttributeAccessIssue]
+        loss_text, penalty_text = self.loss.text, self.penalty.text
+        self.title = title_of(loss_text, penalty_text, signed, intercept)  # pyright: ignore[reportAttributeAccessIssue]
+        self.sources = (loss_text.source, penalty_text.source)  # pyright: ignore[reportAttributeAccessIssue]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LossPenaltyFormulation) and other.name == self.name
@@ -183,7 +183,7 @@ class LossPenaltyFormulation(Formulation[Any]):
 
     @property
     def text(self) -> str:
-        """The page, made of what is stated of the loss and of the penalty."""
+        """The page, composed of the texts of the loss and of the penalty."""
         return page_of(self.loss.text, self.penalty.text, self.signed, self.intercept)
 
 
@@ -214,21 +214,21 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
     OptionError
         A name is unknown, or the penalty has no form with signed weights, or no form with an intercept.
     """
-    for what, name, known in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
+    for role, name, table in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"expected the name of a {what}; got {short_repr(name)}. Pass one of {', '.join(known)}.")
-        if name not in known:
-            raise unknown_name(what, name, known)
+            raise OptionError(f"expected the name of a {role}; got {short_repr(name)}. Pass one of {', '.join(table)}.")
+        if name not in table:
+            raise unknown_name(role, name, table)
     if (
         check_flag("signed", signed, "Pass whether weights may be negative.")
-        and PENALTIES[penalty].text.stated[1] is None
+        and PENALTIES[penalty].text.problems[1] is None
     ):
         raise OptionError(
             f"the penalty {penalty} needs non-negative weights; got signed=True. Use l1_ball with r = 1 for signed "
             "weights."
         )
     check_flag("intercept", intercept, "Pass whether the first column of U is an intercept.")
-    if intercept and PENALTIES[penalty].text.stated[1] is None:
+    if intercept and PENALTIES[penalty].text.problems[1] is None:
         raise OptionError(f"an intercept needs a penalty that allows the weights 0; got {penalty}. Use l1_ball.")
     return LossPenaltyFormulation(loss, penalty, signed, intercept)
 
@@ -242,12 +242,12 @@ def parse_combination(name: str) -> Formulation[Any]:
         As `combine` does.
     """
     loss, _, rest = name.partition(SEPARATOR)
-    penalty, joined, end = rest.partition(f"{SEPARATOR}{INTERCEPT_SUFFIX}")
+    penalty, separator, end = rest.partition(f"{SEPARATOR}{INTERCEPT_SUFFIX}")
     if end:
         raise unknown_name("penalty", rest, PENALTIES)
     penalty = penalty.strip("_")
     return combine(
-        loss.strip("_"), penalty.removeprefix(SIGNED_PREFIX), penalty.startswith(SIGNED_PREFIX), bool(joined)
+        loss.strip("_"), penalty.removeprefix(SIGNED_PREFIX), penalty.startswith(SIGNED_PREFIX), bool(separator)
     )
 
 
@@ -255,18 +255,18 @@ def parse_combination(name: str) -> Formulation[Any]:
 def _parameters(loss: str, penalty: str) -> type[Any]:
     """Return the class of the records of parameters of a loss and a penalty."""
     fields = {**LOSSES[loss].parameters, **PENALTIES[penalty].parameters}
-    kinds = [(name, Any, made) for name, made in fields.items()]
-    own = {"__reduce__": lambda p: (_make_parameters, (loss, penalty, {name: getattr(p, name) for name in fields}))}
-    return dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=own)
+    kinds = [(name, Any, default) for name, default in fields.items()]
+    members = {"__reduce__": lambda p: (_make_parameters, (loss, penalty, {name: getattr(p, name) for name in fields}))}
+    return dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=members)
 
 
 def _make_parameters(loss: str, penalty: str, values: Mapping[str, Any]) -> Any:
-    """Return a record of parameters: pickle makes it so."""
+    """Return a record of parameters, for pickle."""
     return _parameters(loss, penalty)(**values)
 
 
 def is_combination_name(name: str) -> bool:
-    """Return whether a name is that of a loss and a penalty, as `combine` gives it."""
+    """Return whether a name is the name of a loss with a penalty, as `combine` returns it."""
     try:
         return SEPARATOR in name and parse_combination(name).name == name
     except OptionError:

@@ -14,20 +14,20 @@ penalty counts it.
 
 @dataclass(frozen=True)
 class ProblemText:
-    """One side of the pair, in the notation of the pages.
+    """The terms of a loss or a penalty in both problems, in the notation of the pages.
 
     Attributes
     ----------
     primal_term
         The term of the primal.
     primal_constraints
-        The primal's conditions.
+        The constraints of the primal.
     dual_term
         The term that the dual subtracts, "" for none.
     dual_constraints
-        The dual's conditions.
+        The constraints of the dual.
     kkt
-        What holds at an optimum.
+        The optimality conditions.
     variables
         Further variables of the primal and of the dual.
     """
@@ -47,15 +47,15 @@ class LossText:
     Attributes
     ----------
     title
-        Its name in the literature.
-    stated
-        F and F* in words.
+        The name in the literature.
+    problem
+        F and F* in plain notation.
     source
-        Where it is from.
+        The reference.
     """
 
     title: str
-    stated: ProblemText
+    problem: ProblemText
     source: str
 
 
@@ -66,15 +66,16 @@ class PenaltyText:
     Attributes
     ----------
     title
-        Its name in the literature.
-    stated
-        G and G* in words, for weights that are not negative and for those free in sign; None where there are none such.
+        The name in the literature.
+    problems
+        G and G* in plain notation, for non-negative weights and for weights free in sign; None if the penalty does not
+        allow the latter.
     source
-        Where it is from.
+        The reference.
     """
 
     title: str
-    stated: tuple[ProblemText, ProblemText | None]
+    problems: tuple[ProblemText, ProblemText | None]
     source: str
 
 
@@ -85,48 +86,52 @@ def title_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool
 
 
 def page_of(loss: LossText, penalty: PenaltyText, signed: bool, intercept: bool) -> str:
-    """Return the page of a loss with a penalty, made of what is stated of each."""
-    of_loss, of_penalty = loss.stated, _stated(penalty, signed)
-    primal = _join_terms(of_loss.primal_term, of_penalty.primal_term)
-    dual = _join_terms(of_loss.dual_term, of_penalty.dual_term)
-    of_primal = ", ".join(["d", "e", *(each.variables[0] for each in (of_penalty, of_loss) if each.variables[0])])
-    of_dual = ", ".join(["w", "m", *(each.variables[1] for each in (of_loss, of_penalty) if each.variables[1])])
-    first = INTERCEPT_NOTE if intercept else ""
+    """Return the page of a loss with a penalty, composed of the texts of both."""
+    loss_problem, penalty_problem = loss.problem, _penalty_problem(penalty, signed)
+    primal = _join_terms(loss_problem.primal_term, penalty_problem.primal_term)
+    dual = _join_terms(loss_problem.dual_term, penalty_problem.dual_term)
+    primal_variables = ", ".join(
+        ["d", "e", *(text.variables[0] for text in (penalty_problem, loss_problem) if text.variables[0])]
+    )
+    dual_variables = ", ".join(
+        ["w", "m", *(text.variables[1] for text in (loss_problem, penalty_problem) if text.variables[1])]
+    )
+    note = INTERCEPT_NOTE if intercept else ""
     return f"""{title_of(loss, penalty, signed, intercept)}: the smallest sum of the loss and of the penalty.
 
-Primal   min_{{{of_primal}}}   {primal}
-         s.t.  {_join_constraints("e = Uᵀd : w", *of_penalty.primal_constraints, *of_loss.primal_constraints)}
+Primal   min_{{{primal_variables}}}   {primal}
+         s.t.  {_join_constraints("e = Uᵀd : w", *penalty_problem.primal_constraints, *loss_problem.primal_constraints)}
 
-Dual     max_{{{of_dual}}}   -({dual})
-         s.t.  {_join_constraints("m = U w : d", *of_loss.dual_constraints, *of_penalty.dual_constraints)}
+Dual     max_{{{dual_variables}}}   -({dual})
+         s.t.  {_join_constraints("m = U w : d", *loss_problem.dual_constraints, *penalty_problem.dual_constraints)}
 
-KKT      {of_loss.kkt},
-         {of_penalty.kkt}
+KKT      {loss_problem.kkt},
+         {penalty_problem.kkt}
 
 Multipliers are named after the colon. The values are MINUS the sum of the loss and of the penalty.
-{first}
+{note}
 Sources: {loss.source}; {penalty.source}. c are multiplicities.
 """
 
 
-def _stated(penalty: PenaltyText, signed: bool) -> ProblemText:
-    """Return what is stated of a penalty of such weights; where there is nothing for free signs, of the others."""
-    positive, free = penalty.stated
+def _penalty_problem(penalty: PenaltyText, signed: bool) -> ProblemText:
+    """Return the problem of a penalty for signed or non-negative weights; the latter if the penalty has only one."""
+    positive, free = penalty.problems
     return free if signed and free is not None else positive
 
 
 def _join_terms(*terms: str) -> str:
-    """Return the sum of what is not 0."""
+    """Return the sum of the terms that are not 0."""
     return " + ".join(term for term in terms if term not in ("", "0")).replace("+ -", "- ") or "0"
 
 
-def _join_constraints(*conditions: str) -> str:
-    """Return conditions as a page has them."""
-    return ",   ".join(conditions)
+def _join_constraints(*constraints: str) -> str:
+    """Join constraints as a page prints them."""
+    return ",   ".join(constraints)
 
 
 def _soft_margin_text(*further: str) -> ProblemText:
-    """Return minus the mean of the nu smallest margins in words."""
+    """Return the problem text of minus the mean of the nu smallest margins."""
     return ProblemText(
         "0",
         ("sum d = 1 : beta", "0 <= d <= c / nu : psi"),
@@ -218,7 +223,7 @@ LOSS_TEXTS: Mapping[str, LossText] = {
 
 
 def _texts_by_sign(positive: ProblemText, signed: ProblemText) -> tuple[ProblemText, ProblemText]:
-    """Return both, the conditions of weights that are not negative added to the first."""
+    """Return both problems; the first gets the constraint w >= 0."""
     return dataclasses.replace(positive, dual_constraints=(*positive.dual_constraints, "w >= 0")), signed
 
 

@@ -1,4 +1,4 @@
-"""The parameters of a formulation: their domains, and how the values of a user are read or refused."""
+"""The parameters of a formulation: their domains, and the checks of the values that a user passes."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def interval(lower: float, upper: float) -> Domain:
 
 
 OF_EXAMPLES = "per example"
-"""The kind of a parameter with one value an example."""
+"""The kind of a parameter with one value per example."""
 
 VALUE_KINDS = ("number", "flag", OF_EXAMPLES)
 """Kinds of a parameter: see `Domain.kind`."""
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""Ends of the positive numbers that are taken: their products and quotients neither overflow nor vanish."""
+"""Bounds of the accepted positive numbers: their products and quotients neither overflow nor vanish."""
 
 POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
 REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
@@ -181,7 +181,7 @@ def scaling_advice(total: float, N: int) -> str:
 
 
 def _count_advice(domain: Domain, value: float, examples: Examples) -> str:
-    """Return what to do if a count was meant as a fraction, or the weights do not count the examples."""
+    """Return advice for a count that was meant as a fraction, or for weights that do not count the examples."""
     if domain is not COUNT:
         return ""
     advice = scaling_advice(examples.total, examples.N)
@@ -197,12 +197,12 @@ def _count_advice(domain: Domain, value: float, examples: Examples) -> str:
 
 
 def typical_value(domain: Domain, N: int) -> Any:
-    """Return a value of a domain."""
+    """Return a typical value of a domain."""
     return np.zeros(N) if domain.kind == "per example" else domain.typical
 
 
 def check_value(parameter: Parameter, value: Any, N: int) -> Any:
-    """Return a parameter as what its domain holds."""
+    """Convert a value to the type of its domain."""
     name, kind = parameter.name, parameter.domain.kind
     if kind == "per example":
         return check_per_example_array(name, value, N)
@@ -225,14 +225,14 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
 
 
 def _format_total(domain: Domain, examples: Examples) -> str:
-    """The numbers of a domain that depends on the examples."""
+    """Format the bounds of a domain that depends on the examples."""
     return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
 
 
 def check_per_example_array(
     name: str, values: npt.ArrayLike, N: int, each: str = "example", advice: str = "Pass an array of them."
 ) -> Float[Array, " N"]:
-    """Return one finite number for each example, or for each of what else there are N of."""
+    """Return an array of one finite number for each example, or for each item that `each` names."""
     expected = f"one number for each {each}, shape ({N},)"
     array = check_real_array(name, values, expected, advice, lambda shape: shape == (N,))
     if not np.isfinite(array).all():

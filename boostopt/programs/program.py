@@ -62,7 +62,7 @@ class Examples(ImmutableArrays):
 
 @runtime_checkable
 class FormulationLike(Protocol):
-    """The part of a formulation that a program keeps: the name and the problems as printed."""
+    """The part of a formulation that a program uses: the name and the problems as printed."""
 
     name: ClassVar[str]
     stated_in: str | None
@@ -129,7 +129,7 @@ class Program(ImmutableArrays):
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that a solver can get: the dual only if both conjugates are known in closed form."""
+        """The sides that a solver can get: the dual only if both conjugates have a closed form."""
         return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
 
     @limit_blas_threads()
@@ -154,14 +154,14 @@ class Program(ImmutableArrays):
         Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
         """
         N, t = self.margins.shape
-        of_d = None if d is None else _check_vector("d", d, N, "N")
-        of_w = None if w is None else _check_vector("w", w, t, "t")
-        certifier = Certifier(self.margins, self.regularizer, self.edge_function, of_d)
-        certificate = certifier.certify(of_w)
-        if of_d is None or of_w is not None or certificate.infeasible:
+        example_weights = None if d is None else _check_vector("d", d, N, "N")
+        hypothesis_weights = None if w is None else _check_vector("w", w, t, "t")
+        certifier = Certifier(self.margins, self.regularizer, self.edge_function, example_weights)
+        certificate = certifier.certify(hypothesis_weights)
+        if example_weights is None or hypothesis_weights is not None or certificate.infeasible:
             return certificate
         recovered = certifier.certify(recover_over_tolerances(certifier).w)
-        # The conditions are those of what was given, and no w was.
+        # The KKT residuals describe the answer as given, which had no w.
         return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
 
     def explain(self, certificate: Certificate, tol: float = 1e-8) -> Explanation:
@@ -186,7 +186,7 @@ class Program(ImmutableArrays):
         again = self.certify(d, w)
         allowed = 2.0 * (certificate.slack + again.slack) + 1e-12 * certificate.scale
         ends = ((certificate.lower, again.lower), (again.upper, certificate.upper))
-        if again.infeasible != certificate.infeasible or any(end > here + allowed for end, here in ends):
+        if again.infeasible != certificate.infeasible or any(end > bound + allowed for end, bound in ends):
             raise ProblemError(
                 f"expected a certificate of this program; got one of {certificate.words}, whose weights prove "
                 f"{again.words} here. Pass the certified program."
@@ -263,10 +263,12 @@ class Program(ImmutableArrays):
         form = check_choice("form", form, ("derived", "literal"))
         if form == "literal":
             page = self.formulation
-            printed = page.primal if side == "primal" else page.dual
+            labelled = page.primal if side == "primal" else page.dual
             U = self.margins.to_array()
-            what = f"{side}, a cvxpy.Problem"
-            return call_formulation(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
+            description = f"{side}, a cvxpy.Problem"
+            return call_formulation(
+                page.name, description, lambda: labelled(U, self.parameters, self.examples), cp.Problem
+            )
         if side not in self.sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
@@ -291,7 +293,7 @@ class Program(ImmutableArrays):
 
 
 def check_certificate_sizes(program: Program, certificate: Certificate) -> Certificate:
-    """Return the certificate, unless its sizes show that it is of another program."""
+    """Return the certificate; ProblemError if its sizes differ from the sizes of the program."""
     sizes, shape = (len(certificate.d), len(certificate.w)), program.margins.shape
     if sizes != shape:
         raise ProblemError(
@@ -301,23 +303,23 @@ def check_certificate_sizes(program: Program, certificate: Certificate) -> Certi
     return certificate
 
 
-def call_formulation(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:
-    """Return what a page makes; a fault of the page is a ProblemError that names it, and the line."""
+def call_formulation(page: str, product: str, make: Callable[[], Any], kind: type[T]) -> T:
+    """Call a function of a page and return its result; ProblemError names the page and the line of a fault."""
     try:
-        made = make()
+        result = make()
     except BoostoptError:
         raise
     except Exception as failure:
         frames = traceback.extract_tb(failure.__traceback__)
-        # The page's own line, where it called somebody else's code with what that does not take.
-        at = ([frame for frame in frames if "site-packages" not in frame.filename] or frames)[-1]
+        # The last line outside site-packages: the page may have called other code with invalid arguments.
+        frame = ([each for each in frames if "site-packages" not in each.filename] or frames)[-1]
         raise ProblemError(
-            f"{page} must make its {what}; it raises {type(failure).__name__}: {reason_of(failure)} "
-            f"({at.filename}, line {at.lineno}). Correct the page."
+            f"{page} must make its {product}; it raises {type(failure).__name__}: {reason_of(failure)} "
+            f"({frame.filename}, line {frame.lineno}). Correct the page."
         ) from failure
-    if not isinstance(made, kind):
-        raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ". Correct the page.")
-    return made
+    if not isinstance(result, kind):
+        raise ProblemError(f"{page} must make its {product}; it made {result!r}"[:300] + ". Correct the page.")
+    return result
 
 
 def _check_vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:

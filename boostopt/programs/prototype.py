@@ -23,7 +23,7 @@ def prototype(
     edge_function: Callable[[Any], EdgeFunction] = lambda p: MaximumEdge(),
     **parameters: Any,
 ) -> Formulation[Any]:
-    """Return a formulation from functions that make F and G.
+    """Return a formulation from functions that return F and G.
 
     You can bind, solve, certify and compare it like any other formulation. Its literal problems are the derived ones.
     A file with one prototype is a page: every command and function that takes a formulation takes the path of the file.
@@ -84,6 +84,8 @@ def prototype(
 
 
 def _module_references(page: Any) -> Iterator[str]:
-    """Yield where a page stands under a name in a module, as "module:name"."""
-    for module, there in list(sys.modules.items()):
-        yield from (f"{module}:{name}" for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)
+    """Yield the module attributes that hold a page, as "module:name"."""
+    for module, other_module in list(sys.modules.items()):
+        yield from (
+            f"{module}:{name}" for name, value in list(getattr(other_module, "__dict__", {}).items()) if value is page
+        )

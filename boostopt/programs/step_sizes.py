@@ -24,10 +24,10 @@ from boostopt.errors import ProblemError
 EPS = float(np.finfo(np.float64).eps)
 
 MAX_DIRECT_EDGE = 0.9
-"""Edge of a hypothesis of +-1 beyond which the weight of its smaller side is summed by itself, not by subtraction."""
+"""Edge of a +-1 hypothesis above which the weight of the smaller side is summed directly, not by subtraction."""
 
 MAX_NEWTON_STEP_FACTOR = 8.0
-"""By how much of max(1, |alpha|) Newton may move at once: in the tails, where the edge is flat, it would go too far."""
+"""Largest Newton step as a multiple of max(1, |alpha|): in the tails, where the edge is flat, steps are too long."""
 
 
 def step_to_edge(
@@ -42,7 +42,7 @@ def step_to_edge(
     log_d
         Logarithms of the weights, shape (N,), of any scale; -inf for an example without weight. The others are live.
     rho
-        The edge that is asked for.
+        The target edge.
     d
         exp(log_d), or a multiple of it, shape (N,), where it is at hand: for u in {-1, 1} one product does then.
 
@@ -67,9 +67,9 @@ def step_to_edge(
         r = float(u @ weights) / float(weights.sum())
         if abs(r) <= MAX_DIRECT_EDGE:
             return math.atanh(r) - math.atanh(rho)
-    live = log_d > -np.inf
-    if not live.all():
-        u, log_d = u[live], log_d[live]
+    has_weight = log_d > -np.inf
+    if not has_weight.all():
+        u, log_d = u[has_weight], log_d[has_weight]
     low, high = float(u.min()), float(u.max())
     if not low <= rho <= high:
         raise ProblemError(
@@ -144,15 +144,15 @@ def step_to_largest_smooth_margin(
     Rudin, Daubechies, Schapire 2004.
     """
     base = -m if log_c is None else log_c - m
-    live = base > -np.inf
-    if not live.all():
-        u, base = u[live], base[live]
+    has_weight = base > -np.inf
+    if not has_weight.all():
+        u, base = u[has_weight], base[has_weight]
     if (np.abs(u) == 1.0).all():
         u, base = _merge_by_sign(u, base)
     low = float(u.min())
 
     def rise(alpha: float) -> tuple[float, float, float]:
-        """The product above, its derivative, and the rounding of the first."""
+        """Return the product above, its derivative, and the rounding of the product."""
         log_sum, d = _log_sum_exp_and_softmax(base - alpha * u)
         edge = float(u @ d)
         centred = u - edge
@@ -174,19 +174,23 @@ def _merge_by_sign(u: Float[Array, " n"], base: Float[Array, " n"]) -> tuple[Flo
 
 
 def _balancing_step(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
-    """Return the alpha at which the positive and the negative v, of which there are both, weigh the same.
+    """Return the alpha at which the positive and the negative v, both non-empty, have equal weight.
 
     That of the logarithms of their two sums is nearly linear in alpha, linear at both ends, and for two values exactly.
     """
-    above, below = v > 0, v < 0
-    gains, losses = v[above], -v[below]
-    log_gains, log_losses = log_d[above] + np.log(gains), log_d[below] + np.log(losses)
+    is_gain, is_loss = v > 0, v < 0
+    gains, losses = v[is_gain], -v[is_loss]
+    log_gains, log_losses = log_d[is_gain] + np.log(gains), log_d[is_loss] + np.log(losses)
 
     def excess(alpha: float) -> tuple[float, float, float]:
-        """The difference of the logarithms, its derivative, and the rounding of the first."""
-        gained, p = _log_sum_exp_and_softmax(log_gains - alpha * gains)
-        lost, q = _log_sum_exp_and_softmax(log_losses + alpha * losses)
-        return gained - lost, -float(gains @ p) - float(losses @ q), 4 * EPS * max(1.0, abs(gained), abs(lost))
+        """Return the difference of the logarithms, its derivative, and the rounding of the difference."""
+        log_gain_sum, p = _log_sum_exp_and_softmax(log_gains - alpha * gains)
+        log_loss_sum, q = _log_sum_exp_and_softmax(log_losses + alpha * losses)
+        return (
+            log_gain_sum - log_loss_sum,
+            -float(gains @ p) - float(losses @ q),
+            4 * EPS * max(1.0, abs(log_gain_sum), abs(log_loss_sum)),
+        )
 
     return _safeguarded_newton_root(excess, 0.0)
 
@@ -205,7 +209,7 @@ def _safeguarded_newton_root(function: Callable[[float], tuple[float, float, flo
     low, high, last = -math.inf, math.inf, math.inf
     while math.isfinite(x):
         value, slope, rounding = function(x)
-        # No comparison holds for what is not a number: the bracket would never close.
+        # No comparison holds for NaN: the bracket would never close.
         if math.isnan(value) or math.isnan(rounding):
             raise ProblemError(
                 f"margins times steps must be finite numbers; at the step {x:.6g} they overflow, because the largest "
