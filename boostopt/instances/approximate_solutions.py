@@ -93,15 +93,15 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
 def _draw_subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
     """Return sorted subsets of the first examples, chosen greedily from uniform draws so that any two share few."""
     indicators: Float[Array, "kept half"] = np.zeros((count, N_FIRST), dtype=np.float32)
-    kept = 0
-    while kept < count:
+    n_drawn = 0
+    while n_drawn < count:
         batch = np.zeros((BATCH_SIZE, N_FIRST), dtype=np.float32)
         np.put_along_axis(
             batch, rng.random((BATCH_SIZE, N_FIRST)).argpartition(SUBSET_SIZE, axis=1)[:, :SUBSET_SIZE], 1.0, axis=1
         )
-        batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= MAX_FRACTIOND]
+        batch = batch[(batch @ indicators[:n_drawn].T).max(axis=1, initial=0.0) <= MAX_FRACTIOND]
         # A remaining subset that shares too many with an earlier one of the batch is dropped, even if both are dropped.
-        new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= MAX_FRACTIOND][: count - kept]
-        indicators[kept : kept + len(new)] = new
-        kept += len(new)
+        new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= MAX_FRACTIOND][: count - n_drawn]
+        indicators[n_drawn : n_drawn + len(new)] = new
+        n_drawn += len(new)
     return np.nonzero(indicators)[1].reshape(count, SUBSET_SIZE)

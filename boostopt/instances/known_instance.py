@@ -102,9 +102,9 @@ def _format_value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else repr(value)
 
 
-def validate_count(name: str, value: object, least: int, advice: str) -> int:
-    """Return a whole number that is at least `least`, or raise ProblemError."""
-    return check_integer(name, value, least, advice=advice, error=ProblemError)
+def validate_count(name: str, value: object, minimum: int, advice: str) -> int:
+    """Return a whole number that is at least `minimum`, or raise ProblemError."""
+    return check_integer(name, value, minimum, advice=advice, error=ProblemError)
 
 
 def validate_between(name: str, value: object, low: float, high: float, advice: str) -> float:

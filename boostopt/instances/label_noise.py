@@ -1,4 +1,4 @@
-"""Wrong labels: the damage that a cap on the weights repairs, and the damage that it does not."""
+"""Instances with wrong labels: errors that a cap on the weights repairs, and errors that a cap does not repair."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
 
 
 def _long_servedio_instance(
-    U: Float[Array, "N 2"], shows: str, parameters: Mapping[str, Any], known: Mapping[str, Any]
+    U: Float[Array, "N 2"], shows: str, parameters: Mapping[str, Any], answers: Mapping[str, Any]
 ) -> Instance:
     """Return the record of one kind of noise."""
-    return Instance("Long and Servedio's points", U, shows, SOURCES, parameters, known)
+    return Instance("Long and Servedio's points", U, shows, SOURCES, parameters, answers)
 
 
 def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:

@@ -1,4 +1,4 @@
-"""Matrices with a strict pivot, whose solution is known, and the behaviour of LPBoost on them."""
+"""Matrices with a strict pivot, with known solutions, and the behaviour of LPBoost on them."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     spoilt[:N, :t] = good
     spoilt[N] = -3 * delta
     spoilt[N, t] = -2 * delta
-    known = {
+    answers = {
         "LPBoost optimum": -2 * delta,
         "LPBoost d": _unit_vector(N + 1, N),
         "LPBoost w": _unit_vector(t + 1, t),
@@ -173,7 +173,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
         "misclassified examples": N + 1,
     }
     if U is None:
-        known |= {
+        answers |= {
             "order of columns": np.arange(6),
             "LPBoost optimum after t = 1, ..., 6 rounds": np.append(
                 -1 + 2 * np.arange(1, 5) * delta, [-3 * delta, -2 * delta]
@@ -186,10 +186,10 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
         shows="one bad example and one bad hypothesis make the hard margin misclassify every example.",
         sources=("Glocer 2009, section 2.5, figure 2.9",),
         parameters={"nu": 1.0} | ({"epsilon": delta} if U is None else {}),
-        known=known,
+        known=answers,
     )
 
 
-def _unit_vector(size: int, at: int) -> Float[Array, " size"]:
+def _unit_vector(size: int, position: int) -> Float[Array, " size"]:
     """Return a unit vector."""
-    return np.eye(1, size, at)[0]
+    return np.eye(1, size, position)[0]

@@ -25,7 +25,7 @@ NU_FRACTION = 0.1
 """nu / N in all programs that have a nu."""
 
 IDA_CASES = {"diabetis": (50, 1e2), "german": (100, 1e3), "image": (50, 1e4)}
-"""The sets of the IDA benchmark that belong to it, each with the number of stumps and eta."""
+"""The sets of the IDA benchmark in the standard set, each with the number of stumps and eta."""
 
 N_UPDATES = 100
 """The number of updates of d whose largest edge becomes the bound of SoftBoost's edges."""
@@ -102,7 +102,7 @@ def standard_programs(ida: str | os.PathLike[str] | None = None) -> Mapping[str,
 
 
 def _edge_bound(case: MarginCase) -> float:
-    """Return the bound of the edges on a case."""
+    """Return the edge bound of a case."""
     if case.gamma is not None:
         return case.gamma
     d = np.full(case.U.shape[0], 1.0 / case.U.shape[0])

@@ -109,8 +109,8 @@ def hypercube(
     dimension = validate_count("dimension", dimension, relevant, "Raise it, or lower relevant.")
     X = 2.0 * rng.integers(2, size=(rows, dimension)) - 1.0
     y = _flip_labels(np.sign(X[:, :relevant].sum(axis=1)).astype(np.int8), noise, rng)
-    which = ", ".join(map(str, range(relevant)))
-    return Dataset(f"majority of coordinates {which} of {dimension}, label noise {noise:g}", X, y)
+    relevant_text = ", ".join(map(str, range(relevant)))
+    return Dataset(f"majority of coordinates {relevant_text} of {dimension}, label noise {noise:g}", X, y)
 
 
 def banana(
@@ -159,8 +159,8 @@ def banana(
     spread = validate_between("spread", spread, 0, 10, "Try 0.15.")
     rng, noise = validate_generator(random_state), _validate_noise(noise)
     stay = "Pass 0 for points that stay where they are."
-    below = "a number of at least 0 and below 100"
-    input_noise = check_number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
+    expected = "a number of at least 0 and below 100"
+    input_noise = check_number("input_noise", input_noise, expected, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
     angle = rng.uniform(0, np.pi, size=rows)
     y = rng.permutation(np.where(np.arange(rows) < (rows + 1) // 2, 1, -1)).astype(np.int8)
     arcs = np.where(
@@ -170,10 +170,10 @@ def banana(
     )
     points = arcs + spread * rng.normal(size=(rows, 2))
     y = _flip_labels(y, noise, rng)
-    moved = f", input noise {input_noise:g}" if input_noise else ""
+    noise_text = f", input noise {input_noise:g}" if input_noise else ""
     # The input noise is drawn last, so that nothing else depends on it.
     points = points + np.sqrt(3 * input_noise) * rng.uniform(-1, 1, size=(rows, 2))
-    return Dataset(f"banana, label noise {noise:g}{moved}", points, y)
+    return Dataset(f"banana, label noise {noise:g}{noise_text}", points, y)
 
 
 def _validate_noise(noise: object) -> float:
@@ -186,7 +186,7 @@ def _validate_noise(noise: object) -> float:
 
 def _flip_labels(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:
     """Flip the labels of a fraction of the examples."""
-    wrong = rng.permutation(len(y))[: round(noise * len(y))]
+    flipped = rng.permutation(len(y))[: round(noise * len(y))]
     signs = np.ones(len(y), dtype=np.int8)
-    signs[wrong] = -1
+    signs[flipped] = -1
     return y * signs
