@@ -312,7 +312,7 @@ def call_formulation(page: str, product: str, make: Callable[[], Any], kind: typ
     except Exception as failure:
         frames = traceback.extract_tb(failure.__traceback__)
         # The last line outside site-packages: the page may have called other code with invalid arguments.
-        frame = ([each for each in frames if "site-packages" not in each.filename] or frames)[-1]
+        frame = ([entry for entry in frames if "site-packages" not in entry.filename] or frames)[-1]
         raise ProblemError(
             f"{page} must make its {product}; it raises {type(failure).__name__}: {reason_of(failure)} "
             f"({frame.filename}, line {frame.lineno}). Correct the page."

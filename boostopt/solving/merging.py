@@ -23,10 +23,10 @@ from boostopt.programs.program import Examples, Program
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, RowGroups
 
 MAX_REMAINING_FRACTION, MAX_REMAINING_FRACTION_LARGE = 0.7, 0.4
-"""Largest share of merged examples with which merging saves time; the second is for large margins, whose copy needs
-memory.
+"""Largest number of groups, as a share of the examples, for which merging pays; the second is for large matrices.
 
-Measured at N = 5000, t = 50: at 0.7 a third of the time is saved, finding the groups takes a twentieth of it.
+The copy of a large matrix needs memory. Measured at N = 5000, t = 50: a share of 0.7 saves a third of the time, and
+finding the groups takes a twentieth of it.
 """
 
 AGREEMENT_RTOL = 1e-9

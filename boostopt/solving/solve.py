@@ -370,7 +370,7 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
     guarded = GuardedBackend(backend)
     support = guarded.takes(program)
     if not support:
-        alternatives = ", ".join(each.name for each in _automatic_backends(program))
+        alternatives = ", ".join(candidate.name for candidate in _automatic_backends(program))
         raise SolverNotFound(
             f"expected a backend that supports {program.formulation.name}; {support.reason}. "
             f"Use one of {alternatives or 'none installed'}."

@@ -40,11 +40,11 @@ MAX_STATIONARITY_FACTOR = 10.0
 
 def cold_start_point(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Iterate:
     """Return the point at d, moved slightly inwards, with all products equal to mu."""
-    below = (1.0 - CENTRE_FRACTION) * problem.distances_to_lower(d) + CENTRE_FRACTION * problem.centre
-    below *= _edge_scaling(problem, below)
-    x, s = _slacks(problem, problem.row_values_with_fixed(problem.weights_inside_box(below)), mu)
+    lower_distances = (1.0 - CENTRE_FRACTION) * problem.distances_to_lower(d) + CENTRE_FRACTION * problem.centre
+    lower_distances *= _edge_scaling(problem, lower_distances)
+    x, s = _slacks(problem, problem.row_values_with_fixed(problem.weights_inside_box(lower_distances)), mu)
     v = np.divide(mu, s, out=np.zeros(len(s)), where=problem.inequality)
-    return _stationary_point(problem, below, s, v, x, problem.margins(v), mu)
+    return _stationary_point(problem, lower_distances, s, v, x, problem.margins(v), mu)
 
 
 ORDERS = range(-6, 1)
@@ -104,14 +104,14 @@ def warm_start_point_from_path(problem: InteriorProblem, track: CentralPath) -> 
     images = problem.row_values_with_fixed(problem.weights_inside_box(np.minimum(last.below, problem.width)))
     excess = float(np.maximum(images + rows.B @ last.x - rows.b, 0.0)[len(last.v) :].max(initial=0.0))
     point = track.iterate_with_gap(GAP_PER_SQUARED_VIOLATION * (excess / track.size) ** 2)
-    below = np.where(point.below < problem.width, point.below, 0.5 * problem.width)
-    return _add_rows(problem, point, below)
+    lower_distances = np.where(point.below < problem.width, point.below, 0.5 * problem.width)
+    return _add_rows(problem, point, lower_distances)
 
 
-def _add_rows(problem: InteriorProblem, point: Iterate, below: Float[Array, " n"]) -> Iterate:
+def _add_rows(problem: InteriorProblem, point: Iterate, lower_distances: Float[Array, " n"]) -> Iterate:
     """Return the point with slacks and multipliers for the rows that have been added."""
-    d, k, old = problem.weights_inside_box(below), len(problem.rows.b), len(point.v)
-    mu = point.products.total / (2 * len(below) + old)
+    d, k, old = problem.weights_inside_box(lower_distances), len(problem.rows.b), len(point.v)
+    mu = point.products.total / (2 * len(lower_distances) + old)
     rows = problem.rows
     slack = (rows.b - problem.row_values_with_fixed(d) - rows.B @ point.x)[old:]
     min_slack = float(point.s[problem.inequality[:old]].min(initial=np.inf))
@@ -120,15 +120,15 @@ def _add_rows(problem: InteriorProblem, point: Iterate, below: Float[Array, " n"
     v = np.append(point.v, np.divide(mu, fresh, out=np.zeros(k - old), where=problem.inequality[old:]))
     m = problem.margins(v)
     rest = problem.slopes(d) + problem.edge_slope_margins + m
-    above = problem.width - below
-    missing = float(np.abs(rest + point.beta - point.zeta + point.psi) @ below)
+    upper_distances = problem.width - lower_distances
+    missing = float(np.abs(rest + point.beta - point.zeta + point.psi) @ lower_distances)
     if (
-        missing <= MAX_STATIONARITY_FACTOR * mu * len(below)
-        and np.array_equal(below, point.below)
-        and (above > 0).all()
+        missing <= MAX_STATIONARITY_FACTOR * mu * len(lower_distances)
+        and np.array_equal(lower_distances, point.below)
+        and (upper_distances > 0).all()
     ):
-        return Iterate(below, above, point.zeta, point.psi, s, v, point.x, point.beta, m)
-    return _stationary_point(problem, below, s, v, point.x, m, mu)
+        return Iterate(lower_distances, upper_distances, point.zeta, point.psi, s, v, point.x, point.beta, m)
+    return _stationary_point(problem, lower_distances, s, v, point.x, m, mu)
 
 
 def warm_start_point_from_answer(
@@ -136,10 +136,10 @@ def warm_start_point_from_answer(
 ) -> Iterate:
     """Return a point near a foreign answer with a known certified scaled gap."""
     share = float(np.clip(np.sqrt(gap), MIN_CENTRE_FRACTION, MAX_CENTRE_FRACTION))
-    below = (1.0 - share) * problem.distances_to_lower(d) + share * problem.centre
-    mu = PRODUCT_FRACTION * gap * problem.mass / len(below)
+    lower_distances = (1.0 - share) * problem.distances_to_lower(d) + share * problem.centre
+    mu = PRODUCT_FRACTION * gap * problem.mass / len(lower_distances)
     rows = problem.rows
-    images = problem.row_values_with_fixed(problem.weights_inside_box(below))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(lower_distances))
     v = _multipliers(problem, w)
     if rows.g.any():  # the multipliers of a variable's rows sum to g; they share the rest that the weights leave
         missing = np.maximum(rows.g + rows.B.T @ v, 0.0)
@@ -153,7 +153,7 @@ def warm_start_point_from_answer(
     min_slacks = np.minimum(min_slacks, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
     v = np.where(problem.inequality, np.maximum((1.0 - share) * v, min_slacks), v)
     s = np.where(problem.inequality, np.maximum(free, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
-    return _stationary_point(problem, below, s, v, x, problem.margins(v), mu)
+    return _stationary_point(problem, lower_distances, s, v, x, problem.margins(v), mu)
 
 
 def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
@@ -170,7 +170,7 @@ def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array
 
 def _stationary_point(
     problem: InteriorProblem,
-    below: Float[Array, " n"],
+    lower_distances: Float[Array, " n"],
     s: Float[Array, " k"],
     v: Float[Array, " k"],
     x: Float[Array, " j"],
@@ -178,14 +178,14 @@ def _stationary_point(
     mu: float,
 ) -> Iterate:
     """Return the stationary point in d, zeta - psi = rest + beta, with products of geometric mean mu."""
-    above = problem.width - below
-    rest = problem.slopes(problem.weights_inside_box(below)) + problem.edge_slope_margins + m
+    upper_distances = problem.width - lower_distances
+    rest = problem.slopes(problem.weights_inside_box(lower_distances)) + problem.edge_slope_margins + m
     beta = 0.0
     if problem.f.on_simplex:
-        inner = np.minimum(below, above) > CENTRE_FRACTION * problem.centre
+        inner = np.minimum(lower_distances, upper_distances) > CENTRE_FRACTION * problem.centre
         beta = -float(np.median(rest[inner] if inner.any() else rest))
-    zeta, psi = _pair_with_difference(rest + beta, mu**2 / (below * above))
-    return Iterate(below, above, zeta, psi, s, v, x, beta, m)
+    zeta, psi = _pair_with_difference(rest + beta, mu**2 / (lower_distances * upper_distances))
+    return Iterate(lower_distances, upper_distances, zeta, psi, s, v, x, beta, m)
 
 
 def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
@@ -212,11 +212,11 @@ EDGE_SCALING_EXPONENT = 0.25
 """Factor of the weights if their sum is free and their edges exceed the bounds (measured)."""
 
 
-def _edge_scaling(problem: InteriorProblem, below: Float[Array, " n"]) -> float:
+def _edge_scaling(problem: InteriorProblem, lower_distances: Float[Array, " n"]) -> float:
     """Return the factor of weights with a free sum that brings their edges nearer to the bounds."""
     if problem.f.on_simplex or not problem.may_be_infeasible or not (problem.rows.b > 0).all():
         return 1.0
-    images = problem.row_values_with_fixed(problem.weights_inside_box(below))
+    images = problem.row_values_with_fixed(problem.weights_inside_box(lower_distances))
     largest = float((images / problem.rows.b).max(initial=0.0))
     return largest**-EDGE_SCALING_EXPONENT if largest > 1.0 else 1.0
 

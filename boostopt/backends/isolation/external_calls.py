@@ -98,15 +98,15 @@ class _SignalRecorder:
             handler = signal.getsignal(number)
             if callable(handler):
                 self._previous_handlers[number] = handler
-                signal.signal(number, self._noted)
+                signal.signal(number, self._record)
         return self
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._previous_handlers.items():
-            if signal.getsignal(number) == self._noted:  # foreign code may have set its own
+            if signal.getsignal(number) == self._record:  # foreign code may have set its own
                 signal.signal(number, handler)
 
-    def _noted(self, number: int, frame: FrameType | None) -> None:
+    def _record(self, number: int, frame: FrameType | None) -> None:
         """Call the handler of a signal, and record its exception."""
         try:
             self._previous_handlers[number](number, frame)
