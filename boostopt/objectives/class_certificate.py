@@ -16,7 +16,7 @@ from boostopt.objectives.soft_margin import SOFT_MARGIN
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate(ImmutableArrays):
-    """A proved interval that contains the best value over all hypotheses of a class: see `what`.
+    """A proved interval that contains the best value over all hypotheses of a class: which `what` names.
 
     Attributes
     ----------

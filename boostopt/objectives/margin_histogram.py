@@ -1,7 +1,8 @@
-"""Margins in buckets: an example with a multiplicity stands for all that lie in one.
+"""Histograms of margins, and example weights as functions of the margin.
 
-What a regularizer says of the buckets gives each of them a whole number, and these, divided by their sum over all
-examples, are a distribution that lies in the capped simplex exactly.
+One example with a multiplicity represents all examples of a bin. A regularizer over these examples gives each bin an
+integer weight. For a soft margin, these integers divided by their sum over all examples are a distribution that lies in
+the capped simplex exactly.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, MarginGrid
 
 CURVATURE_SAMPLES = 1024
-"""Margins at which a curvature with a spread is computed; between them it is interpolated."""
+"""The number of margins at which a curvature with a spread is computed; between them it is interpolated."""
 
 
 @dataclass(frozen=True, eq=False)
 class MarginHistogram:
-    """How many examples have the margins of each bucket of a window, and the sum of these.
+    """The number of examples in each bin of a grid, and the sum of their margins.
 
     Attributes
     ----------
     grid
-        The range that is cut.
+        The grid.
     counts
-        Numbers of examples with multiplicity, shape (buckets + 2,).
+        The numbers of examples, with multiplicity, shape (buckets + 2,).
     sums
-        Sums of their margins, in units of 2^-30.
+        The sums of the margins of these examples, in units of 2^-30, shape (buckets + 2,).
     """
 
     grid: MarginGrid
@@ -40,89 +41,91 @@ class MarginHistogram:
 
     @cached_property
     def occupied(self) -> Int[Array, " k"]:
-        """The buckets that hold examples."""
+        """The bins that contain examples."""
         return np.flatnonzero(self.counts)
 
     @cached_property
     def occupied_counts(self) -> Float[Array, " k"]:
-        """The examples in each of them."""
+        """The number of examples in each occupied bin."""
         return self.counts[self.occupied].astype(np.float64)
 
     @cached_property
     def mean_margins(self) -> Float[Array, " k"]:
-        """The mean margin of each of them."""
+        """The mean margin of each occupied bin."""
         return self.sums[self.occupied] / (self.occupied_counts * MARGIN_SCALE)
 
     @cached_property
     def spread_to_bin_edges(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
-        """Examples (c, m) at both ends of each bucket, so many that counts and mean margins stay.
+        """Examples (c, m) at both ends of each bin, with the count and the mean margin of the bin.
 
-        A convex function of one margin has no smaller sum over them than over the examples themselves.
+        The sum of a convex function of one margin over these examples is at least the sum over the original examples.
         """
-        live, window = self.occupied, self.grid
-        low = np.array([window.bin_min(b) for b in live.tolist()], dtype=np.int64)
-        high = np.array([window.bin_max(b) for b in live.tolist()], dtype=np.int64)
-        above = self.sums[live] - self.counts[live] * low
-        at_high = above / np.maximum(high - low, 1)
-        c, m = np.concatenate([self.occupied_counts - at_high, at_high]), np.concatenate([low, high]) / MARGIN_SCALE
+        occupied, grid = self.occupied, self.grid
+        low = np.array([grid.bin_min(b) for b in occupied.tolist()], dtype=np.int64)
+        high = np.array([grid.bin_max(b) for b in occupied.tolist()], dtype=np.int64)
+        excess = self.sums[occupied] - self.counts[occupied] * low
+        high_counts = excess / np.maximum(high - low, 1)
+        c = np.concatenate([self.occupied_counts - high_counts, high_counts])
+        m = np.concatenate([low, high]) / MARGIN_SCALE
         return c[c > 0.0], m[c > 0.0]
 
     @cached_property
     def cumulative_counts(self) -> Int[Array, " buckets"]:
-        """The examples in each bucket and below."""
+        """The number of examples in each bin and in all bins below, shape (buckets + 2,)."""
         return np.cumsum(self.counts)
 
     def quantile_bin(self, nu: Fraction) -> int:
-        """Return in which bucket the nu smallest margins end; one more than there are where they are all."""
+        """Return the bin that contains the nu-th smallest margin; the number of bins if there are no more than nu."""
         return int(np.searchsorted(self.cumulative_counts, math.floor(nu), side="right"))
 
     def soft_margin_lower_bound(self, nu: Fraction) -> Fraction:
-        """Return a number not above the mean of the nu smallest margins, and above it by less than a bucket's share.
+        """Return a lower bound of the mean of the nu smallest margins; its error is a fraction of one bin width.
 
-        All margins below the bucket in which the count is reached are summed exactly. Of that bucket the sum of the
-        smallest is at least as many times its lower end, and at least its whole sum less the others at its upper end.
+        The margins in the bins below the quantile bin are summed exactly. In the quantile bin, the sum of the k
+        smallest margins is at least k times the lower end of the bin. It is also at least the sum of the bin minus the
+        other margins at the upper end.
         """
-        so_far, b = self.cumulative_counts, self.quantile_bin(nu)
-        below = Fraction(int(self.sums[:b].sum()))
-        if b == len(so_far):
-            return below / (nu * MARGIN_SCALE)
-        wanted = nu - (int(so_far[b - 1]) if b else 0)
-        others = int(self.counts[b]) - wanted
-        least = max(wanted * self.grid.bin_min(b), int(self.sums[b]) - others * self.grid.bin_max(b))
-        return (below + least) / (nu * MARGIN_SCALE)
+        cumulative_counts, b = self.cumulative_counts, self.quantile_bin(nu)
+        exact_sum = Fraction(int(self.sums[:b].sum()))
+        if b == len(cumulative_counts):
+            return exact_sum / (nu * MARGIN_SCALE)
+        k = nu - (int(cumulative_counts[b - 1]) if b else 0)
+        n_remaining = int(self.counts[b]) - k
+        bin_bound = max(k * self.grid.bin_min(b), int(self.sums[b]) - n_remaining * self.grid.bin_max(b))
+        return (exact_sum + bin_bound) / (nu * MARGIN_SCALE)
 
 
 @dataclass(frozen=True, eq=False)
 class WeightFunction:
-    """Weights as a function of the margin: d_n = c_n q_n / Q, q_n being a whole number for each bucket.
+    """Example weights as a function of the margin: d_n = c_n q_n / Q, with one integer q for each bin.
 
-    What is said of D and F is in the units of the aim.
+    D and F are in the units of the exact objective.
 
     Attributes
     ----------
     histogram
-        The margins that it is of.
+        The margins.
     integer_weights
-        q of each bucket, from 0 to 2^20, shape (buckets + 2,).
+        q of each bin, from 0 to 2^20, shape (buckets + 2,).
     normalizer
-        Q. On the capped simplex it is the sum of c_n q_n, at least nu times the largest q; on the box it is 2^20 times
+        Q. On the capped simplex it is the sum of c_n q_n, at least nu times the largest q. On the box it is 2^20 times
         the number of examples.
     regularizer_bound
-        What is added to the largest edge for an upper end.
+        An upper bound of F(d). The largest edge plus this number is an upper bound of the objective.
     dual_objective
-        D(w) = -F*(-Uw), each example at the mean margin of its bucket.
+        D(w) = -F*(-Uw), with each example at the mean margin of its bin.
     regularizer_value
-        F(d), likewise.
+        F(d), with each example at the mean margin of its bin.
     integer_curvature
-        r of each bucket as a whole number up to 2^8, shape (buckets + 2,).
+        The curvature r of each bin as an integer up to 2^8, shape (buckets + 2,).
     curvature_unit
-        The curvature that 1 stands for there.
+        The curvature of the integer 1.
     transition
-        Margins between which weights are neither the largest nor 0, with some room.
+        The interval of margins whose weights are neither 0 nor the largest, slightly widened.
     unit_weights
-        The weight of a single example in each bucket that holds any, F's own, before it is rounded.
+        The weight of a single example of each occupied bin under F, before rounding.
     weight_sum
-        The sum of the weights of the hypotheses, by which margins are multiplied.
+        The sum of the hypothesis weights. The margins are multiplied by it.
     """
 
     histogram: MarginHistogram
@@ -139,30 +142,31 @@ class WeightFunction:
 
     @property
     def grid(self) -> MarginGrid:
-        """The range of the buckets."""
+        """The grid of the bins."""
         return self.histogram.grid
 
     def curvature(self, spread: float) -> tuple[MarginGrid, Int[Array, " buckets"], float]:
-        """Return a window, r of each of its buckets as a whole number up to 2^8, and the curvature that 1 stands for.
+        """Return a grid, the curvature r of each bin as an integer up to 2^8, and the curvature of the integer 1.
 
-        Without a spread r is the curvature at the margin. It is 0 for an example at the cap, and next to nothing for
-        one beyond the slope, so that steps which bring such examples onto the slope look free. With a spread r is the
-        largest rate at which the weight falls over the margins up to that far on both sides: what the weights of
-        examples may do whose margins move that far.
+        Without a spread, r is the curvature at the margin. It is 0 for an example at the cap, and almost 0 for an
+        example with a weight of almost 0. A step that changes the weights of such examples then seems to cost nothing.
+        With a spread, r is the largest rate of decrease of the weight over all distances up to the spread on both
+        sides, which bounds the change of the weight for margins that change by at most the spread.
         """
         if spread <= 2.0 * self.grid.bin_width:
             return self.grid, self.integer_curvature, self.curvature_unit
         low, high = max(self.transition[0] - spread, -1.0), min(self.transition[1] + spread, 1.0)
-        at, m = np.linspace(low, high, CURVATURE_SAMPLES), self.histogram.mean_margins
+        samples, m = np.linspace(low, high, CURVATURE_SAMPLES), self.histogram.mean_margins
         rate, width = np.zeros(CURVATURE_SAMPLES), spread
         while width > 2.0 * self.grid.bin_width:
-            falls = np.interp(at - width, m, self.unit_weights) - np.interp(at + width, m, self.unit_weights)
-            np.maximum(rate, falls / (2.0 * width * self.weight_sum), out=rate)
+            left_weights = np.interp(samples - width, m, self.unit_weights)
+            decrease = left_weights - np.interp(samples + width, m, self.unit_weights)
+            np.maximum(rate, decrease / (2.0 * width * self.weight_sum), out=rate)
             width /= 2.0
         largest = float(rate.max())
         if largest == 0.0:  # all weights are equal
             return self.grid, self.integer_curvature, self.curvature_unit
-        window = MarginGrid.covering(low, high)
-        middle = (window.origin + (np.arange(N_BINS) + 0.5) * (1 << window.log2_bin_width)) / MARGIN_SCALE
-        r = np.interp(middle, at, rate * (CURVATURE_SCALE / largest))
-        return window, np.pad(np.rint(r).astype(np.int64), 1), largest / CURVATURE_SCALE
+        grid = MarginGrid.covering(low, high)
+        bin_centers = (grid.origin + (np.arange(N_BINS) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
+        r = np.interp(bin_centers, samples, rate * (CURVATURE_SCALE / largest))
+        return grid, np.pad(np.rint(r).astype(np.int64), 1), largest / CURVATURE_SCALE

@@ -1,4 +1,4 @@
-"""The aim of boosting: the largest value -F0*(-Uw) over a class of hypotheses, and its bounds.
+"""The objective of boosting: the largest value -F0*(-Uw) over a class of hypotheses, and its bounds.
 
 F0 is the regularizer without the term that only smooths it. If F0 is the indicator of a set of distributions, the value
 is the soft margin of w: for the cap, the mean of the nu smallest margins. If F0 has terms of its own, such as a linear
@@ -6,7 +6,7 @@ one, the value holds these terms and is no soft margin. For every distribution d
 largest edge of the class is an upper bound on the value of any w over the class [Glocer 2009, section 2.2;
 Shalev-Shwartz and Singer 2008, theorem 4].
 
-What the value is called follows from F and G alone: see `Goal.measure`.
+F and G alone determine the name of the value: see `SoftMarginObjective.measure`.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from boostopt.programs.program import Examples, Program
 from boostopt.rows.margin_matrix import BLOCK_ROWS, Margins
 
 SOFT_MARGIN = "soft margin"
-"""The name of -F0*(-Uw) where F0 is the indicator of a set of distributions."""
+"""The name of -F0*(-Uw) if F0 is the indicator of a set of distributions."""
 
 PROGRAM_VALUE_LABEL = "value of the program"
-"""The name of what a run bounds where this is the optimum of the program of F and G themselves."""
+"""The name of the bounded value if it is the optimum of the program of F and G themselves."""
 
 OTHER_G, OTHER_F = "with the largest edge for G", "without its smoothing term"
-"""What the name of a value adds where the value is that of another G, or of another F, than the program has."""
+"""The additions to the name of the value of a program with another G, or with another F."""
 
 SUM_TOL = 1e-12
-"""By how much the sum of weights may miss 1 and still be called 1 while a run goes on."""
+"""The largest error of a sum of weights that counts as 1 during a run."""
 
 EPS = float(np.finfo(np.float64).eps)
 
 FEASIBILITY_TOL = 8.0 * EPS
-"""Distance, in the 1-norm, that rounding may put between a distribution and the domain: it stays as the run had it."""
+"""The largest distance to the domain, in the 1-norm, of a distribution that is not projected: it is rounding."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SoftMarginObjective:
     examples
         The multiplicities and the reference distribution.
     otherwise
-        The name of the value where it is no soft margin.
+        The name of the value if it is not a soft margin.
     """
 
     F0: Regularizer
@@ -67,7 +67,7 @@ class SoftMarginObjective:
 
     @classmethod
     def from_pair(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> SoftMarginObjective | None:
-        """Return the value that a program is after; None if the largest edge bounds no value over a class."""
+        """Return the objective of a program; None if the largest edge bounds no value over a class."""
         largest = G.largest_edge
         if largest is None or not (G.mixes or F.on_simplex):
             return None
@@ -75,15 +75,15 @@ class SoftMarginObjective:
         return cls(F0, largest, examples, value_in_words(F, G, F0))
 
     @staticmethod
-    def name_of(goal: SoftMarginObjective | None) -> str:
-        """Return the name of the value that a run bounds: that of its goal, or the value of a program without one."""
-        return PROGRAM_VALUE_LABEL if goal is None else goal.measure
+    def name_of(objective: SoftMarginObjective | None) -> str:
+        """Return the name of the value that a run bounds: the measure of the objective, or else the program value."""
+        return PROGRAM_VALUE_LABEL if objective is None else objective.measure
 
     @cached_property
     def measure(self) -> str:
-        """The name of the value: "soft margin" only where F0 is the indicator of a set of distributions.
+        """The name of the value: "soft margin" only if F0 is the indicator of a set of distributions.
 
-        It is a property of F and G, the same however F is written.
+        The name depends on the functions F and G only, not on the form in which F is written.
         """
         return SOFT_MARGIN if self.F0.is_indicator else self.otherwise
 
@@ -107,29 +107,31 @@ class SoftMarginObjective:
         return not self.G.even
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
-        """Return the value of weights with the margins m = Uw and the sum |w|: their soft margin if it is one.
+        """Return the value of weights with the margins m = Uw and the sum |w| = `total`, for instance the soft margin.
 
-        With no weights, the margins are 0 if the edges count without a sign. Otherwise the value is the smallest that
-        any weights have.
+        Without weights, the margins are 0 if the edges count without a sign. Otherwise the value is a lower bound for
+        all weights.
         """
         if total <= 0.0:
             return self.min_regularizer - 1.0 if self.nonnegative_weights else self.min_regularizer
-        # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
+        # A sum that is 1 up to rounding is not divided by: F0* was evaluated at the same margins just before.
         scaled = self.nonnegative_weights and abs(total - 1.0) > SUM_TOL
-        return -float(self.F0.conjugate_at(-m / total if scaled else -m).value)  # a user's may be NumPy's
+        return -float(
+            self.F0.conjugate_at(-m / total if scaled else -m).value
+        )  # a user's regularizer may return a NumPy scalar
 
     def upper_bound(self, d: Float[Array, " N"], largest: float) -> float:
         """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
         return as_bound(self.F0.value(d) + largest + value_slack(self.F0, d), math.inf)
 
     def program(self, U: Margins) -> Program:
-        """Return the program of the largest value over some hypotheses."""
-        page = SoftMarginFormulation(self.F0, self.G, self.measure)
-        return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
+        """Return the program that maximizes the value over the hypotheses with the margins U."""
+        formulation = SoftMarginFormulation(self.F0, self.G, self.measure)
+        return Program(formulation, formulation.Parameters(), self.examples, U, self.F0, self.G)
 
 
 def value_in_words(F: Regularizer, G: EdgeFunction, F0: Regularizer) -> str:
-    """Return the name of the value of F0 and a largest edge, by how the two differ from F and G of a program."""
+    """Return the name of the value of F0 and a largest edge, from their differences to F and G of a program."""
     differences = [*([] if G.mixes else [OTHER_G]), *([] if F0 is F else [OTHER_F])]
     return " ".join([PROGRAM_VALUE_LABEL, " and ".join(differences)]).strip()
 
@@ -141,22 +143,22 @@ MEASURES = (
     f"{PROGRAM_VALUE_LABEL} {OTHER_F}",
     f"{PROGRAM_VALUE_LABEL} {OTHER_G} and {OTHER_F}",
 )
-"""All names of what is bounded over a class."""
+"""All names of values that are bounded over a class."""
 
 
 def value_slack(F: Regularizer, d: Float[Array, " N"]) -> float:
-    """Return a bound of what F(d) and an edge under d may lose by rounding."""
+    """Return a bound of the rounding error of F(d) plus an edge under d."""
     unit = EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10)
     return unit + F.value_slack(d, unit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _NoParameters:
-    """There are none: F0 and G are complete."""
+    """The empty parameters: F0 and G are complete."""
 
 
 class SoftMarginFormulation(Formulation[Any]):
-    """max over w of -F0*(-Uw): the value that a run is after, without what smooths it."""
+    """The formulation max over w of -F0*(-Uw): the objective of a run, without the smoothing term of F."""
 
     name: ClassVar[str] = "soft_margin"
     title = "Soft margin"

@@ -1,7 +1,8 @@
-"""Both ends of a class, told anew by looks: exactly, from whole weights and a whole number for each bucket of margins.
+"""Exact upper bounds of an objective over a class, from integer weights of the hypotheses and of the margin bins.
 
-lower    the mean of the nu smallest margins of w
-upper    the largest edge of the class under d_n = c_n q_n / Q, where Q >= nu max q: d lies in the capped simplex
+The upper bound is the largest edge of the class under d_n = c_n q_n / Q, plus a bound of F(d). For the soft margin
+Q >= nu max q, so that d lies in the capped simplex and F(d) = 0. `boostopt.objectives.exact` computes the lower bound,
+for the soft margin the mean of the nu smallest margins of w.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ from boostopt.rows.row_block import Split
 
 @dataclass(frozen=True, eq=False)
 class UpperBound(ImmutableArrays):
-    """Weights of the examples as a function of the margins, with the largest edge of the class under them.
+    """Example weights as a function of the margin, with the largest edge of the class under these weights.
 
     Attributes
     ----------
     edge
-        That edge: exactly.
+        The largest edge, exact.
     regularizer_bound
-        What is added to it for an upper end: 0 for a soft margin, F(d) from above for a loss.
-    splits, W
-        The hypotheses and weights whose margins are meant.
-    window, table
-        q of each bucket of these margins, whole numbers from 0 to 2^20, shape (buckets + 2,).
+        The term that is added to the edge: 0 for a soft margin, an upper bound of F(d) for a loss.
+    columns, hypothesis_weights
+        The hypotheses and the integer weights that define the margins, shape (t,).
+    grid, integer_weights
+        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (buckets + 2,).
     normalizer
-        Q, of which d_n = c_n q_n / Q.
+        The integer Q in d_n = c_n q_n / Q.
     """
 
     edge: Fraction
@@ -50,19 +51,19 @@ class UpperBound(ImmutableArrays):
 
     @property
     def value(self) -> Fraction:
-        """The upper end."""
+        """The upper bound of the objective over the class."""
         return self.edge + self.regularizer_bound
 
 
 def best_direction(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thresholds"]:
-    """Return the edges of the better direction that the class has."""
+    """Return the edges of the better sign of each split, if the class contains both signs."""
     return np.abs(edges) if reflexive else edges
 
 
 def check_hypotheses(
     oracle: BinnedOracle, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
 ) -> None:
-    """Raise ValueError unless splits belong to a class, and are these hypotheses there."""
+    """Raise ValueError unless the splits belong to the class of the oracle and are these hypotheses."""
     for split, hypothesis in zip(splits, hypotheses, strict=True):
         last = rows.n_codes.get(split.feature, 0) - 1
         if not (0 <= split.code < last and (split.sign == 1 or (split.sign == -1 and oracle.reflexive))):
@@ -73,24 +74,37 @@ def check_hypotheses(
 
 def upper_bound(
     rows: BinnedRows,
-    aim: ExactObjective,
+    objective: ExactObjective,
     reflexive: bool,
-    splits: Sequence[Split],
-    W: Int[Array, " t"],
-    window: MarginGrid,
-    table: Int[Array, " buckets"],
+    columns: Sequence[Split],
+    hypothesis_weights: Int[Array, " t"],
+    grid: MarginGrid,
+    integer_weights: Int[Array, " buckets"],
 ) -> UpperBound:
-    """Return what weights of the examples prove.
+    """Return the upper bound that integer weights of the bins prove.
+
+    Parameters
+    ----------
+    rows
+        The binned rows.
+    objective
+        The objective that is bounded.
+    reflexive
+        Whether the class contains the negation of each hypothesis.
+    columns, hypothesis_weights
+        The hypotheses and the integer weights that define the margins, shape (t,).
+    grid, integer_weights
+        The grid of the margins, and q of each bin: integers from 0 to 2^20, shape (buckets + 2,).
 
     Raises
     ------
     ProblemError
-        They do not lie in the domain of F.
+        The example weights do not lie in the domain of F.
     """
-    kept = rows.margins(splits, W)
-    found = margin_histogram(rows, kept, window).counts
-    cost, total = aim.regularizer_bound(found, table), aim.normalizer(table, found)
-    edges = rows.class_edges(kept, window, table)
-    return UpperBound(
-        Fraction(int(best_direction(edges, reflexive).max()), total), cost, splits, W, window, table, total
-    )
+    margins = rows.margins(columns, hypothesis_weights)
+    counts = margin_histogram(rows, margins, grid).counts
+    normalizer = objective.normalizer(integer_weights, counts)
+    regularizer_bound = objective.regularizer_bound(integer_weights, counts)
+    edges = rows.class_edges(margins, grid, integer_weights)
+    largest_edge = Fraction(int(best_direction(edges, reflexive).max()), normalizer)
+    return UpperBound(largest_edge, regularizer_bound, columns, hypothesis_weights, grid, integer_weights, normalizer)
