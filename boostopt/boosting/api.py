@@ -1,4 +1,4 @@
-"""`boost` solves a program by column generation."""
+"""The function `boost`, which solves a program by column generation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def boost(
     Parameters
     ----------
     formulation
-        A name from `list_formulations()`, the path of a page, or a formulation; or a booster that states no program:
+        A name from `list_formulations()`, the path of a formulation file, or a formulation; or a booster that states no program:
         "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
     oracle
         The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c. The
@@ -69,11 +69,11 @@ def boost(
     update
         The update of the weights. "total" solves the program over all hypotheses. "newton" makes one Newton step over
         all hypotheses; it needs the largest edge and a smooth regularizer that is a sum over the examples. With bounded
-        edges, "newton" works only by looks over `BinnedStumps`. "step" and "line_search" are corrective. The following
+        edges, "newton" needs histogram Newton over `BinnedStumps`. "step" and "line_search" are corrective. The following
         updates do not support bounded edges: "pairwise" and "blended_pairwise" move weight from one hypothesis to
         another, "program" solves over the mixture and the newest hypothesis, and "mlpboost" makes a corrective step or
-        takes LPBoost's weights if they are better. The default is "newton" if looks support the run: the formulation is
-        "total", its soft margin has a cap, the oracle is `DecisionStumps` or `BinnedStumps`, and looks support the
+        takes LPBoost's weights if they are better. The default is "newton" if histogram Newton supports the run: the formulation is
+        "total", its soft margin has a cap, the oracle is `DecisionStumps` or `BinnedStumps`, and histogram Newton supports the
         backend, the rules and the options. Otherwise the formulation sets the default.
     rules
         One or several stopping rules: names from `boostopt.boosting.RULES`, names of formulations (for the rules of
@@ -109,37 +109,36 @@ def boost(
     page = resolve_formulation(formulation)
     check_oracle(oracle)
     check_backend(backend)
-    own = {name: value for name, value in keywords.items() if name in OPTIONS}
+    option_keywords = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST_KEYWORDS, page)
-    options = replace(read_options("options", options), **own)
+    options = replace(read_options("options", options), **option_keywords)
     d0, parameters = select_examples(page, oracle, d0, parameters)
-    named = isinstance(update, str) and update == "newton"
-    newton = named or (update is None and is_default(page, oracle, epsilon, backend))
-    after = None
+    requests_newton = isinstance(update, str) and update == "newton"
+    newton = requests_newton or (update is None and is_default(page, oracle, epsilon, backend))
+    remaining_options = None
     if newton and rules is None and d0 is None:
-        run, after = run_histogram_newton(page, oracle, epsilon, parameters, options)
+        run, remaining_options = run_histogram_newton(page, oracle, epsilon, parameters, options)
         if run is not None:
             return run
     with rows_left_out(page, oracle.N, oracle.n_rows):
-        problem = Problem.create(page, oracle.c, d0, epsilon, None if after else update, parameters)
-        if (
-            after is not None and named and problem.edge_function.edge_bound is None
-        ):  # below a bound steps are the page's own
+        problem = Problem.create(page, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
+        # With bounded edges, the update after histogram Newton is the one of the formulation.
+        if remaining_options is not None and requests_newton and problem.edge_function.edge_bound is None:
             problem = Problem.create(page, oracle.c, d0, epsilon, update, parameters)
-    options = after or options
+    options = remaining_options or options
     if problem.edge_function.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
             f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "
             f"this oracle is not. Make the oracle with reflexive=True{remedy}"
         )
-    own_end = isinstance(page, Booster) and epsilon is None and rules is None
-    stopping = () if own_end else _applicable_rules(problem, rules)
+    ends_itself = isinstance(page, Booster) and epsilon is None and rules is None
+    stopping_rules = () if ends_itself else _applicable_rules(problem, rules)
     _check_options(problem, options)
-    handed_over = after is not None and after.start is not None
-    moves = make_update(problem, backend, options.stabilization.idle, options.corrective)
-    return _run(problem, oracle, moves, stopping, options, handed_over)
+    handed_over = remaining_options is not None and remaining_options.start is not None
+    weight_update = make_update(problem, backend, options.stabilization.idle, options.corrective)
+    return _run(problem, oracle, weight_update, stopping_rules, options, handed_over)
 
 
 def select_examples(
@@ -147,7 +146,7 @@ def select_examples(
 ) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
     """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
 
-    What has one value for each row that the oracle was made of loses the values of the rows with multiplicity 0.
+    Arrays with one value for each row of the oracle lose the values of the rows with multiplicity 0.
     """
     values = dict(parameters)
     for name in page.example_parameters & {name for name, value in values.items() if value is not None}:
@@ -163,9 +162,9 @@ def _run(
     options: BoostOptions,
     handed_over: bool,
 ) -> Run:
-    """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
-    how = final_weights_of(problem, options.final_weights)
-    stood = oracle.state()
+    """Run column generation with an update until a rule holds or a limit is reached, and return the run."""
+    final_weights = final_weights_of(problem, options.final_weights)
+    oracle_state = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
     deadline, columns = Deadline.after(options.time_limit), make_column_count(options.columns_per_round)
     measure = problem.measure
@@ -173,60 +172,61 @@ def _run(
         limit_blas_threads(),
         progress_line(options.progress, problem.formulation.name, problem.objective is None, measure) as show,
     ):
-        watch = RunRecorder.create(options, problem, oracle, record, show)
+        recorder = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, watch, columns)
-            return Run.from_data(loop.run(record), how)
+            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder, columns)
+            return Run.from_data(loop.run(record), final_weights)
         finally:
-            # Equal calls give equal runs: an oracle that counts its calls begins again.
-            oracle.restore(stood)
+            # Equal calls give equal runs: an oracle that counts its calls starts again.
+            oracle.restore(oracle_state)
 
 
 def _check_options(problem: Problem, options: BoostOptions) -> None:
-    """Raise OptionError for options that have no meaning for a problem, or where nothing need ever stop the run."""
+    """Raise OptionError for options that do not fit a problem, or if possibly nothing ever stops the run."""
     if options.stabilization and problem.update != "total":
         raise OptionError(
-            f"stabilization needs a totally corrective run; the update of {problem.formulation.name} is {problem.update!r}. "
-            "Leave out stabilization."
+            f"stabilization needs a totally corrective run; the update of {problem.formulation.name} is "
+            f"{problem.update!r}. Leave out stabilization."
         )
     if options.corrective is not None and problem.update != "mlpboost":
         raise OptionError(
-            f'corrective needs update="mlpboost"; the update of {problem.formulation.name} is {problem.update!r}. Leave '
-            "out corrective, or pass the step as update."
+            f'corrective needs update="mlpboost"; the update of {problem.formulation.name} is {problem.update!r}. '
+            "Leave out corrective, or pass the step as update."
         )
     if options.start is not None and isinstance(problem.formulation, Booster):
         raise OptionError(
-            f"{problem.formulation.name} sets its distribution from all of its own rounds, so it cannot begin from another "
-            "run; got start. Leave out start, or continue a run by its checkpoint."
+            f"{problem.formulation.name} sets its distribution from all of its own rounds, so it cannot begin from "
+            "another run; got start. Leave out start, or continue a run by its checkpoint."
         )
     if problem.needs_limit and options.max_rounds is None and options.time_limit is None:
         raise OptionError(
-            f"{problem.formulation.name} needs a limit, because it may never stop; got none. Pass max_rounds or time_limit."
+            f"{problem.formulation.name} needs a limit, because it may never stop; got none. Pass max_rounds or "
+            "time_limit."
         )
 
 
 def _applicable_rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
-    """Return the rules that can fire: those asked for, or of the page's own those that promise a soft margin."""
+    """Return the rules of the user, or the rules of the formulation that promise something about the soft margin."""
     if rules is not None:
-        chosen = [rule for each in _as_list(rules) for rule in _resolve_rule(each)]
-        for rule in chosen:
+        resolved = [rule for item in _as_list(rules) for rule in _resolve_rule(item)]
+        for rule in resolved:
             if obstacle := rule.obstacle(problem):
                 raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.formulation.name}: {obstacle}.")
-        return tuple(chosen)
-    own = [rule for name in problem.rules for rule in _resolve_rule(name)]
-    return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
+        return tuple(resolved)
+    defaults = [rule for name in problem.rules for rule in _resolve_rule(name)]
+    return tuple(rule for rule in defaults if not (rule.obstacle(problem) or rule.doubt(problem)))
 
 
 def _as_list(rules: object) -> list[str | Rule]:
-    """Return the rules and names of rules that were asked for; one is a list of one."""
-    each = [rules] if isinstance(rules, str | Rule) else check_list("rules", rules, EXPECTED_RULES, RULES_ADVICE)
-    if not all(isinstance(rule, str | Rule) for rule in each):
+    """Return a list of rules and names of rules; a single one becomes a list."""
+    items = [rules] if isinstance(rules, str | Rule) else check_list("rules", rules, EXPECTED_RULES, RULES_ADVICE)
+    if not all(isinstance(rule, str | Rule) for rule in items):
         raise invalid_value_error("rules", EXPECTED_RULES, rules, RULES_ADVICE)
-    return each
+    return items
 
 
 def _resolve_rule(rule: str | Rule) -> list[Rule]:
-    """Return the rules of a name: a rule, or all those of a formulation. A rule of one's own stands for itself."""
+    """Return the rules of a name: one rule, or all rules of a formulation. A rule object is returned unchanged."""
     if isinstance(rule, Rule):
         return [rule]
     if rule in RULES:
@@ -237,7 +237,7 @@ def _resolve_rule(rule: str | Rule) -> list[Rule]:
 
 
 BOOST_KEYWORDS = (
-    *(name for name, its in signature(boost).parameters.items() if its.kind is its.KEYWORD_ONLY),
+    *(name for name, keyword in signature(boost).parameters.items() if keyword.kind is keyword.KEYWORD_ONLY),
     *OPTIONS,
 )
-"""The keywords of `boost` that are of no formulation."""
+"""The keywords of `boost` that are not parameters of a formulation."""

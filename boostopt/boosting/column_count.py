@@ -1,12 +1,12 @@
-"""How many columns the oracle is asked for in a round: always the same number, or one that their worth decides.
+"""The number of columns of an oracle query: fixed, or chosen after every round from measured times.
 
-Of K columns a share s gets a weight in the next solve. The others are of no use, and make the program larger: by 1 / s,
-and its solves dearer by about as much. A column of use then costs
+A share s of K columns gets a weight in the next solve. The other columns are useless. They make the program larger by
+the factor 1 / s, and its solves slower by about the same factor. A useful column then costs
 
     (seconds of the oracle + seconds of a solve / s) / (K s).
 
-Where the oracle is dear, this is small where many columns of an answer are of use, whatever comes with them. Where
-solves are dear, columns in vain count twice.
+If the oracle is slow, this cost is small if many columns of an answer are useful, however many are useless. If the
+solves are slow, useless columns count twice.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Literal
 from boostopt._utils.validation import check_integer
 
 AUTO = "auto"
-"""The name of a number that is chosen anew in every round."""
+"""The value of the option for a number that is chosen after every round."""
 
 ColumnsPerRound = int | Literal["auto"]
 """A number of columns of at least 1, or "auto"."""
 
 CANDIDATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-"""The numbers that are chosen from."""
+"""The numbers of columns that "auto" chooses from."""
 
 INITIAL_COUNT = 5
-"""The number of the first round, and the least one while no column gets a weight."""
+"""The number of the first round, and the smallest number after a round in which no column gets a weight."""
 
 SMOOTHING = 0.5
-"""Share of the newest round in what is known: of the seconds, and of the columns of use."""
+"""The weight of the newest round in the moving averages of the seconds and of the share of useful columns."""
 
 MEMORY_FRACTION, MIN_MEMORY_ROUNDS = 0.5, 2
-"""Rounds for which it is known what a number was worth: a share of the rounds until then, and some besides."""
+"""The rounds for which a measured share stays valid: a fraction of the rounds before it, plus a constant."""
 
 
 @dataclass
@@ -43,32 +43,38 @@ class FixedColumnCount:
     Attributes
     ----------
     value
-        Columns that the oracle is asked for next, at least 1.
+        The number of columns of the next query, at least 1.
     """
 
     value: int
 
     def observe(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
-        """Take a round in: nothing follows from it."""
+        """Ignore the measurements of a round."""
 
 
 @dataclass
 class AdaptiveColumnCount(FixedColumnCount):
-    """A number of columns that is chosen anew after every round, from 1 to 32: where a column of use costs least.
+    """A number of columns from 1 to 32, chosen after every round so that the cost of a useful column is smallest.
 
-    What a number was worth is known for a while after it was tried. One that is not known is judged by the present one:
-    of more columns the same share is of use, of fewer columns as many as now. So a larger number is tried now and then,
-    the next one or, where none larger was ever tried, the next but one. All smaller ones are always open.
+    The measured share of a number stays valid for some rounds. The share of any other number is estimated from the
+    present number: more columns have the same share, fewer columns have the same number of useful columns. So a larger
+    number is tried from time to time: the next candidate, or the second next if no larger number was tried before. All
+    smaller numbers are always candidates.
 
     Equal columns and seconds give equal numbers.
+
+    Attributes
+    ----------
+    value
+        The number of columns of the next query.
     """
 
     value: int = INITIAL_COUNT
     _round: int = 0
     _oracle: float | None = None
     _solve: float | None = None
-    # By number: the round in which it was tried last, and the share of use.
-    _known: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
+    # By number of columns: the last round with this number, and the share of useful columns.
+    _shares: dict[int, tuple[int, float]] = field(default_factory=dict[int, tuple[int, float]])
 
     def observe(self, useful: int, oracle_seconds: float, solve_seconds: float) -> None:
         """Choose the next number after a round.
@@ -76,9 +82,9 @@ class AdaptiveColumnCount(FixedColumnCount):
         Parameters
         ----------
         useful
-            New columns of its answer that got a weight, at least 0. A round without any tells nothing of the number.
+            The number of new columns that got a weight, at least 0. A round without useful columns changes no share.
         oracle_seconds, solve_seconds
-            Seconds of the oracle, and of the move of the weights, at least 0.
+            The seconds of the oracle and of the update, at least 0.
         """
         self._round += 1
         self._oracle, self._solve = (
@@ -89,33 +95,33 @@ class AdaptiveColumnCount(FixedColumnCount):
             self.value = max(self.value, INITIAL_COUNT)
             return
         share = min(useful / self.value, 1.0)
-        self._known[self.value] = self._round, _moving_average(self._share(self.value), share)
+        self._shares[self.value] = self._round, _moving_average(self._share(self.value), share)
         k = CANDIDATES.index(self.value)
-        step = 2 if self.value == max(self._known) else 1
+        step = 2 if self.value == max(self._shares) else 1
         best = min(CANDIDATES[: k + 1], key=self._cost)
-        more = CANDIDATES[min(k + step, len(CANDIDATES) - 1)]
-        self.value = min(best, more, key=self._cost) if best == self.value else best
+        larger = CANDIDATES[min(k + step, len(CANDIDATES) - 1)]
+        self.value = min(best, larger, key=self._cost) if best == self.value else best
 
     def _share(self, number: int) -> float | None:
-        """Return the share of so many columns that was of use; None where that is not known, or no longer."""
-        tried, share = self._known.get(number, (-math.inf, 0.0))
+        """Return the measured share of useful columns among `number` columns; None if there is no valid measurement."""
+        tried, share = self._shares.get(number, (-math.inf, 0.0))
         return share if self._round - tried <= MEMORY_FRACTION * tried + MIN_MEMORY_ROUNDS else None
 
     def _cost(self, number: int) -> float:
-        """Return the seconds that a column of use costs where so many columns are asked for."""
-        share, present = self._share(number), self._known[self.value][1]
+        """Return the estimated seconds per useful column of queries for `number` columns."""
+        share, present = self._share(number), self._shares[self.value][1]
         if share is None:
             share = min(present * max(self.value / number, 1.0), 1.0)
         return ((self._oracle or 0.0) + (self._solve or 0.0) / share) / (number * share)
 
 
-def _moving_average(known: float | None, newest: float) -> float:
-    """Return what is known after the newest round."""
-    return newest if known is None else (1.0 - SMOOTHING) * known + SMOOTHING * newest
+def _moving_average(average: float | None, newest: float) -> float:
+    """Return the moving average after the newest value."""
+    return newest if average is None else (1.0 - SMOOTHING) * average + SMOOTHING * newest
 
 
 def make_column_count(option: ColumnsPerRound) -> FixedColumnCount:
-    """Return what says how many columns each round of a run asks for."""
+    """Return the column count of a run from its option."""
     return FixedColumnCount(option) if isinstance(option, int) else AdaptiveColumnCount()
 
 
@@ -124,9 +130,9 @@ def max_columns(option: ColumnsPerRound) -> int:
     return option if isinstance(option, int) else max(CANDIDATES)
 
 
-def columns_or_minimum(option: ColumnsPerRound, least: int) -> int:
-    """Return the number that is asked for, or the least one where that is more or the number is "auto"."""
-    return max(option, least) if isinstance(option, int) else least
+def columns_or_minimum(option: ColumnsPerRound, minimum: int) -> int:
+    """Return the option, at least `minimum`; `minimum` for "auto"."""
+    return max(option, minimum) if isinstance(option, int) else minimum
 
 
 def read_columns(value: object) -> ColumnsPerRound:
@@ -135,7 +141,7 @@ def read_columns(value: object) -> ColumnsPerRound:
     Raises
     ------
     OptionError
-        It is neither "auto" nor a whole number of at least 1.
+        The value is neither "auto" nor an integer of at least 1.
     """
     if isinstance(value, str) and value == AUTO:
         return AUTO

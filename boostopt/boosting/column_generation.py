@@ -1,10 +1,10 @@
-"""Column generation: ask the oracle, take its column in, move, bound, stop.
+"""Column generation: the loop that queries the oracle, adds columns, updates the weights, bounds and stops.
 
     state = the distribution that minimizes F
     repeat
-        ask the oracle with the state's distribution          its edge bounds what the class can reach
+        query the oracle with the distribution of the state   the largest edge bounds the value over the class
         stop if a rule holds
-        take the new column in and move                       the program over all hypotheses, a step, a projection
+        add the new columns and update the weights            the program over all hypotheses, a step, a projection
         stop if a rule holds
 
 [Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1 and 4.3; Shalev-Shwartz and Singer 2008, figure 1]
@@ -41,34 +41,34 @@ from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.solving.solve import solve
 
 MAX_STAGNANT_ROUNDS = 4
-"""Rounds in a row without a new hypothesis and without a rise of D after which a run has converged."""
+"""Consecutive rounds without a new hypothesis and without an increase of D after which a run has converged."""
 
 MIN_IMPROVEMENT = 1e-12
-"""Rise of D below which a round has changed nothing; of a program that was solved, it is `DEFAULT_FINEST_TOL`."""
+"""The increase of D below which a round has changed nothing; after a solve it is `DEFAULT_FINEST_TOL`."""
 
 TIGHTENING_FACTOR = 1e-2
-"""Factor of the tolerance with every round in a row that brought no new hypothesis: the solve was too rough."""
+"""The factor of the tolerance for each consecutive round without a new hypothesis: the solve was too inaccurate."""
 
 DEFAULT_FINEST_TOL, ABSOLUTE_FINEST_TOL = 1e-10, 1e-14
-"""The finest tolerance that is asked of a solver as a rule, and where edges need more: rounding is not below that."""
+"""The smallest tolerance of a solve by default, and if edges need a smaller one; rounding allows no smaller gap."""
 
 GAIN_TOL = 1e-7
-"""Scaled gap to which the gain of a hypothesis is found, for oracles that choose by it."""
+"""The target gap of the programs that give the gain of a hypothesis, for oracles that choose by the gain."""
 
 GUARANTEE_TOL = 1e-9
-"""By how much an edge may fall short of the guarantee by rounding."""
+"""The largest rounding error of an edge in comparison with the guarantee."""
 
 MIN_SOLVE_FRACTION, MIN_SOLVE_SECONDS, MAX_MIN_SOLVE_SECONDS = 0.05, 0.1, 1.0
-"""The least time of a solve that is due, whatever is left: a share of the time limit, between two bounds."""
+"""The minimum seconds of a solve, even after the deadline: a fraction of the time limit, between two bounds."""
 
 LARGEST_EDGE_TOL = 1e-12
-"""By how much an edge may fall short of the largest of the class by rounding."""
+"""The largest rounding error of an edge in comparison with the largest edge of the class."""
 
 KNOWN_HYPOTHESES = "the oracle returns hypotheses that are known"
-"""The oracle in the reason of a run whose program should rise and does not."""
+"""The clause about the oracle in the reason of a run whose program does not rise although it should."""
 
 EDGE_BOUND_TOL = 1e-9
-"""By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
+"""The largest rounding error, as a fraction of the sum of d, of an edge above the edge bound of the oracle."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +78,19 @@ class ColumnGeneration:
     Attributes
     ----------
     problem, oracle
-        What is boosted, over which class.
+        The problem, and the oracle of the class.
     update
-        How the weights move.
+        The update of the weights.
     rules
-        When the run stops.
+        The stopping rules.
     options
-        Limits, how accurate solves are, and what the oracle is asked with.
+        The limits, the accuracy of the solves, and the stabilization of the queries.
     deadline
-        When time is up.
+        The deadline of the run.
     recorder
-        What looks at every round: trace, test examples, checkpoints, progress.
+        The recorder of every round: trace, test examples, checkpoints, progress.
     column_count
-        How many columns the next round asks for.
+        The number of columns of the next query.
     """
 
     problem: Problem
@@ -103,42 +103,44 @@ class ColumnGeneration:
     column_count: FixedColumnCount
 
     def run(self, record: RunData) -> RunData:
-        """Go on from a record until a rule holds, a limit is reached or the user stops.
+        """Continue from a record until a rule holds, a limit is reached or the user interrupts.
 
-        The record that is returned says which; what happens in between is only ever added to it.
+        Returns
+        -------
+        The record of the run, with the reason.
         """
         record = self._warm_started(record)
         state = record.state
         with Interrupts() as interrupts:
             while True:
-                # Asked before the oracle is: a run that is resumed after its end ends again where it did.
-                moved = state.round or state.stuck
-                if moved and (
+                # The rules come before the oracle: a run that is resumed after its end ends again at the same state.
+                has_started = state.round or state.stuck
+                if has_started and (
                     reason := self._rule_message(RuleContext(self.problem, state, record.guarantee)) or state.stuck
                 ):
                     break
                 try:
                     state, answer, seconds = self._query_oracle(record)
                     view = RuleContext(self.problem, state, record.guarantee)
-                    # There is no run without a hypothesis: the first round is always made.
+                    # A run needs a hypothesis, so the first round is always made.
                     if len(state.w) and (
                         reason := self._rule_message(view) or self._limit_reached(view, record, interrupts.requested)
                     ):
                         break
-                    t, began = record.pool.t, time.perf_counter()
+                    t, start_time = record.pool.t, time.perf_counter()
                     record = self._update(view, record, answer)
-                    # Stuck before a step was made, there was no round.
+                    # If the update could make no step, there was no round.
                     if record.state.round > state.round:
-                        taken = time.perf_counter() - began
+                        update_seconds = time.perf_counter() - start_time
                         if record.pool.t > t:
-                            self.column_count.observe(_n_useful(record.state, t), seconds, taken)
-                        self.recorder.record_round(record, seconds, taken)
+                            self.column_count.observe(_n_useful(record.state, t), seconds, update_seconds)
+                        self.recorder.record_round(record, seconds, update_seconds)
                 except Exception as failure:
                     if record.state.round == 0:
                         raise
-                    # What was reached is not thrown away: the run ends here, and says why.
-                    told = f"{type(failure).__name__}: {reason_of(failure)}"
-                    reason = f"{StopReason.FAILED_IN_ROUND} {record.state.round + 1}: {told}"
+                    # The rounds so far are not lost: the run ends with them, and the reason names the error.
+                    error = f"{type(failure).__name__}: {reason_of(failure)}"
+                    reason = f"{StopReason.FAILED_IN_ROUND} {record.state.round + 1}: {error}"
                     warnings.warn(
                         f"the run {reason}. The run ends with the rounds before.",
                         RuntimeWarning,
@@ -155,74 +157,75 @@ class ColumnGeneration:
         return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
 
     def _warm_started(self, record: RunData) -> RunData:
-        """Return the record with the weights of a run that begins with hypotheses of an earlier one."""
-        state, collected = record.state, record.pool
-        if state.round or not collected.t:
+        """Return the record with weights over the hypotheses of an earlier run, if the run starts from one."""
+        state, pool = record.state, record.pool
+        if state.round or not pool.t:
             return record
         tol = self.options.schedule.tolerance(RuleContext(self.problem, state, record.guarantee))
-        state = self.update.warm_start(state, collected, tol, self._solve_deadline).with_soft_margin(
-            self.problem.objective, collected
+        state = self.update.warm_start(state, pool, tol, self._solve_deadline).with_soft_margin(
+            self.problem.objective, pool
         )
         return replace(record, state=replace(state, solved_edge=state.bounds.smallest_edge))
 
     def _query_oracle(self, record: RunData) -> tuple[State, CheckedAnswer, float]:
-        """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
-        began, state, collected = time.perf_counter(), record.state, record.pool
-        # Without a soft margin the rules look at the newest distribution alone.
+        """Query the oracle; return the state with the new bounds, the answer, and the seconds of the query."""
+        start_time, state, pool = time.perf_counter(), record.state, record.pool
+        # Without a soft margin the rules use the newest distribution only.
         d = state.d if self.problem.objective is None else self.options.stabilization.query(state)
-        answer, bounds = self._checked_answer(state, collected, d, self._columns_wanted)
-        if d is not state.d and not self._has_improving_column(answer, state, collected):
-            answer, bounds = self._checked_answer(
-                replace(state, bounds=bounds), collected, state.d, self._columns_wanted
-            )
-        if self.problem.objective is None and all(collected.find(column) is not None for column in answer.columns):
-            # Where values add up over the hypotheses the best one may be known, and others be of use all the same.
-            first = len(answer.columns)
-            answer, bounds = self._checked_answer(state, collected, state.d, collected.t + self._columns_wanted, first)
+        answer, bounds = self._checked_answer(state, pool, d, self._n_columns)
+        if d is not state.d and not self._has_improving_column(answer, state, pool):
+            answer, bounds = self._checked_answer(replace(state, bounds=bounds), pool, state.d, self._n_columns)
+        if self.problem.objective is None and all(pool.find(column) is not None for column in answer.columns):
+            # If the value is a sum over the hypotheses, others may be useful although the best one is in the pool.
+            n_columns = len(answer.columns)
+            answer, bounds = self._checked_answer(state, pool, state.d, pool.t + self._n_columns, n_columns)
         state = replace(state, bounds=bounds)
         if self.options.stabilization.previous:
             state = replace(state, memory={**state.memory, MEMORY_LAST_QUERY: d})
-        return state, answer, time.perf_counter() - began
+        return state, answer, time.perf_counter() - start_time
 
-    def _has_improving_column(self, answer: CheckedAnswer, state: State, collected: ColumnPool) -> bool:
-        """Return whether a hypothesis of an answer has a larger edge under the newest distribution than any known."""
-        if not collected.t:
+    def _has_improving_column(self, answer: CheckedAnswer, state: State, pool: ColumnPool) -> bool:
+        """Return whether a column of an answer has a larger edge under the newest distribution than the pool."""
+        if not pool.t:
             return True
         largest = max(column.edge_under(state.d) for column in answer.columns)
-        e = collected.margins.edges(state.d)
+        e = pool.margins.edges(state.d)
         return largest > float((np.abs(e) if self.problem.two_sided else e).max()) + MIN_IMPROVEMENT
 
     def _checked_answer(
         self,
         state: State,
-        collected: ColumnPool,
+        pool: ColumnPool,
         d: Float[Array, " N"],
         count: int,
-        most: int = 0,
+        previous_count: int = 0,
         patience: int = 1,
     ) -> tuple[CheckedAnswer, OracleBounds]:
-        """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow.
+        """Return the checked answer of the oracle to a distribution, and the bounds that follow from it.
 
-        Where all are known it is asked for twice as many, as long as it returns more than the `most` it has, and
-        `patience` times where it does not: hypotheses of equal margins are one, and it returns fewer than it was asked.
+        If `count` exceeds the number of columns of a round, the answer is reduced to new hypotheses. If it has none,
+        the query is repeated for twice as many, as long as the oracle returns more than `previous_count` columns, and
+        `patience` times more if it does not. An oracle may return fewer columns than `count`, because it merges
+        hypotheses with equal margins.
         """
-        # Of those that are not known yet the best is wanted.
-        query = Query(d, count, self._gain_function(state, collected), varied=count <= self._columns_wanted)
+        # The query must return the best of the new hypotheses.
+        query = Query(d, count, self._gain_function(state, pool), varied=count <= self._n_columns)
         with writes_named(f"the oracle {type(self.oracle).__name__}"):
             answer = self.oracle.best(query)
         answer = CheckedAnswer.check(answer, len(d))
-        if count > self._columns_wanted:
-            # Those with a negative edge are of no use, or stand for their negations.
-            able = [column for column in answer.columns if column.edge_under(d) > 0.0]
-            new = [column for column in able if collected.find(column) is None]
-            got = len(answer.columns)
-            if not new and len(able) == got and (got > most or patience):
+        if count > self._n_columns:
+            # Columns with a negative edge are useless, or represent their negations.
+            positive = [column for column in answer.columns if column.edge_under(d) > 0.0]
+            new = [column for column in positive if pool.find(column) is None]
+            n_columns = len(answer.columns)
+            has_more = n_columns > previous_count
+            if not new and len(positive) == n_columns and (has_more or patience):
                 return self._checked_answer(
-                    state, collected, d, 2 * count, got, patience if got > most else patience - 1
+                    state, pool, d, 2 * count, n_columns, patience if has_more else patience - 1
                 )
             answer = replace(
                 answer,
-                columns=tuple(new[: self._columns_wanted]) or answer.columns[: self._columns_wanted],
+                columns=tuple(new[: self._n_columns]) or answer.columns[: self._n_columns],
             )
         if not answer.columns:
             raise ProblemError(
@@ -235,78 +238,78 @@ class ColumnGeneration:
                 f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
                 f"{short_repr(answer.largest)} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
             )
-        return answer, self._bounds_after(state, collected, answer, edge, d)
+        return answer, self._bounds_after(state, pool, answer, edge, d)
 
     def _update(self, view: RuleContext, record: RunData, answer: CheckedAnswer) -> RunData:
-        """Take the columns of an answer in and move."""
-        state, collected = view.state, record.pool
-        t, value = collected.t, state.value
+        """Add the columns of an answer to the pool and update the weights."""
+        state, pool = view.state, record.pool
+        t, value = pool.t, state.value
         tol = max(
             self.options.schedule.tolerance(view) * TIGHTENING_FACTOR**state.repeated, finest_tolerance(self.problem)
         )
-        move = self._update_context(state, collected, answer, tol)
+        context = self._update_context(state, pool, answer, tol)
         with writes_named(f"the update {type(self.update).__name__}"):
-            state = self.update(move)
-        state = state.with_soft_margin(self.problem.objective, collected)
-        repeated = 0 if collected.t > t else state.repeated + 1
-        rise = (DEFAULT_FINEST_TOL if isinstance(self.update, TotallyCorrective) else MIN_IMPROVEMENT) * max(
+            state = self.update(context)
+        state = state.with_soft_margin(self.problem.objective, pool)
+        repeated = 0 if pool.t > t else state.repeated + 1
+        min_increase = (DEFAULT_FINEST_TOL if isinstance(self.update, TotallyCorrective) else MIN_IMPROVEMENT) * max(
             1.0, abs(value)
         )
         if self.problem.edge_function.edge_bound is not None:
-            rise = min(rise, 0.25 * self.problem.epsilon**2)  # theory promises twice that
-        # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
-        risen = self.problem.is_additive or self.update.improved(view.state, state, rise)
-        still = 0 if risen or repeated == 0 else state.still + 1
-        state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
+            min_increase = min(min_increase, 0.25 * self.problem.epsilon**2)  # theory promises twice as much
+        # A step towards a negative edge correctly lowers the potential: an additive update ends by its own conditions.
+        improved = self.problem.is_additive or self.update.improved(view.state, state, min_increase)
+        stagnant_rounds = 0 if improved or repeated == 0 else state.still + 1
+        state = replace(state, repeated=repeated, still=stagnant_rounds, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())
 
-    def _update_context(self, state: State, collected: ColumnPool, answer: CheckedAnswer, tol: float) -> UpdateContext:
-        """Take the columns of an answer in, each once, and return what the update is given."""
-        numbers = [collected.find_or_add(column) for column in answer.columns]
+    def _update_context(self, state: State, pool: ColumnPool, answer: CheckedAnswer, tol: float) -> UpdateContext:
+        """Add the new columns of an answer to the pool, and return the input of the update."""
+        numbers = [pool.find_or_add(column) for column in answer.columns]
         u = np.asarray(answer.columns[0].margins, dtype=np.float64)
-        return UpdateContext(state, collected, numbers[0], u, tol, self._solve_deadline)
+        return UpdateContext(state, pool, numbers[0], u, tol, self._solve_deadline)
 
     @property
-    def _columns_wanted(self) -> int:
-        """Columns that the oracle is asked for in a round."""
+    def _n_columns(self) -> int:
+        """The number of columns of a query."""
         return self.column_count.value
 
     @property
     def _solve_deadline(self) -> Deadline:
-        """When solvers are to stop: a solve that is due is given some time, or there would be no answer to return."""
+        """The deadline of a solve; every solve gets a minimum time, because otherwise there would be no answer."""
         deadline = self.deadline
         if deadline.left is None or deadline.allowed is None:
             return deadline
-        least = min(max(MIN_SOLVE_FRACTION * deadline.allowed, MIN_SOLVE_SECONDS), MAX_MIN_SOLVE_SECONDS)
-        return deadline if deadline.left > least else Deadline.after(least)
+        min_seconds = min(max(MIN_SOLVE_FRACTION * deadline.allowed, MIN_SOLVE_SECONDS), MAX_MIN_SOLVE_SECONDS)
+        return deadline if deadline.left > min_seconds else Deadline.after(min_seconds)
 
     def _bounds_after(
-        self, state: State, collected: ColumnPool, answer: Answer, edge: float, d: Float[Array, " N"]
+        self, state: State, pool: ColumnPool, answer: Answer, edge: float, d: Float[Array, " N"]
     ) -> OracleBounds:
-        """Return the bounds after an answer of the oracle to d."""
-        goal = self.problem.objective
+        """Return the bounds after an answer of the oracle to d, whose first column has the given edge."""
+        objective = self.problem.objective
         if not self.update.bounds_class(d):
             return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
         F_of_d = self.problem.F.value(d)
-        reach = answer.largest if answer.preferred and answer.largest is not None else edge
-        bounds = state.bounds.after_answer(edge, reach, 0.0 if goal is None else goal.F0.value(d), F_of_d)
+        best_edge = answer.largest if answer.preferred and answer.largest is not None else edge
+        bounds = state.bounds.after_answer(edge, best_edge, 0.0 if objective is None else objective.F0.value(d), F_of_d)
         if answer.largest is not None and self.problem.has_class_bound:
             bounds = bounds.with_upper(*self.problem.class_upper_bound(d, answer.largest))
         G = self.problem.edge_function
         if G.joint:
-            return replace(bounds, known=self._largest_pool_edge(collected, d) if collected.t else 0.0)
-        if goal is None or not G.mixes or self.problem.is_additive:
+            return replace(bounds, known=self._largest_pool_edge(pool, d) if pool.t else 0.0)
+        if objective is None or not G.mixes or self.problem.is_additive:
             return bounds
         primal = any(rule.primal for rule in self.rules)
-        # No known hypothesis has a larger edge than the largest of the class: O(N t) are saved.
-        best = answer.largest is not None and edge >= answer.largest - LARGEST_EDGE_TOL
-        largest = -1.0 if best and not primal else self._largest_pool_edge(collected, d)
+        # The pool has no larger edge than the class, so the O(N t) products are not needed.
+        is_largest = answer.largest is not None and edge >= answer.largest - LARGEST_EDGE_TOL
+        largest = -1.0 if is_largest and not primal else self._largest_pool_edge(pool, d)
         bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(largest, edge)))
         return replace(bounds, primal=F_of_d + largest) if primal else bounds
 
-    def _largest_pool_edge(self, collected: ColumnPool, d: Float[Array, " N"]) -> float:
+    def _largest_pool_edge(self, pool: ColumnPool, d: Float[Array, " N"]) -> float:
         """Return G of the hypotheses collected, mostly their largest edge; -1 without any."""
-        return float(self.problem.edge_function.value(collected.margins.edges(d))) if collected.t else -1.0
+        return float(self.problem.edge_function.value(pool.margins.edges(d))) if pool.t else -1.0
 
     def _rule_message(self, view: RuleContext) -> str:
         """Return the words of the first rule that holds, "" if none does."""
@@ -339,8 +342,8 @@ class ColumnGeneration:
             return StopReason.INTERRUPTED.value
         if self.deadline.passed:
             return StopReason.TIME_LIMIT.value
-        most = self.options.max_rounds
-        if most is not None and state.round >= most:
+        previous_count = self.options.max_rounds
+        if previous_count is not None and state.round >= previous_count:
             return StopReason.ROUND_LIMIT.value
         return self._early_stopping(record)
 
@@ -357,22 +360,23 @@ class ColumnGeneration:
             "were not below it"
         )
 
-    def _gain_function(self, state: State, collected: ColumnPool) -> Callable[[Float[Array, " N"]], float]:
-        """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""
+    def _gain_function(self, state: State, pool: ColumnPool) -> Callable[[Float[Array, " N"]], float]:
+        """Return the increase of the optimum of the program by a further column, as a function of its margins."""
 
         def gain(u: Float[Array, " N"]) -> float:
-            program = self.problem.program(collected.margins_with(u), state.progress(self.problem, u))
-            left = self._solve_deadline.time_limit
-            return solve(program, tol=GAIN_TOL, time_limit=left).certificate.lower - state.value
+            program = self.problem.program(pool.margins_with(u), state.progress(self.problem, u))
+            remaining = self._solve_deadline.time_limit
+            return solve(program, tol=GAIN_TOL, time_limit=remaining).certificate.lower - state.value
 
         return gain
 
 
 def finest_tolerance(problem: Problem) -> float:
-    """Return the finest tolerance that is asked of a solver.
+    """Return the smallest tolerance of the solves of a problem.
 
-    Where d(w) is unique, weights within g of the optimum have it within sqrt(2 g / s) of the optimal distribution in
-    the 1-norm, s the modulus of strong convexity [theorem 9], and edges as far off: that is to be within epsilon / 2.
+    If d(w) is unique, weights with the gap g have a d(w) within sqrt(2 g / s) of the optimal distribution in the
+    1-norm, where s is the modulus of strong convexity [theorem 9]. The errors of the edges are at most as large. The
+    tolerance keeps them within epsilon / 2.
     """
     s = problem.F.strong_convexity
     if problem.objective is None or s == 0.0 or problem.edge_function.edge_bound is not None:
@@ -381,36 +385,42 @@ def finest_tolerance(problem: Problem) -> float:
 
 
 def stagnation_reason(problem: Problem, state: State) -> str:
-    """Return why a run ends whose program no longer rises: because it need not, or because nothing raises it."""
+    """Return why a run ends whose program no longer rises: it has converged, or the solver or the steps are stuck."""
     certificate, epsilon, s = state.certificate, problem.epsilon, problem.F.strong_convexity
     if certificate is not None and epsilon < certificate.scaled_gap < math.inf:
-        return f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program was only solved to a gap of {certificate.gap:.2g}"
-    left = _remaining_gap(problem, state)
-    if left <= 0.5 * epsilon * (1.0 + GUARANTEE_TOL):
+        return (
+            f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program was only solved to a gap of "
+            f"{certificate.gap:.2g}"
+        )
+    gap = _remaining_gap(problem, state)
+    if gap <= 0.5 * epsilon * (1.0 + GUARANTEE_TOL):
         doubt = "" if problem.objective is None else eta_too_small(problem)
         return StopReason.CONVERGED.value + caveat_clause(doubt, problem.measure)
-    apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
+    bounds_clause = f"its bounds over the class are {gap:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
-        return f"{StopReason.STEPS_STUCK}: {KNOWN_HYPOTHESES}, and no step raises the program by more than {MIN_IMPROVEMENT:g}, while {apart}"
+        return (
+            f"{StopReason.STEPS_STUCK}: {KNOWN_HYPOTHESES}, and no step raises the program by more than "
+            f"{MIN_IMPROVEMENT:g}, while {bounds_clause}"
+        )
     if certificate is None or s == 0.0:
-        return f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program no longer rises, while {apart}"
+        return f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program no longer rises, while {bounds_clause}"
     return (
-        f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program no longer rises, while {apart}: with a gap of "
-        f"{certificate.gap:.2g}, the edges may have errors of {math.sqrt(2.0 * certificate.gap / s):.2g}"
+        f"{StopReason.SOLVER_STUCK}: {KNOWN_HYPOTHESES}, and the program no longer rises, while {bounds_clause}: "
+        f"with a gap of {certificate.gap:.2g}, the edges may have errors of {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
 
 
 def _n_useful(state: State, t: int) -> int:
-    """Return how many of the hypotheses after the first t have got a weight."""
+    """Return the number of hypotheses after the first t with a weight."""
     w = np.abs(state.w)
     return int(np.count_nonzero(w[t:] > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()))
 
 
 def _remaining_gap(problem: Problem, state: State) -> float:
-    """Return what is between the program over the hypotheses collected and that over the class; 0 if not known."""
+    """Return the gap between the program over the pool and the program over the class; 0 if it is unknown."""
     G, bounds = problem.edge_function, state.bounds
     if G.edge_bound is not None:
-        now = problem.edge_function_in(state.progress(problem, state.m)).edge_bound
-        met = now is not None and bounds.edge <= max(now, -1.0) + 0.5 * problem.epsilon
-        return 0.0 if met else bounds.smallest_target - state.soft_margin
+        edge_bound = problem.edge_function_in(state.progress(problem, state.m)).edge_bound
+        is_feasible = edge_bound is not None and bounds.edge <= max(edge_bound, -1.0) + 0.5 * problem.epsilon
+        return 0.0 if is_feasible else bounds.smallest_target - state.soft_margin
     return bounds.smallest_value - state.value if G.mixes else 0.0

@@ -15,12 +15,12 @@ from boostopt.oracles.base import Answer, Column, Hypothesis
 from boostopt.rows.margin_matrix import Margins
 
 MARGIN_TOL = 1e-9
-"""By how much a value may leave [-1, 1] by rounding: it is moved to the end; what is farther off is an error."""
+"""The largest violation of [-1, 1] by rounding, which is clipped; a larger violation is an error."""
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedColumn(Column):
-    """A column with checked margins, which are not changed afterwards and hashed once."""
+    """A column with checked margins, which are immutable and hashed once."""
 
     @classmethod
     def check(cls, column: Column, N: int) -> CheckedColumn:
@@ -45,24 +45,32 @@ class CheckedColumn(Column):
 
 @dataclass(frozen=True, eq=False)
 class CheckedAnswer(Answer):
-    """An answer of an oracle, its columns checked."""
+    """An answer of an oracle with checked columns."""
 
     columns: tuple[CheckedColumn, ...]
 
     @classmethod
     def check(cls, answer: Answer, N: int) -> CheckedAnswer:
-        """Return an answer, checked.
+        """Check the columns of an answer and return it.
 
         Raises
         ------
         ProblemError
-            The margins of a column have another length, are not finite or leave [-1, 1].
+            The margins of a column have a wrong length, are not finite or leave [-1, 1].
         """
         return cls(tuple(CheckedColumn.check(column, N) for column in answer.columns), answer.largest, answer.preferred)
 
 
 class ColumnPool:
-    """Hypotheses with their margins. None is ever removed, so the first t hypotheses remain the first t."""
+    """The hypotheses of a run with their margins. No hypothesis is ever removed, so the first t remain the first t.
+
+    Attributes
+    ----------
+    N
+        The number of examples.
+    hypotheses
+        The hypotheses in the order in which they were added.
+    """
 
     def __init__(self, N: int) -> None:
         self.N = N
@@ -78,7 +86,7 @@ class ColumnPool:
 
     @property
     def margins(self) -> Margins:
-        """The margin matrix U, shape (N, t); there must be a hypothesis."""
+        """The margin matrix U, shape (N, t); the pool must not be empty."""
         return require_not_none(self._margins, "a hypothesis before its margins are asked for")
 
     def find(self, column: CheckedColumn) -> int | None:
@@ -97,7 +105,7 @@ class ColumnPool:
         return q
 
     def find_or_add(self, column: CheckedColumn) -> int:
-        """Return the number of a hypothesis; a new one is added."""
+        """Return the number of the hypothesis of a column; add it if it is new."""
         q = self.find(column)
         return self.add(column) if q is None else q
 
@@ -106,8 +114,8 @@ class ColumnPool:
         return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 
     def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
-        """Begin with hypotheses that were collected before and their dense margins U."""
-        # One by one, as they came: sums over another layout in memory are rounded otherwise.
+        """Add the hypotheses of an earlier pool with their dense margins U."""
+        # One by one, in their order: sums over another memory layout are rounded differently.
         for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
             self.add(CheckedColumn.check(Column(hypothesis, margins, np.nan), self.N))
 
@@ -123,19 +131,19 @@ def checked_margins(column: Column, N: int) -> Array:
     low, high = float(u.min()), float(u.max())
     if not (low >= -1.0 - MARGIN_TOL and high <= 1.0 + MARGIN_TOL):
         finite = bool(np.isfinite(u).all())
-        what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
-        raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
-    # A copy: the oracle may go on writing to its own.
+        values = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
+        raise ProblemError(f"a column must have values in [-1, 1]; got {values}. {advice}")
+    # A copy, because the oracle may change its own array later.
     return as_immutable(u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0))
 
 
 def fingerprint_of(margins: Array) -> bytes:
-    """Return a number for the values of a column, whatever its type."""
+    """Return a hash of the values of a column, independent of its dtype."""
     values = margins if margins.dtype == np.int8 else _canonical_dtype(margins)
     return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
 
 
 def _canonical_dtype(margins: Array) -> Array:
-    """Return whole numbers as int8, others as float64 without negative zeros."""
+    """Return integers as int8, other numbers as float64 without negative zeros."""
     whole = margins.astype(np.int8)
     return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0

@@ -1,4 +1,4 @@
-"""The options of any run: one record, from Python to the command line."""
+"""The options of a run, as one record for Python and the command line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BoostOptions:
         The number of hypotheses that the oracle returns in a round: at least 1, or "auto" for 1 to 32. "auto" chooses
         in every round, from the share of the newest hypotheses that got a weight and from the times of oracle and
         solve. Runs with "auto" depend on the clock, but their certificates do not. Such a run can continue from a
-        checkpoint, but the result may differ in the last bits. Runs of looks use at least 16, and 16 with "auto".
+        checkpoint, but the result may differ in the last bits. Histogram Newton uses at least 16, and 16 with "auto".
     schedule
         The accuracy of the solves; by default loose while the run is far from its end.
     stabilization
@@ -105,8 +105,8 @@ class BoostOptions:
     progress: bool | Callable[[Row], None] = False
 
     def __post_init__(self) -> None:
-        """Read each option as what it should be, whoever is to use it."""
-        read: dict[str, Any] = {
+        """Check and convert each option."""
+        checked: dict[str, Any] = {
             "max_rounds": check_optional(check_integer, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
             "time_limit": check_seconds("time_limit", self.time_limit),
             "guarantee": check_optional(check_number, "guarantee", self.guarantee, *EDGE_DOMAIN),
@@ -130,7 +130,7 @@ class BoostOptions:
             "checkpoint_seconds": check_seconds("checkpoint_seconds", self.checkpoint_seconds),
             "progress": check_flag_or_function("progress", self.progress),
         }
-        for name, value in read.items():
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
         if self.patience is not None and self.test is None:
             raise OptionError(
@@ -139,27 +139,29 @@ class BoostOptions:
 
 
 OPTIONS = tuple(field.name for field in fields(BoostOptions))
-"""The options of any run by name."""
+"""The names of the options of a run."""
 
 
 def read_options(name: str, options: object) -> BoostOptions:
-    """Return options that were given whole; the default ones for None."""
+    """Return checked options; the defaults for None."""
     if options is None:
         return BoostOptions()
     return check_instance(name, options, BoostOptions, *_expected_class("a BoostOptions"))
 
 
-def _expected_class(what: str) -> tuple[str, str]:
-    """Return what an option must be that has a class of its own, and what to do."""
-    return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
+def _expected_class(description: str) -> tuple[str, str]:
+    """Return the description of the class of an option, such as "a Schedule", and the advice for its error message."""
+    return description, f"Make one with boostopt.boosting.{description.split()[-1]}(...), or leave it out."
 
 
-def check_keywords(function: str, keywords: Iterable[str], own: Iterable[str], page: Formulation[Any]) -> None:
-    """Raise OptionError for a keyword that is neither the function's own nor a parameter of the formulation."""
-    own, of_page = sorted(own), sorted(page.parameters)
+def check_keywords(
+    function: str, keywords: Iterable[str], function_keywords: Iterable[str], formulation: Formulation[Any]
+) -> None:
+    """Raise OptionError for a keyword that is neither one of the function nor a parameter of the formulation."""
+    names, parameters = sorted(function_keywords), sorted(formulation.parameters)
     for name in keywords:
-        if name not in own and name not in of_page:
+        if name not in names and name not in parameters:
             raise OptionError(
-                f"unknown keyword {name!r} of {function}.{did_you_mean(name, [*own, *of_page])} Known: its own "
-                f"{format_names(own)}; of {page.name} {format_names(of_page) or 'none'}."
+                f"unknown keyword {name!r} of {function}.{did_you_mean(name, [*names, *parameters])} Known: its own "
+                f"{format_names(names)}; of {formulation.name} {format_names(parameters) or 'none'}."
             )

@@ -29,53 +29,55 @@ from boostopt.programs.step_rule_state import Progress
 from boostopt.rows.margin_matrix import Margins
 
 DEFAULT_EPSILON = 0.01
-"""The accuracy of the soft margin where none is given."""
+"""The default accuracy of the soft margin."""
 
 CORRECTIVE_STEPS = ("step", "line_search", "pairwise", "blended_pairwise")
-"""The corrective steps: weight moves to the newest hypothesis, from all others or from one, or between two."""
+"""The corrective steps: weight is moved to the newest hypothesis, from all others or from one, or between two."""
 
 UPDATES = ("total", "newton", *CORRECTIVE_STEPS, "program", "mlpboost", "projection", "reweighting")
-"""The moves of boosting when a hypothesis has come: see `Formulation.update`."""
+"""The updates of the weights after a new hypothesis: see `Formulation.update`."""
 
 CORRECTIVE_UPDATES = ("newton", *CORRECTIVE_STEPS, "program", "mlpboost")
-"""The updates that are no worse than mixing the newest hypothesis in, or that move its weight alone."""
+"""The updates that are at least as good as a corrective step, or that change the newest weight only."""
 
 UPDATES_WITH_EDGE_BOUND = ("newton", "step", "line_search")
-"""Those of them that know what to do where edges are bounded, and weights have no sum."""
+"""The corrective updates that support bounded edges, with weights whose sum is free."""
 
 LEVEL_OVERHEAD = 7.0 / 3.0
-"""By how much the rounds of all levels of Newton steps may exceed those of the last one: see theorem A."""
+"""The largest ratio of the rounds of all levels of Newton steps to the rounds of the last level: see theorem A."""
 
 ADDITIVE_UPDATES = ("projection", "reweighting")
-"""The updates that add a step to the weight of the newest hypothesis: no other update does for their pages."""
+"""The updates that add a step to the newest weight. Formulations with such an update support no other one."""
 
 
-def round_parameters(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
-    """Return the parameters that boosting sets in every round, as they are before the first: for any examples."""
+def round_parameters(
+    formulation: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)
+) -> Mapping[str, float]:
+    """Return the parameters that boosting sets in every round, with the values before the first round."""
     N = len(np.asarray(c))
     examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
-    return page.next_parameters(Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
+    return formulation.next_parameters(Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
 
 
 @contextmanager
-def rows_left_out(page: Formulation[Any], N: int, n_rows: int) -> Generator[None]:
-    """Say in a ProblemError that some rows are no examples of a program: a page may have arrays as long as all rows.
+def rows_left_out(formulation: Formulation[Any], N: int, n_rows: int) -> Generator[None]:
+    """Add to a ProblemError that some rows are no examples, because a formulation may have arrays over all rows.
 
     Parameters
     ----------
     formulation
         The formulation.
     N, n_rows
-        Number of examples, and of the rows that they were taken from.
+        The numbers of examples and of rows.
     """
     try:
         yield
     except ProblemError as failure:
-        if page.is_symmetric or N == n_rows:
+        if formulation.is_symmetric or N == n_rows:
             raise
         raise ProblemError(
-            f"{failure} {page.name} is stated over {N} examples here, of {n_rows} rows: the others have the weight 0 "
-            "or are held out. If the page has arrays with one value for each row, make them parameters of the domain "
+            f"{failure} {formulation.name} is stated over {N} examples here, of {n_rows} rows: the others have the "
+            "weight 0 or are held out. If the formulation has arrays with one value for each row, make them parameters of the domain "
             "PER_EXAMPLE, which follow the rows."
         ) from failure
 
@@ -111,58 +113,66 @@ class Problem:
     @classmethod
     def create(
         cls,
-        page: Formulation[Any],
+        formulation: Formulation[Any],
         c: npt.ArrayLike,
         d0: npt.ArrayLike | None,
         epsilon: float | None,
         update: str | None,
         settings: Mapping[str, Any],
     ) -> Problem:
-        """Check the parameters of a user and bind them."""
+        """Check the parameters of a user and bind them.
+
+        Raises
+        ------
+        OptionError
+            The accuracy, the update or a parameter does not fit the formulation.
+        ProblemError
+            A parameter is out of its domain.
+        """
         epsilon = DEFAULT_EPSILON if epsilon is None else epsilon
         epsilon = check_positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
-        update = check_choice("update", page.update if update is None else update, UPDATES)
-        if update != page.update and {update, page.update} & set(ADDITIVE_UPDATES):
+        update = check_choice("update", formulation.update if update is None else update, UPDATES)
+        if update != formulation.update and {update, formulation.update} & set(ADDITIVE_UPDATES):
             raise OptionError(
-                f"the update of {page.name} is {page.update!r}; got update={short_repr(update)}. Leave it out."
+                f"the update of {formulation.name} is {formulation.update!r}; got update={short_repr(update)}. Leave it out."
             )
-        if page.columns is not None and page.update == "total":
+        if formulation.columns is not None and formulation.update == "total":
             raise OptionError(
-                f"boosting needs a program over all hypotheses; {page.name} states one update."
-                f"{booster_hint(page) or ' Choose another formulation.'}"
+                f"boosting needs a program over all hypotheses; {formulation.name} states one update."
+                f"{booster_hint(formulation) or ' Choose another formulation.'}"
             )
         if np.ndim(c) != 1 or np.size(c) == 0:
             raise ProblemError(
                 f"c must have one multiplicity for each example, at least one; got shape {np.shape(c)}. Pass examples."
             )
-        if "epsilon" in page.parameters:
+        if "epsilon" in formulation.parameters:
             settings = {**settings, "epsilon": epsilon}
-        anew = round_parameters(page, epsilon, c)
-        for name in anew:
+        first_round = round_parameters(formulation, epsilon, c)
+        for name in first_round:
             if settings.get(name) is not None:
                 raise OptionError(
-                    f"{page.name} sets {name} in every round of boosting; it is not a parameter of boost; got "
+                    f"{formulation.name} sets {name} in every round of boosting; it is not a parameter of boost; got "
                     f"{name}={short_repr(settings[name])}. Leave it out."
                 )
-        U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
-        first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
-        F, G = first.regularizer, first.edge_function
-        smoothed = update == "newton" and bool(page.smoothed_as)
+        U = np.full((len(np.asarray(c)), formulation.columns or 1), -1, dtype=np.int8)
+        template = formulation.bind(U, c=c, d0=d0, **{**settings, **first_round})
+        F, G = template.regularizer, template.edge_function
+        smoothed = update == "newton" and bool(formulation.smoothed_as)
         if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not smoothed:
-            smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in page.parameters else "Use"
+            smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in formulation.parameters else "Use"
             raise OptionError(
-                f"update={short_repr(update)} needs a strongly convex regularizer; that of {page.name} with these "
-                f'parameters is not strongly convex. {smooth} update="total".'
+                f"update={short_repr(update)} needs a strongly convex regularizer; that of {formulation.name} with "
+                f'these parameters is not strongly convex. {smooth} update="total".'
             )
-        goal = SoftMarginObjective.from_pair(F, G, first.examples)
+        objective = SoftMarginObjective.from_pair(F, G, template.examples)
         if update in CORRECTIVE_UPDATES:
-            _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
+            _check_corrective(formulation, update, G if formulation.columns is None else MaximumEdge(), objective)
         if update == "newton":
-            _check_newton(page, F, G if page.columns is None else MaximumEdge(), smoothed)
-        return cls(page, dict(settings), first, update, epsilon, goal)
+            _check_newton(formulation, F, G if formulation.columns is None else MaximumEdge(), smoothed)
+        return cls(formulation, dict(settings), template, update, epsilon, objective)
 
     def __reduce__(self) -> Any:
-        """Return what pickle makes it again by: its settings, for a page may state its pieces by functions."""
+        """Return the settings for pickle, because a formulation may contain functions."""
         d0 = self.examples.d0 if self.formulation.takes_reference else None
         return Problem.create, (self.formulation, self.examples.c, d0, self.epsilon, self.update, self.user_parameters)
 
@@ -183,7 +193,7 @@ class Problem:
 
     @property
     def needs_limit(self) -> bool:
-        """Whether possibly no rule ever holds, so that the run needs a limit."""
+        """Whether the run needs a limit, because possibly no rule ever holds."""
         return self.is_additive and not math.isfinite(self.iteration_bound)
 
     @property
@@ -198,18 +208,18 @@ class Problem:
 
     @property
     def measure(self) -> str:
-        """The name of the value that is bounded: see `Goal.measure_of`."""
+        """The name of the value that is bounded: see `SoftMarginObjective.name_of`."""
         return SoftMarginObjective.name_of(self.objective)
 
     @property
     def has_soft_margin(self) -> bool:
-        """Whether the value that is bounded is a soft margin, so that it holds no terms of F."""
+        """Whether the bounded value is a soft margin, without terms of F."""
         return self.objective is not None and self.objective.F0.is_indicator
 
     def class_upper_bound(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
         """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.
 
-        The bound is about the soft margin, or F + G at d, or F + G at d scaled until the edges of the class cost
+        The bound is that of the soft margin, or F + G at d, or F + G at d scaled such that the edges of the class cost
         nothing.
         """
         for function in (self.template.regularizer, self.template.edge_function):
@@ -220,12 +230,12 @@ class Problem:
         if G.free_edge is not None and largest > G.free_edge:
             if F.on_simplex or G.free_edge <= 0.0:
                 return math.inf, d
-            # The weights are rounded, and each edge by as much as they sum to.
+            # The weights are rounded, and the rounding error of each edge is proportional to their sum.
             share = G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge))
             d = d * max(share, 0.0)
             largest = G.free_edge
         g = G.class_value(largest)
-        # G may be of another size than F: its product and the sum are rounded, too.
+        # G may have another magnitude than F: the product in G and the sum are rounded, too.
         return as_bound(F.value(d) + g + value_slack(F, d) + 4.0 * EPS * abs(g), math.inf), d
 
     @property
@@ -246,8 +256,8 @@ class Problem:
     @property
     def rules(self) -> tuple[str, ...]:
         """The names of the formulation's stopping rules; if it names none, rules that fit any program of its kind."""
-        own = check_names("stopping_rules", self.formulation.stopping_rules)
-        return own or (("direct",) if self.objective is not None else ("priced",))
+        names = check_names("stopping_rules", self.formulation.stopping_rules)
+        return names or (("direct",) if self.objective is not None else ("priced",))
 
     @property
     def max_level(self) -> int:
@@ -255,9 +265,9 @@ class Problem:
         if self.update != "newton":
             return 0
         if not self.formulation.smoothed_as and self.F.unsmoothed is self.F:
-            return 0  # eta is of the aim itself
-        page, p = self._smoothed
-        return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in page.parameters else 0
+            return 0  # eta belongs to the objective itself
+        formulation, p = self._smoothed
+        return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in formulation.parameters else 0
 
     def level_for_gap(self, gap: float) -> int:
         """Return the first level of Newton steps whose accuracy, 2^level epsilon, is not below a positive gap."""
@@ -267,28 +277,30 @@ class Problem:
 
     @cached_property
     def _smoothed(self) -> tuple[Formulation[Any], Any]:
-        """The formulation and the parameters of the programs that Newton steps are of."""
+        """The formulation and the parameters of the programs of the Newton steps."""
         if not self.formulation.smoothed_as:
             return self.formulation, self.template.parameters
-        twin: Formulation[Any] = get_formulation(self.formulation.smoothed_as)
-        shared = {name: value for name, value in vars(self.template.parameters).items() if name in twin.parameters}
+        smoothed: Formulation[Any] = get_formulation(self.formulation.smoothed_as)
+        shared = {name: value for name, value in vars(self.template.parameters).items() if name in smoothed.parameters}
         examples = self.examples
-        bound = twin.bind(self.template.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon})
-        return twin, bound.parameters
+        bound = smoothed.bind(
+            self.template.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon}
+        )
+        return smoothed, bound.parameters
 
     @cached_property
     def least_value(self) -> float:
-        """The bound of the program and of the soft margin before the first hypothesis: -1, or less where F is negative.
+        """The bound of the program and of the soft margin before the first hypothesis: -1, or less if F is negative.
 
-        On the simplex, margins of at least -1 weigh 1 in all.
+        On the simplex, the weights of the margins, which are at least -1, sum to 1.
         """
-        goal = self.objective
-        smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if goal is None else goal.min_regularizer
+        objective = self.objective
+        smallest = -self.F.conjugate_at(np.zeros(self.F.N)).value if objective is None else objective.min_regularizer
         return min(smallest, 0.0) - 1.0
 
     @cached_property
     def affordable(self) -> bool:
-        """Whether the regularizer costs at most half of epsilon of the soft margin."""
+        """Whether the regularizer costs at most epsilon / 2 of the soft margin."""
         return self.F.affordable(self.epsilon)
 
     @cached_property
@@ -297,15 +309,15 @@ class Problem:
         return self.F.strong_convexity or self.regularizer_at_level(0, self.examples).strong_convexity
 
     def regularizer_at_level(self, level: int, examples: Examples) -> Regularizer:
-        """Return F of a level of Newton steps for some examples; its eta is 2^-level times the problem's."""
-        page, p = self._smoothed
-        return page.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
+        """Return F at a level of Newton steps for some examples: eta is 2^-level times that of the problem."""
+        formulation, p = self._smoothed
+        return formulation.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
 
     @property
     def iteration_bound(self) -> float:
         """The theoretical bound on the number of hypotheses; inf if there is none."""
-        page, p = self._smoothed if self.update == "newton" else (self.formulation, self.template.parameters)
-        bound = page.iteration_bound(p, self.examples)
+        formulation, p = self._smoothed if self.update == "newton" else (self.formulation, self.template.parameters)
+        bound = formulation.iteration_bound(p, self.examples)
         if self.update == "newton" and self.edge_function.edge_bound is not None:  # theorem 14
             return 4.0 * LEVEL_OVERHEAD * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
         return bound if self.max_level == 0 else LEVEL_OVERHEAD * bound + self.max_level
@@ -315,7 +327,7 @@ class Problem:
         return replace(self.template.parameters, **self.formulation.next_parameters(progress))
 
     def edge_function_in(self, progress: Progress) -> EdgeFunction:
-        """Return G of a round, because a bound on the edges may change."""
+        """Return G of a round; its bound on the edges may change from round to round."""
         return (
             self.formulation.edge_function(self.parameters(progress))
             if self.formulation.columns is None
@@ -332,50 +344,54 @@ class Problem:
         )
 
     def two_column_program(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
-        """Return the program over two columns, the mixture so far and the newest hypothesis."""
-        # The margins of a mixture may leave [-1, 1] by rounding.
+        """Return the program over two columns: the convex combination so far and the newest hypothesis."""
+        # The margins of the combination may leave [-1, 1] by rounding.
         return replace(self.template, margins=Margins.of_private(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
 
     def conjugate_at_margins(self, m: Float[Array, " N"]) -> ConjugatePoint:
-        """Return F* at the margins m of some weights: its maximizer is d(w)."""
+        """Return F* at -m, with the maximizer d(w), where m = Uw are the margins."""
         return self.F.conjugate_at(-m)
 
-    def dual_objective(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
+    def dual_objective(self, conjugate: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
         """Return D(w), the lower bound of the program up to rounding; by default with G before the first round."""
-        return -at.value - (self.edge_function if G is None else G).conjugate(w)
+        return -conjugate.value - (self.edge_function if G is None else G).conjugate(w)
 
 
-def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
-    """Raise OptionError where Newton steps have no meaning."""
+def _check_newton(formulation: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
+    """Raise OptionError if Newton steps do not support the formulation."""
     terms = F.pointwise()
     if not smoothed and terms is None:
         raise OptionError(
-            f'update="newton" needs a regularizer that is a sum over the examples; that of {page.name} is not. Use '
-            'update="total".'
+            f'update="newton" needs a regularizer that is a sum over the examples; that of {formulation.name} is not. '
+            'Use update="total".'
         )
     if (not G.mixes and G.edge_bound is None) or G.even:
         raise OptionError(
-            f'update="newton" needs the largest edge with its sign, or a bound on the edges; {page.name} with these '
-            'parameters has another edge function. Use update="total", or leave out two_sided.'
+            f'update="newton" needs the largest edge with its sign, or a bound on the edges; {formulation.name} with '
+            'these parameters has another edge function. Use update="total", or leave out two_sided.'
         )
 
 
-def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: SoftMarginObjective | None) -> None:
-    """Raise OptionError where a corrective update has no meaning for G."""
-    if goal is not None and G.mixes:
+def _check_corrective(
+    formulation: Formulation[Any], update: str, G: EdgeFunction, objective: SoftMarginObjective | None
+) -> None:
+    """Raise OptionError if a corrective update does not support G."""
+    if objective is not None and G.mixes:
         return
-    if goal is None or G.edge_bound is None:
+    if objective is None or G.edge_bound is None:
         raise OptionError(
-            f"update={short_repr(update)} needs the largest edge or a bound on the edges, with a soft margin; {page.name} "
-            'has neither. Use update="total".'
+            f"update={short_repr(update)} needs the largest edge or a bound on the edges, with a soft margin; "
+            f'{formulation.name} has neither. Use update="total".'
         )
     if update not in UPDATES_WITH_EDGE_BOUND:
         raise OptionError(
-            f"update={short_repr(update)} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
-            'weights is free. Use update="step", "line_search" or "total".'
+            f"update={short_repr(update)} needs weights with a fixed sum; {formulation.name} bounds the edges, so the sum "
+            'of its weights is free. Use update="step", "line_search" or "total".'
         )
 
 
-def exact_objective_of_problem(problem: Problem, total: float) -> ExactObjective | None:
-    """Return what a run of a problem over so many examples is after, as `exact_objective` does."""
-    return exact_objective(problem.objective, problem.formulation, problem.template.parameters, problem.examples, total)
+def exact_objective_of_problem(problem: Problem, n_examples: float) -> ExactObjective | None:
+    """Return the exact objective of a problem over `n_examples` examples; None if histograms do not support it."""
+    return exact_objective(
+        problem.objective, problem.formulation, problem.template.parameters, problem.examples, n_examples
+    )

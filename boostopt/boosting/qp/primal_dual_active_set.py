@@ -1,10 +1,11 @@
-"""max g'z - 1/2 z'H z over the simplex by guesses of which weights are positive, from a good first one.
+"""The maximum of g'z - 1/2 z'H z over the simplex, by a primal-dual active set method with a warm start.
 
-With the positive weights guessed, the conditions are linear equations. Their solution says which guesses were wrong:
-weights below 0, and hypotheses of weight 0 whose slope is above the level of the others. These change sides all at once
-[Hintermueller, Ito, Kunisch 2002, The primal-dual active set strategy as a semismooth Newton method]. From the weights
-of the step before, two or three rounds are enough as a rule, where an interior point takes a dozen factors. There is no
-promise that the guesses settle: then there is no answer, and an interior point is to be asked.
+For a given support, the set of the positive weights, the optimality conditions are linear equations. Their solution
+shows the errors of the support: weights below 0, and weights of 0 whose slope exceeds the slope of the positive
+weights. All of them change sides at once [Hintermueller, Ito, Kunisch 2002, The primal-dual active set strategy as a
+semismooth Newton method]. From the support of the previous step, two or three iterations are usually enough, while an
+interior point method needs a dozen factorizations. The iterations need not converge. Then there is no answer, and the
+caller uses an interior point method.
 """
 
 from __future__ import annotations
@@ -17,124 +18,129 @@ import scipy.linalg
 from boostopt._utils.array_types import Array, Bool, Float
 
 RELATIVE_RIDGE = 1e-13
-"""Share of the largest diagonal entry that is added to the diagonal, so that a factor exists."""
+"""The ridge on the diagonal, as a fraction of the largest diagonal entry, with which a factor exists."""
 
 MAX_ITERATIONS = 12
-"""Guesses at most."""
+"""The largest number of iterations."""
 
 MAX_ITERATIONS_WITHOUT_PROGRESS = 3
-"""Guesses in a row of which none was wrong less often than the best one before, after which they do not settle."""
+"""The consecutive iterations without fewer errors of the support after which the method stops."""
 
 REFACTOR_FRACTION = 0.1
-"""Share of the weights of a factor that may have changed sides since, before another factor is cheaper."""
+"""The fraction of the weights of a factor that may change sides before a new factor is cheaper."""
 
 NEGATIVE_TOL, MULTIPLIER_TOL = 1e-12, 1e-11
-"""What counts as below 0, and, as a share of the largest number of the program, as above the level."""
+"""The tolerances of negative weights, and of slopes above the level as a fraction of the largest coefficient."""
 
 ACCEPTANCE_FACTOR = 100.0
-"""Times what counts as above the level: what an answer may be short of the maximum, else it is none."""
+"""The largest error of an answer, as a multiple of the tolerance of slopes."""
 
 
 def active_set_maximizer(
     H: Float[Array, "t t"], g: Float[Array, " t"], support: Bool[Array, " t"]
 ) -> Float[Array, " t"] | None:
-    """Return the maximizer of g'z - 1/2 z'H z over the simplex; None where the guesses do not settle.
+    """Return the maximizer of g'z - 1/2 z'H z over the simplex; None if the method does not converge.
 
     Parameters
     ----------
     H
-        Symmetric, positive semidefinite but for rounding.
+        A symmetric matrix, positive semidefinite up to rounding.
     g
-        Any finite numbers.
+        Finite numbers, shape (t,).
     support
-        Which weights are guessed to be positive at first, one at least.
+        The guess of the support, with at least one weight, shape (t,).
     """
     ridge = RELATIVE_RIDGE * float(H.diagonal().max())
-    above = MULTIPLIER_TOL * max(float(H.diagonal().max()), float(np.ptp(g)))
-    factor, fewest, waited = _UpdatableFactor.factorize(H, support, ridge), len(g) + 1, 0
+    slope_tol = MULTIPLIER_TOL * max(float(H.diagonal().max()), float(np.ptp(g)))
+    factor, fewest_errors, n_without_progress = _UpdatableFactor.factorize(H, support, ridge), len(g) + 1, 0
     for _ in range(MAX_ITERATIONS):
         if (support != factor.support).sum() > REFACTOR_FRACTION * factor.support.sum():
             factor = _UpdatableFactor.factorize(H, support, ridge)
         z, level = factor.solve(g, support)
         if not np.isfinite(level):
             return None
-        low, high = support & (z < -NEGATIVE_TOL), ~support & (g - H @ z > level + above)
-        wrong = int(low.sum() + high.sum())
-        if wrong == 0:
-            return _normalized_if_optimal(H, g, np.maximum(z, 0.0), above)
-        fewest, waited = (wrong, 0) if wrong < fewest else (fewest, waited + 1)
+        low, high = support & (z < -NEGATIVE_TOL), ~support & (g - H @ z > level + slope_tol)
+        n_errors = int(low.sum() + high.sum())
+        if n_errors == 0:
+            return _normalized_if_optimal(H, g, np.maximum(z, 0.0), slope_tol)
+        if n_errors < fewest_errors:
+            fewest_errors, n_without_progress = n_errors, 0
+        else:
+            n_without_progress += 1
         support = (support & ~low) | high
-        if waited == MAX_ITERATIONS_WITHOUT_PROGRESS or not support.any():
+        if n_without_progress == MAX_ITERATIONS_WITHOUT_PROGRESS or not support.any():
             return None
     return None
 
 
 def _normalized_if_optimal(
-    H: Float[Array, "t t"], g: Float[Array, " t"], z: Float[Array, " t"], above: float
+    H: Float[Array, "t t"], g: Float[Array, " t"], z: Float[Array, " t"], slope_tol: float
 ) -> Float[Array, " t"] | None:
-    """Return weights of sum 1 in proportion to z; None where what rounding has left of the equations is too little."""
+    """Return z over its sum; None if rounding errors make it too inaccurate a maximizer."""
     total = float(z.sum())
     if not (np.isfinite(total) and total > 0.0):
         return None
     z /= total
     slopes = g - H @ z
-    return z if float(slopes.max() - slopes @ z) <= ACCEPTANCE_FACTOR * above else None
+    return z if float(slopes.max() - slopes @ z) <= ACCEPTANCE_FACTOR * slope_tol else None
 
 
 class _UpdatableFactor:
-    """A Cholesky factor of H among the weights that were guessed to be positive, which serves guesses near that one.
+    """A Cholesky factor of H over a support, which also solves the equations of similar supports.
 
-    Weights that have become 0 since are held there by an equation each, and those that have become positive come with
-    one more: together the Schur complement, a small indefinite matrix.
+    Each weight that leaves the support adds one equation, and each weight that enters adds one variable. The Schur
+    complement of both is a small indefinite matrix.
+
+    Attributes
+    ----------
+    support
+        The support of the factor, shape (t,).
     """
 
-    def __init__(self, H: Float[Array, "t t"], used: Bool[Array, " t"], ridge: float, factor: Any) -> None:
-        self._H, self.support, self._ridge, self._factor = H, used, ridge, factor
+    def __init__(self, H: Float[Array, "t t"], support: Bool[Array, " t"], ridge: float, factor: Any) -> None:
+        self._H, self.support, self._ridge, self._factor = H, support, ridge, factor
 
     @classmethod
-    def factorize(cls, H: Float[Array, "t t"], used: Bool[Array, " t"], ridge: float) -> _UpdatableFactor:
-        """Return the factor; of nothing where rounding leaves none."""
-        S = np.flatnonzero(used)
+    def factorize(cls, H: Float[Array, "t t"], support: Bool[Array, " t"], ridge: float) -> _UpdatableFactor:
+        """Factorize H over a support; without a factor if rounding errors prevent it."""
+        S = np.flatnonzero(support)
         A = H[np.ix_(S, S)]
         A.flat[:: len(S) + 1] += ridge
         try:
             factor = scipy.linalg.cho_factor(A, check_finite=False, overwrite_a=True)
         except np.linalg.LinAlgError:
             factor = None
-        return cls(H, used, ridge, factor)
+        return cls(H, support, ridge, factor)
 
-    def solve(self, g: Float[Array, " t"], used: Bool[Array, " t"]) -> tuple[Float[Array, " t"], float]:
-        """Return z of sum 1, 0 where it is not used, with the same slope g - H z elsewhere, and that slope.
+    def solve(self, g: Float[Array, " t"], support: Bool[Array, " t"]) -> tuple[Float[Array, " t"], float]:
+        """Return z with sum 1 over a support, with equal slopes g - H z on the support, and the slope.
 
-        The slope is NaN where rounding leaves no answer.
+        The slope is nan if rounding errors prevent a solution.
         """
-        S, left, new = (
-            np.flatnonzero(self.support),
-            np.flatnonzero(self.support & ~used),
-            np.flatnonzero(used & ~self.support),
-        )
-        z, right = np.zeros(len(g)), np.stack([g, np.ones(len(g))], axis=1)
+        S = np.flatnonzero(self.support)
+        leaving, new = np.flatnonzero(self.support & ~support), np.flatnonzero(support & ~self.support)
+        z, rhs = np.zeros(len(g)), np.stack([g, np.ones(len(g))], axis=1)
         if self._factor is None:
             return z, np.nan
-        both, joined = self._apply_inverse(right[S]), np.zeros((len(new), 2))
-        if len(left) + len(new):
-            border, k = np.zeros((len(S), len(new) + len(left))), len(new)
+        S_solutions, new_solutions = self._apply_inverse(rhs[S]), np.zeros((len(new), 2))
+        if len(leaving) + len(new):
+            border, k = np.zeros((len(S), len(new) + len(leaving))), len(new)
             border[:, :k] = self._H[np.ix_(S, new)]
-            border[np.searchsorted(S, left), k + np.arange(len(left))] = 1.0
-            through = self._apply_inverse(border)
-            schur, rest = border.T @ through, border.T @ both
+            border[np.searchsorted(S, leaving), k + np.arange(len(leaving))] = 1.0
+            border_solutions = self._apply_inverse(border)
+            schur, schur_rhs = border.T @ border_solutions, border.T @ S_solutions
             schur[:k, :k] -= self._H[np.ix_(new, new)] + self._ridge * np.eye(k)
-            rest[:k] -= right[new]
+            schur_rhs[:k] -= rhs[new]
             try:
-                shares = np.linalg.solve(schur, rest)
+                corrections = np.linalg.solve(schur, schur_rhs)
             except np.linalg.LinAlgError:
                 return z, np.nan
-            both, joined = both - through @ shares, shares[:k]
-        of_g, of_ones = both.sum(axis=0) + joined.sum(axis=0)
-        level = float((of_g - 1.0) / of_ones)
-        z[S], z[new] = both @ (1.0, -level), joined @ (1.0, -level)
-        z[left] = 0.0
+            S_solutions, new_solutions = S_solutions - border_solutions @ corrections, corrections[:k]
+        g_sum, ones_sum = S_solutions.sum(axis=0) + new_solutions.sum(axis=0)
+        level = float((g_sum - 1.0) / ones_sum)
+        z[S], z[new] = S_solutions @ (1.0, -level), new_solutions @ (1.0, -level)
+        z[leaving] = 0.0
         return z, level
 
-    def _apply_inverse(self, right: Float[Array, "k m"]) -> Any:
-        return scipy.linalg.cho_solve(self._factor, right, check_finite=False)
+    def _apply_inverse(self, rhs: Float[Array, "k m"]) -> Any:
+        return scipy.linalg.cho_solve(self._factor, rhs, check_finite=False)

@@ -1,7 +1,7 @@
-"""max g'z - 1/2 z'H z over the simplex, H positive semidefinite and small: where a Newton step of the weights leads.
+"""The maximum of g'z - 1/2 z'H z over the simplex, for the Newton steps of the weights; H is semidefinite and small.
 
-From a good guess of which weights are positive, guesses settle; else it takes a primal-dual interior point with a
-corrector [Mehrotra 1992]. Nothing rests on the answer: whoever asks looks at the value that he is after.
+With a good guess of the support, an active set method converges. Otherwise a primal-dual interior point method with a
+corrector solves the program [Mehrotra 1992]. The answer needs no proof, because the caller evaluates the objective.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.boosting.qp.primal_dual_active_set import RELATIVE_RIDGE, active_set_maximizer
 
 MAX_ITERATIONS, COMPLEMENTARITY_TOL = 60, 1e-15
-"""Steps at most, and the complementarity, of an objective of order 1, at which the method ends."""
+"""The largest number of steps, and the complementarity, for an objective of order 1, at which the method stops."""
 
 FRACTION_TO_BOUNDARY = 0.995
-"""Share of the way to the boundary that a step goes."""
+"""The step length as a fraction of the distance to the boundary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +31,11 @@ class _Iterate:
     multiplier: float
 
     def after_step(self, step: _Iterate) -> _Iterate:
-        """Return the iterate after a step that stays inside."""
-        along_z, along_s = (
-            FRACTION_TO_BOUNDARY * _step_to_boundary(self.z, step.z),
-            FRACTION_TO_BOUNDARY * _step_to_boundary(self.s, step.s),
-        )
+        """Return the iterate after a step that stays in the interior."""
+        z_length = FRACTION_TO_BOUNDARY * _step_to_boundary(self.z, step.z)
+        s_length = FRACTION_TO_BOUNDARY * _step_to_boundary(self.s, step.s)
         return _Iterate(
-            self.z + along_z * step.z, self.s + along_s * step.s, self.multiplier + along_s * step.multiplier
+            self.z + z_length * step.z, self.s + s_length * step.s, self.multiplier + s_length * step.multiplier
         )
 
 
@@ -49,83 +47,90 @@ def simplex_maximizer(
     Parameters
     ----------
     H
-        Symmetric, positive semidefinite but for rounding.
+        A symmetric matrix, positive semidefinite up to rounding.
     g
-        Any finite numbers.
+        Finite numbers, shape (t,).
     support_guess
-        Which weights may be expected to be positive, one at least; None where nothing is known.
+        A guess of the positive weights, at least one; None if there is no guess.
     """
     if support_guess is not None and (z := active_set_maximizer(H, g, support_guess)) is not None:
         return z
     t = len(g)
     largest = max(float(H.diagonal().max()), 1e-300)
-    rises = g - g.max()
-    size = max(largest, float(np.abs(rises).max()))
-    bends, rises = (H + RELATIVE_RIDGE * largest * np.eye(t)) / size, rises / size
+    scaled_g = g - g.max()
+    size = max(largest, float(np.abs(scaled_g).max()))
+    scaled_H, scaled_g = (H + RELATIVE_RIDGE * largest * np.eye(t)) / size, scaled_g / size
     z = np.full(t, 1.0 / t)
-    slope = bends @ z - rises
+    slope = scaled_H @ z - scaled_g
     level = 0.1 - float(slope.min())
-    at = _Iterate(z, slope + level, level)
+    iterate = _Iterate(z, slope + level, level)
     for _ in range(MAX_ITERATIONS):
-        if float(at.z @ at.s) / t < COMPLEMENTARITY_TOL:
+        if float(iterate.z @ iterate.s) / t < COMPLEMENTARITY_TOL:
             break
-        step = _mehrotra_step(bends, rises, at)
+        step = _mehrotra_step(scaled_H, scaled_g, iterate)
         if step is None:
             break
-        at = at.after_step(step)
-    z = np.maximum(at.z, 0.0)
+        iterate = iterate.after_step(step)
+    z = np.maximum(iterate.z, 0.0)
     return z / z.sum()
 
 
 def capped_sum_maximizer(
-    H: Float[Array, "t t"], g: Float[Array, " t"], max_sum: float, used: Bool[Array, " t"] | None = None
+    H: Float[Array, "t t"], g: Float[Array, " t"], max_sum: float, support_guess: Bool[Array, " t"] | None = None
 ) -> Float[Array, " t"]:
-    """Return a point of z >= 0, sum z <= most, near the maximizer of g'z - 1/2 z'H z there: what is left is one more z.
+    """Return a point near the maximizer of g'z - 1/2 z'H z over z >= 0 with sum z <= max_sum.
+
+    The rest of the sum is a further weight, so that the program has the form of `simplex_maximizer`.
 
     Parameters
     ----------
-    H, g, used
-        As of `simplex_maximizer`.
+    H, g
+        As in `simplex_maximizer`.
+    support_guess
+        As in `simplex_maximizer`, without the further weight, which is guessed to be positive.
     max_sum
-        A positive number.
+        The largest sum, positive.
     """
-    slack = ((0, 1), (0, 1))
-    used = None if used is None else np.append(used, True)
-    return max_sum * simplex_maximizer(np.pad(max_sum * max_sum * H, slack), np.pad(max_sum * g, slack[0]), used)[:-1]
+    padding = ((0, 1), (0, 1))
+    support_guess = None if support_guess is None else np.append(support_guess, True)
+    padded_H, padded_g = np.pad(max_sum * max_sum * H, padding), np.pad(max_sum * g, padding[0])
+    return max_sum * simplex_maximizer(padded_H, padded_g, support_guess)[:-1]
 
 
-def _mehrotra_step(H: Float[Array, "t t"], g: Float[Array, " t"], at: _Iterate) -> _Iterate | None:
-    """Return Mehrotra's step; None where rounding leaves none."""
-    t, mu = len(g), float(at.z @ at.s) / len(g)
+def _mehrotra_step(H: Float[Array, "t t"], g: Float[Array, " t"], iterate: _Iterate) -> _Iterate | None:
+    """Return the predictor-corrector step of Mehrotra; None if rounding errors prevent a factorization."""
+    t, mu = len(g), float(iterate.z @ iterate.s) / len(g)
     try:
-        factor = scipy.linalg.cho_factor(H + np.diag(at.s / at.z), check_finite=False)
+        factor = scipy.linalg.cho_factor(H + np.diag(iterate.s / iterate.z), check_finite=False)
     except np.linalg.LinAlgError:
         return None
 
-    def solved(right: Float[Array, " t"]) -> Any:
-        return scipy.linalg.cho_solve(factor, right, check_finite=False)
+    def solve(rhs: Float[Array, " t"]) -> Any:
+        return scipy.linalg.cho_solve(factor, rhs, check_finite=False)
 
-    of_ones, dual, total = solved(np.ones(t)), H @ at.z - g + at.multiplier - at.s, float(at.z.sum()) - 1.0
+    ones_solution = solve(np.ones(t))
+    dual_residual = H @ iterate.z - g + iterate.multiplier - iterate.s
+    sum_residual = float(iterate.z.sum()) - 1.0
 
-    def towards(complement: Float[Array, " t"]) -> _Iterate:
-        free = solved(complement / at.z - dual)
-        level = (float(free.sum()) + total) / float(of_ones.sum())
-        z = free - level * of_ones
-        return _Iterate(z, (complement - at.s * z) / at.z, level)
+    def step_for(complementarity: Float[Array, " t"]) -> _Iterate:
+        unconstrained = solve(complementarity / iterate.z - dual_residual)
+        level = (float(unconstrained.sum()) + sum_residual) / float(ones_solution.sum())
+        z = unconstrained - level * ones_solution
+        return _Iterate(z, (complementarity - iterate.s * z) / iterate.z, level)
 
-    affine = towards(-at.z * at.s)
-    after = (
+    affine = step_for(-iterate.z * iterate.s)
+    affine_mu = (
         float(
-            (at.z + _step_to_boundary(at.z, affine.z) * affine.z)
-            @ (at.s + _step_to_boundary(at.s, affine.s) * affine.s)
+            (iterate.z + _step_to_boundary(iterate.z, affine.z) * affine.z)
+            @ (iterate.s + _step_to_boundary(iterate.s, affine.s) * affine.s)
         )
         / t
     )
-    step = towards((after / mu) ** 3 * mu - at.z * at.s - affine.z * affine.s)
+    step = step_for((affine_mu / mu) ** 3 * mu - iterate.z * iterate.s - affine.z * affine.s)
     return step if np.isfinite(step.z).all() and np.isfinite(step.s).all() else None
 
 
 def _step_to_boundary(x: Float[Array, " t"], dx: Float[Array, " t"]) -> float:
-    """Return how far along dx, 1 at most, x > 0 stays non-negative."""
-    falls = dx < 0.0
-    return min(1.0, float((-x[falls] / dx[falls]).min(initial=np.inf)))
+    """Return the largest step length in [0, 1] along dx that keeps x nonnegative, for x > 0."""
+    decreasing = dx < 0.0
+    return min(1.0, float((-x[decreasing] / dx[decreasing]).min(initial=np.inf)))

@@ -1,4 +1,4 @@
-"""The classifier of a run: what it says of an example, and which class that is."""
+"""The combined hypothesis of a run: its values and its predicted classes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def weighted_vote(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: An
 
 
 ZERO_TOL = 1e-10
-"""Distance from 0 below which a value is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
+"""The largest absolute value that counts as 0: the weights of h and -h cancel up to the accuracy of a solver."""
 
 
 def predicted_classes(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
-    """Return the classes of values f, zeros as named."""
+    """Return the classes of the values f, with the zeros decided by `at_zero`."""
     zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
     return np.where(np.abs(f) <= ZERO_TOL, zero[check_choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)

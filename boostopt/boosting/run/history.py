@@ -132,12 +132,12 @@ class History:
 
     def arrays(self) -> dict[str, Any]:
         """Return the rounds as a few long arrays, for files; `from_arrays` restores them."""
-        d = [kept.d for kept in self.rounds if kept.d is not None]
+        d = [stored.d for stored in self.rounds if stored.d is not None]
         return {
-            "t": np.array([kept.t for kept in self.rounds], dtype=np.int64),
-            "smallest_edge": np.array([kept.smallest_edge for kept in self.rounds], dtype=np.float64),
-            "w": _joined([kept.w for kept in self.rounds]),
-            "d": _joined(d) if d else None,
+            "t": np.array([stored.t for stored in self.rounds], dtype=np.int64),
+            "smallest_edge": np.array([stored.smallest_edge for stored in self.rounds], dtype=np.float64),
+            "w": _concatenate([stored.w for stored in self.rounds]),
+            "d": _concatenate(d) if d else None,
         }
 
     @classmethod
@@ -152,16 +152,21 @@ class History:
         w = _check_csr(arrays["w"])
         d = [None] * len(w) if arrays["d"] is None else _check_csr(arrays["d"])
         columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
-        rounds = [StoredRound(*kept) for kept in zip(*columns, strict=True)]
-        for kept in rounds:
-            numbers = type(kept.t) is int and isinstance(kept.smallest_edge, float)
-            if not (numbers and 1 <= kept.t <= t and kept.w.size == kept.t and (kept.d is None or kept.d.size == N)):
+        rounds = [StoredRound(*stored) for stored in zip(*columns, strict=True)]
+        for stored in rounds:
+            numbers = type(stored.t) is int and isinstance(stored.smallest_edge, float)
+            if not (
+                numbers
+                and 1 <= stored.t <= t
+                and stored.w.size == stored.t
+                and (stored.d is None or stored.d.size == N)
+            ):
                 raise ValueError("a round has weights of a wrong size")
         if not isinstance(wanted, bool) or (rounds and not wanted):
             raise ValueError("it has rounds although none were stored")
         return cls(wanted, rounds)
 
-    def at(self, problem: Problem, collected: ColumnPool, k: int) -> Round:
+    def at(self, problem: Problem, pool: ColumnPool, k: int) -> Round:
         """Return the state of the run after k rounds."""
         if not self.wanted:
             raise OptionError(
@@ -172,21 +177,21 @@ class History:
         k = check_integer("k", k, None, f"the number of a round, 1 to {last}")
         if not 1 <= k <= last:
             raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
-        kept = self.rounds[k - 1]
-        w = kept.w.full
-        U = collected.margins.take_columns(np.arange(kept.t))
+        stored = self.rounds[k - 1]
+        w = stored.w.full
+        U = pool.margins.take_columns(np.arange(stored.t))
         m = U.margins(w)
-        d = problem.conjugate_at_margins(m).d if kept.d is None else kept.d.full
-        state = State(k, w, m, d, math.nan, math.nan, OracleBounds(smallest_edge=kept.smallest_edge))
+        d = problem.conjugate_at_margins(m).d if stored.d is None else stored.d.full
+        state = State(k, w, m, d, math.nan, math.nan, OracleBounds(smallest_edge=stored.smallest_edge))
         if problem.is_additive and problem.objective is not None:
             program = problem.objective.program(U)
         else:
-            program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))
-        return Round(k, w, d, program, collected.hypotheses[: kept.t])
+            program = problem.program(U, state.progress(problem, U.column(stored.t - 1)))
+        return Round(k, w, d, program, pool.hypotheses[: stored.t])
 
 
-def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
-    """Return sparse vectors one behind the other."""
+def _concatenate(vectors: Sequence[Sparse]) -> dict[str, Array]:
+    """Return the concatenation of sparse vectors as arrays."""
     return {
         "sizes": np.array([vector.size for vector in vectors], dtype=np.int64),
         "counts": np.array([len(vector.at) for vector in vectors], dtype=np.int64),
@@ -195,16 +200,16 @@ def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
     }
 
 
-def _check_csr(joined: Mapping[str, Array]) -> list[Sparse]:
-    """Return the sparse vectors that were joined; ValueError for arrays that are none."""
-    sizes, counts, at, values = (joined[name] for name in ("sizes", "counts", "at", "values"))
-    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, at))
-    if not whole or values.dtype != np.float64 or values.shape != at.shape or sizes.shape != counts.shape:
+def _check_csr(arrays: Mapping[str, Array]) -> list[Sparse]:
+    """Return the sparse vectors of concatenated arrays; ValueError if the arrays are inconsistent."""
+    sizes, counts, positions, values = (arrays[name] for name in ("sizes", "counts", "at", "values"))
+    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, positions))
+    if not whole or values.dtype != np.float64 or values.shape != positions.shape or sizes.shape != counts.shape:
         raise ValueError("the weights of the rounds are not arrays of numbers")
-    if (counts < 0).any() or counts.sum() != len(at) or (at < 0).any() or not np.isfinite(values).all():
+    if (counts < 0).any() or counts.sum() != len(positions) or (positions < 0).any() or not np.isfinite(values).all():
         raise ValueError("the weights of the rounds do not match their counts, or are not finite")
-    if (at >= np.repeat(sizes, counts)).any():
+    if (positions >= np.repeat(sizes, counts)).any():
         raise ValueError("the weights of the rounds exceed their size")
     ends = np.cumsum(counts)[:-1]
-    parts = np.split(at, ends), np.split(values, ends)
+    parts = np.split(positions, ends), np.split(values, ends)
     return [Sparse(*vector) for vector in zip(sizes.tolist(), *parts, strict=True)] if len(sizes) else []

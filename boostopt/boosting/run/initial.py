@@ -1,4 +1,4 @@
-"""The record that a run begins with: a new one, or that of its checkpoint."""
+"""The initial record of a run: a new one, one with an earlier run's hypotheses, or the record of a checkpoint."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from boostopt.oracles.base import Oracle
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 
 MAX_ROUNDS_WITH_HISTORY = 1000
-"""Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
+"""The largest limit of rounds up to which a corrective run stores the weights of every round by default."""
 
 
 @limit_blas_threads()
 def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, ignore_checkpoint: bool = False) -> RunData:
-    """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected.
+    """Return the initial record of a run: from its checkpoint if there is one, otherwise from an earlier run, if any.
 
-    A run that looks hand over begins with what they found, and their checkpoint is replaced by its own.
+    A run that continues histogram Newton starts with its hypotheses and replaces its checkpoint (`ignore_checkpoint`).
     """
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
@@ -45,14 +45,14 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
             return _from_checkpoint(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
-    keep = options.history if options.history is not None else problem.update == "total" or short
+    store_rounds = options.history if options.history is not None else problem.update == "total" or short
     d = problem.F.project(None)
     m = np.zeros(N)
-    # Off the simplex, and with weights of both signs, a program may be worth less than -1.
-    least = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
-    # What an algorithm takes for granted is no bound: no rule may stop by it.
+    # Off the simplex, and with weights of both signs, the value of a program may be below -1.
+    initial_value = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
+    # An edge that an algorithm assumes is not a bound: no rule may use it.
     bounds = _bounds_from_guarantee(_oracle_guarantee(oracle, options), problem)
-    start = State(0, np.zeros(0), m, d, least, problem.least_value, bounds)
+    start = State(0, np.zeros(0), m, d, initial_value, problem.least_value, bounds)
     if problem.two_sided:
         start = replace(
             start,
@@ -63,7 +63,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         problem=problem,
         pool=ColumnPool(N),
         state=start,
-        history=History(keep),
+        history=History(store_rounds),
         trace=Trace([], options.nus),
         oracle=str(oracle),
         digest=oracle.digest,
@@ -76,16 +76,16 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
 
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
-    """Return the edge that every answer is promised to reach: by the option or the oracle, and by the algorithm."""
+    """Return the guaranteed edge of every answer, by the option or the oracle, and by the algorithm; None if none."""
     promised = (_oracle_guarantee(oracle, options), problem.formulation.guaranteed_edge(problem.template.parameters))
     return max((edge for edge in promised if edge is not None), default=None)
 
 
 def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
-    """Return the edge that every answer is known to reach: the option's, or the oracle's own."""
+    """Return the guaranteed edge of every answer, from the option or from the oracle; None if there is none."""
     if options.guarantee is not None:
         return options.guarantee
-    # An oracle's own is no option: it is looked at here.
+    # The guarantee of an oracle is not an option, so it is checked here.
     return check_optional(check_number, "guarantee", oracle.guarantee, *EDGE_DOMAIN)
 
 
@@ -99,26 +99,27 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
         )
     if not earlier.pool.t:
         return record
-    problem, collected, before = record.problem, ColumnPool(oracle.N), earlier.state
-    collected.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
-    # Hypotheses that an oracle numbers by its calls would get the same numbers again.
+    problem, pool, earlier_state = record.problem, ColumnPool(oracle.N), earlier.state
+    pool.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
+    # Without its state, an oracle that numbers its hypotheses would use the same numbers again.
     oracle.restore(earlier.oracle_state)
-    w = before.padded_weights(collected.t)
-    start = before.start if before.active is None else WarmStart(d=before.d, w=w)
+    w = earlier_state.padded_weights(pool.t)
+    start = earlier_state.start if earlier_state.active is None else WarmStart(d=earlier_state.d, w=w)
     if problem.is_additive:
-        w = w.clip(min=0.0)  # its steps go forward: weights of either sign were those of another program
+        w = w.clip(min=0.0)  # steps are positive; weights of both signs belong to another program
     else:
         project = problem.edge_function.project if problem.objective is None else problem.objective.G.project
         projected = project(w)
         w = np.zeros(0) if projected is None else projected
-    m = collected.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
-    at = problem.conjugate_at_margins(m)
-    state = replace(record.state, w=w, m=m, d=at.d, value=problem.dual_objective(at, w), start=start)
-    return replace(record, pool=collected, state=state, oracle_state=oracle.state())
+    m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
+    conjugate = problem.conjugate_at_margins(m)
+    value = problem.dual_objective(conjugate, w)
+    state = replace(record.state, w=w, m=m, d=conjugate.d, value=value, start=start)
+    return replace(record, pool=pool, state=state, oracle_state=oracle.state())
 
 
 def _bounds_from_guarantee(guarantee: float | None, problem: Problem) -> OracleBounds:
-    """Return what is known before the first answer: every edge is at least the guarantee."""
+    """Return the bounds before the first answer: every edge is at least the guarantee."""
     if guarantee is None:
         return OracleBounds()
     target = math.inf if problem.objective is None else guarantee + problem.objective.min_regularizer
@@ -132,17 +133,17 @@ def _from_checkpoint(
     nus: Sequence[float],
     checkpoint: str | PathLike[str],
 ) -> RunData:
-    """Return the record of a checkpoint, checked to be of this run."""
+    """Return the record of a checkpoint; DataError if it belongs to another run."""
     record, _ = load(checkpoint, problem.formulation)
-    before, now = record.problem.template, problem.template
-    stated = text_digest(problem.formulation.stated_in)
+    saved, present = record.problem.template, problem.template
+    page_digest = text_digest(problem.formulation.stated_in)
     check_checkpoint_matches(
         checkpoint,
-        ("text of the formulation", (record.page_digest or stated)[:12], stated[:12]),
+        ("text of the formulation", (record.page_digest or page_digest)[:12], page_digest[:12]),
         ("examples and class", record.digest, oracle.digest),
         ("update", record.problem.update, problem.update),
-        ("parameters", vars(before.parameters), vars(now.parameters)),
-        ("reference distribution", {"d0": before.examples.d0}, {"d0": now.examples.d0}),
+        ("parameters", vars(saved.parameters), vars(present.parameters)),
+        ("reference distribution", {"d0": saved.examples.d0}, {"d0": present.examples.d0}),
         ("guarantee", record.guarantee, guarantee),
         ("nus", record.trace.nus, tuple(nus)),
     )
@@ -153,24 +154,24 @@ def _from_checkpoint(
             f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: "
             f"{reason_of(failure)}. Move the file away, or pass the path of a new file."
         ) from failure
-    # A file is not believed what the oracle can say.
+    # The oracle recomputes the bound instead of trusting the file.
     bounds = recomputed_bounds(record.state.bounds, problem, oracle)
-    # Reasons of the past do not hold any more: limits may have been raised.
+    # The former reason is removed, because the limits may have changed.
     return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
 
 
 def check_checkpoint_matches(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:
-    """Raise DataError unless what a checkpoint says, the second of each three, is what this run says, the third."""
-    for what, then, today in pairs:
-        if not _equal(then, today):
+    """Raise DataError unless each (name, saved value, value of this run) has equal values."""
+    for name, saved, present in pairs:
+        if not _equal(saved, present):
             raise DataError(
-                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {what} {today}; it is of a run "
-                f"with {then}. Move the file away, or pass the path of a new file."
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {present}; it is of a run "
+                f"with {saved}. Move the file away, or pass the path of a new file."
             )
 
 
-def _equal(then: Any, today: Any) -> bool:
-    """Return whether numbers, strings, or arrays by their names are the same."""
-    if isinstance(then, Mapping) and isinstance(today, Mapping):
-        return then.keys() == today.keys() and all(np.array_equal(then[name], today[name]) for name in then)
-    return bool(then == today)
+def _equal(x: Any, y: Any) -> bool:
+    """Return whether two numbers, strings or mappings of arrays are equal."""
+    if isinstance(x, Mapping) and isinstance(y, Mapping):
+        return x.keys() == y.keys() and all(np.array_equal(x[name], y[name]) for name in x)
+    return bool(x == y)

@@ -1,4 +1,4 @@
-"""Ctrl-C: the first one ends the round that is under way, the second one ends the program as always."""
+"""Interrupts by Ctrl-C: the first one ends the run after the present round, the second one ends the program."""
 
 from __future__ import annotations
 
@@ -9,33 +9,38 @@ from typing import Any
 
 
 class Interrupts:
-    """While it is entered, an interrupt is noted instead of raised; only the main thread can do that.
+    """A context manager that records an interrupt instead of raising it, in the main thread only.
 
-    One that is entered within another tells it what it noted: a run may end by a rule before it looks.
+    An inner context also records the interrupt in the outer one, because a run may end by a rule before it checks.
+
+    Attributes
+    ----------
+    requested
+        Whether an interrupt was recorded.
     """
 
     def __init__(self) -> None:
         self.requested: bool = False
-        self._before: Any = None
+        self._former_handler: Any = None
 
     def __enter__(self) -> Interrupts:
-        # Who ignores interrupts, as shells make processes in the background do, goes on to ignore them.
+        # A process that ignores interrupts, such as a background job of a shell, still ignores them.
         ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
         if threading.current_thread() is threading.main_thread() and not ignored:
-            self._before = signal.signal(signal.SIGINT, self._handle)
+            self._former_handler = signal.signal(signal.SIGINT, self._handle)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        if self._former_handler is not None:
+            signal.signal(signal.SIGINT, self._former_handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Note the first interrupt, hand the second one on."""
+        """Record the first interrupt, pass the second one to the former handler."""
         if self.requested:
-            if callable(self._before):
-                self._before(number, frame)
+            if callable(self._former_handler):
+                self._former_handler(number, frame)
             raise KeyboardInterrupt
         self.requested = True
-        outer = getattr(self._before, "__self__", None)
+        outer = getattr(self._former_handler, "__self__", None)
         if isinstance(outer, Interrupts):
             outer.requested = True

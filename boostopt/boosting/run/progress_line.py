@@ -1,4 +1,4 @@
-"""The line on stderr that shows how a run is getting on."""
+"""The progress line of a run on stderr."""
 
 from __future__ import annotations
 
@@ -16,10 +16,18 @@ from boostopt.boosting.run.trace import Row
 def progress_line(
     progress: bool | Callable[[Row], None], title: str, shows_program_value: bool = False, measure: str = "soft margin"
 ) -> Generator[Callable[[Row], None] | None]:
-    """Yield what is called with every row: the user's own function, or one that shows it on stderr.
+    """Yield the function that is called with every row: the function of the user, or one that writes to stderr.
 
-    `shows_program_value` says that the program bounds no class by its largest edge: its value is shown. `measure` is what the
-    number shown is called.
+    Parameters
+    ----------
+    progress
+        Whether a line is shown, or the function of the user.
+    title
+        The beginning of the line.
+    shows_program_value
+        Whether the line shows the value of the program, because the largest edge bounds no value over the class.
+    measure
+        The name of the value.
     """
     if progress is False:
         yield None
@@ -36,7 +44,15 @@ def progress_line(
 
 @dataclass
 class PlainProgress:
-    """Rounds as lines on the standard error, where it is no terminal: the first of a run, and one a second."""
+    """Progress as lines on a stderr that is no terminal: the first round of a run, and one line a second.
+
+    Attributes
+    ----------
+    title, of_program, measure
+        As in `progress_line`; `of_program` is `shows_program_value`.
+    paced
+        The writer that limits the number of lines.
+    """
 
     title: str
     of_program: bool = False
@@ -52,15 +68,15 @@ class PlainProgress:
 def progress_text(
     title: str, row: Row, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
 ) -> str:
-    """Return a round in a line: bounds, gap, rate; without those needed least where so many columns do not hold it."""
+    """Return a line about a round: bounds, gap, rate; a narrow line leaves out the less important parts."""
     rate = row.round / row.seconds if row.seconds > 0 else 0.0
-    reached, bound = (row.value, row.upper) if of_program else (row.soft_margin, row.bound)
+    value, bound = (row.value, row.upper) if of_program else (row.soft_margin, row.bound)
     bounded = not of_program or math.isfinite(bound)
     parts = {
         "round": f"{title}: round {row.round}",
         "hypotheses": format_count(row.hypotheses, "hypothesis", "hypotheses"),
-        "reached": f"{measure} {reached:.6f}",
-        **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - reached:.2e}"} if bounded else {}),
+        "value": f"{measure} {value:.6f}",
+        **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - value:.2e}"} if bounded else {}),
         "rate": f"{rate:.1f} rounds/s",
     }
-    return fit_line(parts, ("rate", "hypotheses", "bound", "reached", "gap"), width)
+    return fit_line(parts, ("rate", "hypotheses", "bound", "value", "gap"), width)

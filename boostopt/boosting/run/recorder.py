@@ -1,4 +1,4 @@
-"""Observers of every round of a run: the trace, test examples, checkpoints, the line that shows progress."""
+"""The recorder of a run: the trace, the test error, the checkpoints and the progress line."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from boostopt.oracles.labelled_examples import as_signs
 
 @dataclass(eq=False)
 class TestSet:
-    """Examples on which a run is tested: their values under each hypothesis are computed once.
+    """A test set; the values of each hypothesis on the examples are computed once.
 
     Attributes
     ----------
     X, y
-        Features and classes -1 and 1.
+        The features, and the classes -1 and 1.
     at_zero
-        What is predicted where f(x) = 0.
+        The prediction where f(x) = 0.
+    features
+        The checked features.
     """
 
     X: Any
@@ -50,35 +52,37 @@ class TestSet:
         self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
 
     def decision_function(self, record: RunData) -> Float[Array, " n"]:
-        """Return f(x) of the test examples: the last one moved by what few weights changed, or summed anew."""
+        """Return f(x) of the test examples, updated for the changed weights, or summed again if many have changed."""
         self._values.extend(evaluate(record.pool.hypotheses[len(self._values) :], self.features))
-        w, before = record.state.w, np.zeros(len(record.state.w))
-        before[: len(self._w)] = self._w
-        changed, used = np.flatnonzero(w != before), np.flatnonzero(w)
+        w, last_w = record.state.w, np.zeros(len(record.state.w))
+        last_w[: len(self._w)] = self._w
+        changed, used = np.flatnonzero(w != last_w), np.flatnonzero(w)
         if 2 * len(changed) > len(used):
-            changed, before, self._sum = used, np.zeros(len(w)), np.zeros(len(self.y))
+            changed, last_w, self._sum = used, np.zeros(len(w)), np.zeros(len(self.y))
         for q in changed:
-            self._sum += (w[q] - before[q]) * self._values[q]
+            self._sum += (w[q] - last_w[q]) * self._values[q]
         self._w = w.copy()
         return self._sum / max(record.state.weight_sum, np.finfo(float).tiny)
 
 
 @dataclass(eq=False)
 class RunRecorder:
-    """The bookkeeping of a run.
+    """The recorder of the rounds of a run.
 
     Attributes
     ----------
     options
-        Where the run is stored while it goes on, and how often.
+        The options of the run, with the checkpoint and its intervals.
     extra_objectives
         The soft margins at other values of nu that the trace shows.
     test
-        Examples to test on, None for none.
+        The test set, or None.
     seconds_before
-        Seconds that the run took before it was stored.
+        The seconds of the run before its checkpoint was read.
     show
-        What is called with every row of the trace.
+        The function that is called with every row of the trace, or None.
+    start_time, checkpoint_time
+        The times of the start and of the last checkpoint, by `time.perf_counter`.
     """
 
     options: BoostOptions
@@ -98,19 +102,19 @@ class RunRecorder:
         record: RunData,
         show: Callable[[Row], None] | None = None,
     ) -> RunRecorder:
-        """Return what looks at the rounds of a run that begins with a record.
+        """Return the recorder of a run that begins with a record.
 
         Raises
         ------
         OptionError
-            There are values of nu without a soft margin, or no examples to test on as the oracle has them.
+            There are values of nu without a soft margin, or the test set does not have the form of the examples.
         """
         earlier = record.trace[-1].seconds if len(record.trace) else 0.0
         test = _test(options.test, options.at_zero, oracle)
         return cls(options, _goals(problem, options.nus), test, earlier, show)
 
     def record_round(self, record: RunData, oracle_seconds: float, update_seconds: float) -> None:
-        """Write a round down, and store the run where that is due; the run itself is as it was."""
+        """Add a round to the trace and the history, and write a checkpoint if it is due."""
         row = self._row(record, oracle_seconds, update_seconds)
         record.trace.add(row)
         state, problem = record.state, record.problem
@@ -121,11 +125,11 @@ class RunRecorder:
             self._write_checkpoint(record)
 
     def finish(self, record: RunData) -> None:
-        """Store a run as it stood after its last round: what the oracle has said since will be asked again."""
+        """Write the checkpoint of a run after its last round; later answers of the oracle are not stored."""
         self._write_checkpoint(record)
 
     def _write_checkpoint(self, record: RunData) -> None:
-        """Make a checkpoint where one is wanted; a run is not lost for a full disk."""
+        """Write a checkpoint if there is a path; warn if this fails, for instance on a full disk."""
         if self.options.checkpoint is None:
             return
         try:
@@ -137,13 +141,13 @@ class RunRecorder:
         self.checkpoint_time = time.perf_counter()
 
     def _checkpoint_is_due(self, number: int) -> bool:
-        """Whether a checkpoint is to be made after this round."""
+        """Return whether a checkpoint is due after a round."""
         seconds = self.options.checkpoint_seconds
         late = seconds is not None and time.perf_counter() - self.checkpoint_time >= seconds
         return number % self.options.checkpoint_rounds == 0 or late
 
     def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> Row:
-        """Return the row of the trace."""
+        """Return the row of the newest round."""
         state, c, total = record.state, record.problem.examples.c, record.state.weight_sum
         test = self.test.decision_function(record) if self.test is not None else None
         error, zeros = np.nan, float(c[np.abs(state.m) <= ZERO_TOL * total].sum() / c.sum())
@@ -166,12 +170,12 @@ class RunRecorder:
             seconds=self.seconds_before + time.perf_counter() - self.start_time,
             backend=state.backend,
             smallest_primal=state.bounds.shown_primal,
-            soft_margins=tuple(goal.soft_margin(state.m, total) for goal in self.extra_objectives),
+            soft_margins=tuple(objective.soft_margin(state.m, total) for objective in self.extra_objectives),
         )
 
 
 def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective, ...]:
-    """Return the soft margins at values of nu: those of the cap c / nu, whatever the formulation is after."""
+    """Return the soft margins with the caps c / nu at values of nu, for any objective of the formulation."""
     if not nus:
         return ()
     if problem.objective is None:
@@ -184,7 +188,7 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective,
 
 
 def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
-    """Return the examples to test on, checked."""
+    """Check the test examples and return the test set."""
     if test is None:
         return None
     advice = "Pass features of shape (n, features) and a class for each row."

@@ -1,8 +1,8 @@
-"""Runs in files: one npz of plain arrays with a description in JSON; nothing is pickled, nothing is executed.
+"""Files of runs: one npz of plain arrays with a description in JSON, without pickle or executable content.
 
-A file is written under a temporary name and renamed, so that it is whole at any moment. What is read is checked for its
-format, its version and its shapes; the certificate over the hypotheses is computed anew from the margins. A bound of
-the class that the hypotheses contradict is refused; to prove it anew takes the oracle, `Run.verify_class`.
+A file is written under a temporary name and renamed, so it is complete at any time. `load` checks the format, the
+version and the shapes, and computes the certificate over the hypotheses again from the margins. It rejects a bound of
+the class that the hypotheses contradict. A new proof of this bound needs the oracle: see `Run.verify_class`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import Margins
 
 KIND, HISTOGRAM_KIND, FORMAT = "boostopt run", "boostopt run of looks", 1
-"""The kinds of files of runs, by steps and by looks, and what they are written in."""
+"""The kinds of files of runs, by column generation and by histogram Newton, and the format version."""
 
 STATE = Keys(
     State,
@@ -58,7 +58,7 @@ STATE = Keys(
         "memory": "memory",
     },
 )
-"""Keys of the state of a run; its bounds, its start and its certificate have keys of their own."""
+"""The file keys of the state of a run; the bounds, the start and the certificate have separate keys."""
 
 BOUNDS = Keys(
     OracleBounds,
@@ -74,19 +74,19 @@ BOUNDS = Keys(
         "d": "d",
     },
 )
-"""Keys of the bounds from the answers of the oracle."""
+"""The file keys of the bounds from the answers of the oracle."""
 
 T = TypeVar("T")
 
 META = "meta"
-"""Name of the array that holds the description."""
+"""The name of the array with the description."""
 
 CONSISTENCY_TOL = 1e-9
-"""By how much the hypotheses may contradict, by rounding, what a file says of them."""
+"""The largest rounding error of stored values in comparison with the hypotheses."""
 
 
 def save(record: RunData, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
-    """Write a record; that of a finished run with its final weights and how they were taken.
+    """Write a record, for a finished run with its final weights and their kind.
 
     Raises
     ------
@@ -102,12 +102,12 @@ def save(record: RunData, path: str | PathLike[str], final: tuple[Float[Array, "
 
 
 def remove_partial_files(path: str | PathLike[str]) -> None:
-    """Remove what was left half written where a process was killed while it saved to this path.
+    """Remove temporary files of processes that were killed while they saved to a path.
 
     Raises
     ------
     DataError
-        There is no folder to write such a file in.
+        The folder does not exist or is not writable.
     """
     target = Path(path)
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
@@ -115,8 +115,8 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
             f"expected the path of a file in a writable folder; got {str(target)!r}. "
             "Make the folder, or choose another place."
         )
-    for left in leftover_temporary_files(target):
-        left.unlink(missing_ok=True)
+    for file in leftover_temporary_files(target):
+        file.unlink(missing_ok=True)
 
 
 DECODING_ERRORS = (
@@ -129,29 +129,29 @@ DECODING_ERRORS = (
     RecursionError,
     MemoryError,
 )
-"""Errors of Python at a description that says something else than it should, or more than memory has room for."""
+"""The errors of Python for a malformed description, or for one that exceeds the memory."""
 
 
 def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
-    """Return the record of a file, and the final weights with how they were taken if it was a finished run.
+    """Return the record of a file, and for a finished run the final weights and their kind.
 
     Raises
     ------
     DataError
-        The file is not there, is no saved run, was made by another version, or is damaged.
+        The file does not exist, is not a saved run, was written by another version, or is damaged.
     """
     source, about, arrays = read_run_file(path, (KIND, FORMAT))
 
     def read() -> tuple[RunData, tuple[Float[Array, " t"], str] | None]:
-        whole = insert_arrays(about, arrays)
-        record, final = _run_from_json(whole, formulation), whole["final"]
+        content = insert_arrays(about, arrays)
+        record, final = _run_from_json(content, formulation), content["final"]
         return record, None if final is None else _final(final, record)
 
     return decode_run(source, read)
 
 
 def run_kind(path: str | PathLike[str]) -> str:
-    """Return what kind of run a file holds; "" where that cannot be told."""
+    """Return the kind of the run in a file; "" if the file cannot be read."""
     try:
         arrays = read_npz(check_path("path", path, DataError), (META,))
         return str(json.loads(arrays[META].tobytes().decode())["kind"])
@@ -165,23 +165,23 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
     Raises
     ------
     DataError
-        The file is not there, or is none of the kind and the format that are expected.
+        The file does not exist, or does not have the expected kind and format.
     """
     source = check_path("path", path, DataError)
-    if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
+    if not os.path.isfile(source):  # False also for an invalid path
         raise DataError(f"expected the file of a run; {lack_of(source)}")
     try:
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
-        found = about["kind"], about["format"]
+        kind, version = about["kind"], about["format"]
     except (DataError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a run of boostopt in {source}; it has no description of a run, or it is damaged "
             f"({_in_words(failure)}). Check the path, or make the run again: {source} was not changed."
         ) from failure
-    if found != expected:
+    if (kind, version) != expected:
         raise DataError(
-            f"expected a {expected[0]} of format {expected[1]} in {source}; got {found[0]!r} of format {found[1]!r}. "
+            f"expected a {expected[0]} of format {expected[1]} in {source}; got {kind!r} of format {version!r}. "
             "Read it with the version of boostopt that wrote it. Continue a run of looks by looks, and any other run "
             "by steps."
         )
@@ -189,12 +189,12 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
 
 
 def decode_run(source: Path, read: Callable[[], T]) -> T:
-    """Return what is read of a description.
+    """Return the result of `read`, the decoder of a description.
 
     Raises
     ------
     DataError
-        It is damaged.
+        The description is damaged.
     """
     try:
         return read()
@@ -206,7 +206,7 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
 
 
 def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"], str]:
-    """Return the final weights of a run and how they were taken."""
+    """Check the final weights of a run and return them with their kind."""
     w = np.asarray(final["w"], dtype=np.float64)
     require(w.shape == (record.pool.t,), "the number of final weights is wrong")
     require(np.isfinite(w).all(), "the final weights are not finite")
@@ -215,24 +215,24 @@ def _final(final: Mapping[str, Any], record: RunData) -> tuple[Float[Array, " t"
 
 
 def require(holds: object, otherwise: str) -> None:
-    """Raise DataError with the words `otherwise` unless something holds."""
+    """Raise DataError with the message `otherwise` unless the condition holds."""
     if not holds:
         raise DataError(otherwise)
 
 
-def require_numbers(stated: Iterable[object]) -> None:
-    """Raise DataError where a file holds other things than numbers."""
-    require(all(isinstance(number, int | float) for number in stated), "some values must be numbers and are not")
+def require_numbers(values: Iterable[object]) -> None:
+    """Raise DataError unless all values of a file are numbers."""
+    require(all(isinstance(number, int | float) for number in values), "some values must be numbers and are not")
 
 
 def _in_words(failure: Exception) -> str:
-    """Return what went wrong, without the last full stop."""
+    """Return the message of an error, without the final full stop."""
     return reason_of(failure if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}")
 
 
 def _run_to_json(record: RunData) -> dict[str, Any]:
-    """Return a record as names, numbers and arrays."""
-    problem, state, collected = record.problem, record.state, record.pool
+    """Return a record as a description with names, numbers and arrays."""
+    problem, state, pool = record.problem, record.state, record.pool
     start = state.start
     return {
         "formulation": problem.formulation.name,
@@ -242,8 +242,8 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
         "epsilon": problem.epsilon,
         "c": problem.examples.c,
         "d0": problem.examples.d0 if problem.formulation.takes_reference else None,
-        "U": collected.margins.arrays() if collected.t else None,
-        "hypotheses": [to_state(hypothesis) for hypothesis in collected.hypotheses],
+        "U": pool.margins.arrays() if pool.t else None,
+        "hypotheses": [to_state(hypothesis) for hypothesis in pool.hypotheses],
         "state": {
             **STATE.to_file(state),
             "answer": None if state.certificate is None else {"d": state.certificate.d, "w": state.certificate.w},
@@ -265,14 +265,14 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
 
 
 def formulation_to_json(page: Formulation[Any], digest: str) -> dict[str, str] | None:
-    """Return the file of the user's that stated a formulation, by its name and its text; None for none."""
+    """Return the name and the digest of the formulation file of a user; None if there is no file."""
     return None if page.stated_in is None else {"file": Path(page.stated_in).name, "digest": digest}
 
 
 def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
-    """Return the page of a run, and the digest of the file that stated it when the run was made; "" for no file."""
-    stated = about.get("page") or {"file": "", "digest": ""}
-    file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
+    """Return the formulation of a run, and the digest of its file at the time of the run; "" without a file."""
+    entry = about.get("page") or {"file": "", "digest": ""}
+    file, digest, name = str(entry["file"]), str(entry["digest"]), about["formulation"]
     if formulation is None and file:
         raise DataError(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
@@ -284,7 +284,7 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
 
 
 def warn_of_change(page: Formulation[Any], digest: str) -> None:
-    """Warn where the file that states the formulation of a run says something else than it did."""
+    """Warn if the formulation file of a run has changed since the run."""
     if digest and page.stated_in and text_digest(page.stated_in) != digest:
         warnings.warn(
             f"{Path(page.stated_in).name} has changed since this run was made. New results use the present file, but "
@@ -294,23 +294,23 @@ def warn_of_change(page: Formulation[Any], digest: str) -> None:
 
 
 def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
-    """Return the record that was described."""
+    """Return the record of a description."""
     page, page_digest = formulation_from_json(about, formulation)
     # Files of the first boosters call their update a projection.
     update = page.update if page.update == "reweighting" else about["update"]
     problem = Problem.create(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
-    collected = ColumnPool(len(about["c"]))
+    pool = ColumnPool(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
         hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
-        require(U.shape == (collected.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
-        collected.restore(hypotheses, U)
+        require(U.shape == (pool.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
+        pool.restore(hypotheses, U)
     _check_metadata(about)
     return RunData(
         problem=problem,
-        pool=collected,
-        state=_state(about, problem, collected),
-        history=History.from_arrays(about["history"]["wanted"], about["history"]["rounds"], collected.N, collected.t),
+        pool=pool,
+        state=_state(about, problem, pool),
+        history=History.from_arrays(about["history"]["wanted"], about["history"]["rounds"], pool.N, pool.t),
         trace=Trace.from_arrays(about["trace"], about["nus"]),
         oracle=about["oracle"],
         digest=about["digest"],
@@ -323,7 +323,7 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
 
 
 def _check_metadata(about: Mapping[str, Any]) -> None:
-    """Raise ValueError for texts and numbers of a record that are none, or none that it can have."""
+    """Raise ValueError for texts and numbers of a record with a wrong type or value."""
     if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
         raise ValueError("some values must be texts and are not")
     guarantee, majority = about["guarantee"], about["majority"]
@@ -333,15 +333,15 @@ def _check_metadata(about: Mapping[str, Any]) -> None:
         raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
 
 
-def _state(about: Mapping[str, Any], problem: Problem, collected: ColumnPool) -> State:
-    """Return the state that was described, its certificate computed anew."""
+def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> State:
+    """Return the state of a description, with a recomputed certificate."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
     require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
     require(isinstance(saved["round"], int) and saved["round"] >= 0, "the number of rounds is not a whole number")
-    state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, collected))
-    N, t = collected.N, len(state.w)
-    require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "the weights have a wrong size")
+    state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, pool))
+    N, t = pool.N, len(state.w)
+    require(state.m.shape == state.d.shape == (N,) and t <= pool.t, "the weights have a wrong size")
     require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "the weights are not finite")
     for part in state.memory.values():
         require(
@@ -353,18 +353,18 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: ColumnPool) ->
         "an active hypothesis is unknown",
     )
     if t:
-        m = collected.margins.take_columns(np.arange(t)).margins(state.w)
+        m = pool.margins.take_columns(np.arange(t)).margins(state.w)
         require(
             np.abs(m - state.m).max() <= CONSISTENCY_TOL * (1.0 + state.weight_sum),
             "the margins belong to other weights",
         )
     if answer is not None:
-        U = collected.margins.take_columns(np.arange(len(answer["w"])))
+        U = pool.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.before_last_answer.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
     if start is None:
         return state
-    for part, longest in ((start["d"], N), (start["w"], collected.t)):
+    for part, longest in ((start["d"], N), (start["w"], pool.t)):
         if part is None:
             continue
         if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
@@ -373,37 +373,37 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: ColumnPool) ->
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
 
-def _bounds(saved: Mapping[str, Any], problem: Problem, collected: ColumnPool) -> OracleBounds:
-    """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
+def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> OracleBounds:
+    """Return the saved bounds; DataError if the hypotheses contradict the bound of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
     require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
     bounds = OracleBounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)
-    require(bounds.d.shape == (collected.N,), "the distribution has a wrong size")
+    require(bounds.d.shape == (pool.N,), "the distribution has a wrong size")
     F, G = problem.class_pair
     d = F.project(bounds.d)
-    least = F.value(d) + G.value(collected.margins.edges(d))
+    pool_bound = F.value(d) + G.value(pool.margins.edges(d))
     require(
-        bounds.upper >= least - CONSISTENCY_TOL * max(1.0, abs(least)),
+        bounds.upper >= pool_bound - CONSISTENCY_TOL * max(1.0, abs(pool_bound)),
         "its hypotheses contradict the bound of the class",
     )
     return bounds
 
 
 def _pack_start(start: WarmStart) -> dict[str, Array] | None:
-    """Return what a solver goes on from as arrays, None if it has nothing to store."""
+    """Return the state of a solver for a warm start as arrays; None if there is none."""
     if start.state is None:
         return None
     try:
         packed = get_backend(start.backend).packed(start.state)
-    except (SolverNotFound, OptionError):  # a backend object of the user's, which has no name here
+    except (SolverNotFound, OptionError):  # a backend object of the user, which has no name
         return None
     return None if packed is None else dict(packed)
 
 
 def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
-    """Return what a solver goes on from; None where it is not installed any more."""
+    """Return the state of a solver for a warm start; None if the solver is no longer installed."""
     if arrays is None:
         return None
     try:
@@ -413,7 +413,13 @@ def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
 
 
 class ArrayExtractor:
-    """Separates the arrays from a description."""
+    """A converter that separates the arrays from a description.
+
+    Attributes
+    ----------
+    arrays
+        The extracted arrays by name.
+    """
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
@@ -432,7 +438,7 @@ class ArrayExtractor:
 
 
 def insert_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
-    """Return a description with its arrays put back."""
+    """Return a description with its arrays inserted again."""
     if isinstance(value, dict):
         if set(value) == {"array"}:
             return arrays[value["array"]]

@@ -1,7 +1,7 @@
-"""The reasons for which a run ends.
+"""The stop reasons of runs.
 
-A reason is stored as text in files and shown to people: its beginning is one of `StopReason`, and details follow. What
-depends on why a run ended asks `Run.stop_reason`, so that no wording of the details decides anything.
+A reason is a text in files and in output. The text begins with a member of `StopReason`, and details follow. Code that
+depends on the reason uses `Run.stop_reason`, so that the wording of the details never matters.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class StopReason(StrEnum):
-    """Why a run ended. The values begin the texts in files: they never change."""
+    """The reason why a run ended. The values begin the texts in files, so they never change."""
 
     # Stopping rules; `boostopt.boosting.rules` states them.
     DIRECT = "direct"
@@ -49,7 +49,7 @@ class StopReason(StrEnum):
     FEW_SMALL_MARGINS = "fewer than"
     SMALL_MEAN_WEIGHT = "the mean weight, and with it the training error, is below"
 
-    # What else an update says when it cannot go on; the empty text of a run that goes on.
+    # Any other reason of an update; also the empty text of a run that has not ended.
     OTHER = ""
 
     @classmethod
@@ -64,7 +64,7 @@ class StopReason(StrEnum):
 
 
 def _separator(member: StopReason) -> str:
-    """Return what may follow a reason besides a semicolon: rules of a user's own may be called like one."""
+    """Return the separator of a reason and its details, other than a semicolon: user rules may have similar names."""
     return " " if member in SENTENCES else ":" if member in LABELS else ";"
 
 
@@ -85,7 +85,7 @@ LABELS = frozenset(
         StopReason.TIME_USED,
     }
 )
-"""Reasons that a colon follows."""
+"""The reasons that are followed by a colon."""
 
 SENTENCES = frozenset(
     {
@@ -96,7 +96,7 @@ SENTENCES = frozenset(
         StopReason.SMALL_MEAN_WEIGHT,
     }
 )
-"""Reasons that their details continue in the same sentence."""
+"""The reasons whose details continue the sentence."""
 
 LIMITS = (StopReason.ROUND_LIMIT, StopReason.TIME_LIMIT)
-"""The reasons of runs that were not allowed to go on."""
+"""The reasons of runs that reached a limit."""

@@ -35,8 +35,8 @@ class Row:
     upper
         The best bound on the soft margin over the class so far; inf if there is none.
     soft_margin
-        The soft margin of the weights after the round. Where F has terms of its own, this column and the bounds are of
-        another value, the one that `ClassCertificate.what` names.
+        The soft margin of the weights after the round. If F has terms besides the indicator, this column and the
+        bounds are about another value, which `ClassCertificate.what` names.
     value
         D(w), the lower bound of the program after the round; nan if there is no program over all hypotheses.
     active
@@ -44,7 +44,7 @@ class Row:
     zero_share
         The share of the examples with f(x) = 0, counted with multiplicity; of the test examples if there are any.
     test_error
-        The share of the test examples with a wrong prediction, where the run decides zeros; nan without test examples.
+        The share of the test examples with a wrong prediction, with the zeros as the run decides them; nan without test examples.
     oracle_seconds, update_seconds, seconds
         The times of the oracle and of the update, and the time since the start, in seconds.
     backend
@@ -180,16 +180,18 @@ class Trace(Sequence[Row]):
         margins = [tuple(row) for row in arrays["soft_margins"].tolist()]
         rows = zip(*columns, strict=True)
         by_name: list[dict[str, Any]] = [dict(zip(attributes, row, strict=True)) for row in rows]
-        return cls([Row(**row, soft_margins=own) for row, own in zip(by_name, margins, strict=True)], nus)
+        return cls(
+            [Row(**row, soft_margins=soft_margins) for row, soft_margins in zip(by_name, margins, strict=True)], nus
+        )
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, which: Any) -> Any:
+    def __getitem__(self, key: Any) -> Any:
         """Return a column by its name, a round by its number, or a part of the table."""
-        if isinstance(which, slice):
-            return Trace(self._rows[which], self.nus)
-        return self.column(which) if isinstance(which, str) else self._rows[which]
+        if isinstance(key, slice):
+            return Trace(self._rows[key], self.nus)
+        return self.column(key) if isinstance(key, str) else self._rows[key]
 
     def column(self, name: str) -> Float[Array, " rounds"] | Int[Array, " rounds"] | Array:
         """Return a column as an array.
@@ -229,11 +231,11 @@ class Trace(Sequence[Row]):
 
 
 def _cell(row: Row, column: str) -> Any:
-    """Return the value of a round in a column, one that is computed from others among them."""
+    """Return the value of a round in a column, stored or computed."""
     return getattr(row, KEYS.attributes.get(column, column))
 
 
 def _check(array: Array, name: str, kind: str, shape: tuple[int, ...]) -> None:
-    """Raise ValueError for a column that is of another kind or shape; without rounds any kind will do."""
+    """Raise ValueError for a column with a wrong kind or shape; an empty column may have any kind."""
     if array.shape != shape or (array.size and array.dtype.kind != kind):
         raise ValueError(f"{name} of the trace has the shape {shape}; got {array.dtype} of shape {array.shape}")

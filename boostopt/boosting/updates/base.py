@@ -1,4 +1,4 @@
-"""The contract of an update of boosting: a move in, a state out."""
+"""The interface of the updates of the weights: a map from an update context to the next state."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from boostopt.boosting.run.state import State
 from boostopt.functions.edge_functions.base import EdgeFunction
 
 INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
-"""Why no further update is possible where edges are bounded: that is what such a run is after."""
+"""The reason of a run with bounded edges that has proved infeasibility, which is the purpose of such a run."""
 
 LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL = 1e-9, 1e-3
-"""Accuracy of the weight that a line search finds: absolute, and as a share of the closed step, which it must not lose.
+"""The accuracy of the weight of a line search: absolute, and as a fraction of the step in closed form.
 
-Where eta is large steps are tiny; the share of the step loses its square of the gain that theory promises.
+If eta is large, the steps are tiny. A relative error of the step loses its square as a fraction of the increase that
+theory promises.
 """
 
 
@@ -35,17 +36,17 @@ class UpdateContext(ImmutableArrays):
     Attributes
     ----------
     state
-        Where the run stands, the bounds of the newest answer included.
+        The state of the run, with the bounds of the newest answer.
     pool
-        The hypotheses, the newest ones included.
+        The hypotheses, with the newest ones.
     newest
-        The newest hypothesis: the number of the one that the oracle put first.
+        The number of the newest hypothesis, the first of the answer of the oracle.
     newest_margins
-        Its margins, shape (N,).
+        The margins of the newest hypothesis, shape (N,).
     tol
-        Scaled gap wanted of a solver.
+        The target gap of a solve.
     deadline
-        When to stop.
+        The deadline of a solve.
     """
 
     state: State
@@ -57,58 +58,66 @@ class UpdateContext(ImmutableArrays):
 
     @property
     def weights(self) -> Float[Array, " t"]:
-        """The weights so far, 0 for what has joined."""
+        """The weights before the update, 0 for new hypotheses."""
         return self.state.padded_weights(self.pool.t)
 
     def combined(self, alpha: float) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
-        """Return (w, Uw) with the newest hypothesis mixed in by a weight alpha."""
+        """Return (w, Uw) of the convex combination that gives the newest hypothesis the weight alpha."""
         w = (1.0 - alpha) * self.weights
         w[self.newest] += alpha
         return w, self.state.m + alpha * (self.newest_margins - self.state.m)
 
 
 class Update(ABC):
-    """A way to move; it changes nothing but what it returns."""
+    """An update of the weights, without side effects.
+
+    Attributes
+    ----------
+    problem
+        The problem of the run.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
-    def warm_start(self, state: State, collected: ColumnPool, tol: float, deadline: Deadline) -> State:
-        """Return where a run begins that takes hypotheses and weights over, before any round."""
+    def warm_start(self, state: State, pool: ColumnPool, tol: float, deadline: Deadline) -> State:
+        """Return the first state of a run that starts with hypotheses and weights of an earlier run."""
         return state
 
     @abstractmethod
-    def __call__(self, move: UpdateContext) -> State:
-        """Return where the run stands after the move, its soft margin not yet judged."""
+    def __call__(self, context: UpdateContext) -> State:
+        """Return the state after the update; its soft margin is not yet computed."""
 
     def bounds_class(self, d: Float[Array, " N"]) -> bool:
-        """Return whether the largest edge of the class under a distribution bounds what is certified."""
+        """Return whether the largest edge of the class under a distribution bounds the certified value."""
         return True
 
-    def improved(self, before: State, after: State, rise: float) -> bool:
-        """Return whether a move has changed anything: D, by more than `rise`."""
-        return after.value > before.value + rise
+    def improved(self, previous_state: State, next_state: State, min_increase: float) -> bool:
+        """Return whether an update has increased D by more than `min_increase`."""
+        return next_state.value > previous_state.value + min_increase
 
     def closing_remark(self, state: State) -> str:
-        """Return what the reason of a run that ends has to say besides; "" for nothing."""
+        """Return the end of the reason of a run; "" if there is nothing to add."""
         return ""
 
     def state_at(
-        self, move: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None
+        self, context: UpdateContext, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None
     ) -> State:
-        """Return the state at weights w with the margins m, asked with d(w); G is the round's where it changes."""
-        at = self.problem.conjugate_at_margins(m)
-        value = self.problem.dual_objective(at, w, G)
-        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=at.d, value=value, certificate=None)
+        """Return the state at weights w with the margins m and the query d(w); G is the edge function of the round."""
+        conjugate = self.problem.conjugate_at_margins(m)
+        value = self.problem.dual_objective(conjugate, w, G)
+        return replace(
+            context.state, round=context.state.round + 1, w=w, m=m, d=conjugate.d, value=value, certificate=None
+        )
 
 
 def unit_weight(t: int, q: int) -> Float[Array, " t"]:
-    """Return the weights of one hypothesis alone."""
+    """Return the unit vector of length t with the entry 1 at q."""
     w = np.zeros(t)
     w[q] = 1.0
     return w
 
 
 def line_search_root(slope: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of the slope of D along a weight, between the closed step and a weight too large."""
+    """Return the root of the slope of D along a weight, between the step in closed form and an upper bracket end."""
     return cast(float, brentq(slope, low, high, xtol=min(LINE_SEARCH_TOL, LINE_SEARCH_RELATIVE_TOL * low)))

@@ -1,9 +1,9 @@
-"""The corrective updates where edges are bounded: the weight of the newest hypothesis is raised, the others stay.
+"""Coordinate ascent for bounded edges: corrective updates that increase the weight of the newest hypothesis only.
 
-With G = I[e <= gamma] the weights are not negative and have no sum [Glocer 2009, (3.1); the sum of 1 in lemma 3.1 is a
-slip]. Raising the weight of u from d = d(w) by (u . d - gamma) / eta raises D(w; gamma) by at least
-(u . d - gamma)^2 / (2 eta), and D grows until w proves that no distribution has such edges: theorem B of the page of
-theorems. A totally corrective SoftBoost is held to that as well.
+With G = I[e <= gamma] the weights are nonnegative and their sum is free [Glocer 2009, (3.1); the sum of 1 in lemma 3.1
+is a slip]. An increase of the weight of u by (u . d - gamma) / eta, from d = d(w), increases D(w; gamma) by at least
+(u . d - gamma)^2 / (2 eta). D grows until w proves that no distribution has such edges: theorem B of the page of
+theorems. A totally corrective SoftBoost makes at least this progress, too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext, li
 from boostopt.functions.edge_functions.base import EdgeFunction
 
 SLOPE_TOL = 1e-12
-"""Slope of D at which a line search has come to its end: D rises no more, or only towards infinite weights."""
+"""The slope of D at which a line search ends: D no longer increases, or only towards infinite weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class AscentPoint:
-    """The weights w that one is raised from, with margins m and distribution d(w)."""
+    """The start of an ascent step.
+
+    Attributes
+    ----------
+    w, m, d
+        The weights, their margins Uw and the distribution d(w).
+    """
 
     w: Float[Array, " t"]
     m: Float[Array, " N"]
@@ -32,66 +38,67 @@ class AscentPoint:
 
 
 class CoordinateStep(Update):
-    """The step whose gain theory bounds, in closed form."""
+    """The step whose increase of D theory bounds, in closed form."""
 
-    def __call__(self, move: UpdateContext) -> State:
-        U, progress = move.pool.margins, move.state.progress(self.problem, move.newest_margins)
+    def __call__(self, context: UpdateContext) -> State:
+        U, progress = context.pool.margins, context.state.progress(self.problem, context.newest_margins)
         G = self.problem.edge_function_in(progress)
-        gamma = cast(float, G.edge_bound)  # of a G without a bound there is no such step
-        at = self._start(move, G)
-        alpha = self.step_length(at, move.newest_margins, gamma)
-        w, m = at.w.copy(), at.m + alpha * move.newest_margins
-        w[move.newest] += alpha
-        state = self.state_at(move, w, m, G)
+        gamma = cast(float, G.edge_bound)  # the step exists only for a G with a bound
+        start = self._start(context, G)
+        alpha = self.step_length(start, context.newest_margins, gamma)
+        w, m = start.w.copy(), start.m + alpha * context.newest_margins
+        w[context.newest] += alpha
+        state = self.state_at(context, w, m, G)
         if self.smallest_margin(m, float(w.sum())) > gamma:
-            # By more than rounding, or the run goes on: the excess grows with D.
+            # The certificate decides whether this is more than rounding. If not, the run continues, and D grows.
             proof = self.problem.program(U, progress).certify(w=w)
             if proof.infeasible:
-                proved = self.state_at(move, proof.w, U.margins(proof.w), G)
-                return replace(proved, value=proof.lower, certificate=proof, stuck=INFEASIBLE)
-        stuck = alpha == 0.0 and at.d is move.state.d
-        return replace(state, stuck=f"the newest hypothesis has no edge above {gamma:.6g}" if stuck else "")
+                final_state = self.state_at(context, proof.w, U.margins(proof.w), G)
+                return replace(final_state, value=proof.lower, certificate=proof, stuck=INFEASIBLE)
+        no_step = alpha == 0.0 and start.d is context.state.d
+        return replace(state, stuck=f"the newest hypothesis has no edge above {gamma:.6g}" if no_step else "")
 
-    def step_length(self, at: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
-        """Return by how much the weight of the hypothesis with margins u is raised, at least 0."""
-        return max(self.problem.F.strong_convexity * (float(u @ at.d) - gamma), 0.0)
+    def step_length(self, start: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
+        """Return the increase of the weight of the hypothesis with the margins u, at least 0."""
+        return max(self.problem.F.strong_convexity * (float(u @ start.d) - gamma), 0.0)
 
     def smallest_margin(self, m: Float[Array, " N"], total: float) -> float:
-        """Return the smallest mean of the margins over the distributions that F allows, or a smaller number.
+        """Return the smallest mean of the margins over the distributions in the domain of F, or a lower bound of it.
 
-        Above gamma it shows that none of them has such edges. The value that a run is after does not: it may hold terms
-        of F.
+        A number above gamma proves that no distribution has such edges. The objective of the run proves nothing here,
+        because it may contain terms of F.
         """
         return -self.problem.F.support(-m / total) if self.problem.F.on_simplex and total > 0.0 else -np.inf
 
-    def _start(self, move: UpdateContext, G: EdgeFunction) -> AscentPoint:
-        """Return where the weight is raised from: at no weights, where those of an earlier run are worth less."""
-        here = AscentPoint(move.weights, move.state.m, move.state.d)
-        if move.state.round > 0 or not here.w.any():
-            return here
-        none = np.zeros(len(here.w))
-        before, now = (
-            self.problem.conjugate_at_margins(np.zeros(len(here.m))),
-            self.problem.conjugate_at_margins(here.m),
+    def _start(self, context: UpdateContext, G: EdgeFunction) -> AscentPoint:
+        """Return the start of the step: the weights of the state, or 0 if those of an earlier run have a smaller D."""
+        start = AscentPoint(context.weights, context.state.m, context.state.d)
+        if context.state.round > 0 or not start.w.any():
+            return start
+        zero_w, zero_m = np.zeros(len(start.w)), np.zeros(len(start.m))
+        zero_conjugate, conjugate = (
+            self.problem.conjugate_at_margins(zero_m),
+            self.problem.conjugate_at_margins(start.m),
         )
-        if self.problem.dual_objective(now, here.w, G) >= self.problem.dual_objective(before, none, G):
-            return replace(here, d=now.d)
-        return AscentPoint(none, np.zeros(len(here.m)), before.d)
+        zero_value = self.problem.dual_objective(zero_conjugate, zero_w, G)
+        if self.problem.dual_objective(conjugate, start.w, G) >= zero_value:
+            return replace(start, d=conjugate.d)
+        return AscentPoint(zero_w, zero_m, zero_conjugate.d)
 
 
 class CoordinateLineSearch(CoordinateStep):
-    """The largest D along the weight of the newest hypothesis; no further than to a proof that there is none."""
+    """The maximizer of D along the weight of the newest hypothesis, or the first step that proves infeasibility."""
 
-    def step_length(self, at: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
-        low, total = super().step_length(at, u, gamma), float(at.w.sum())
+    def step_length(self, start: AscentPoint, u: Float[Array, " N"], gamma: float) -> float:
+        low, total = super().step_length(start, u, gamma), float(start.w.sum())
 
         def slope(alpha: float) -> float:
-            return float(u @ self.problem.conjugate_at_margins(at.m + alpha * u).d) - gamma
+            return float(u @ self.problem.conjugate_at_margins(start.m + alpha * u).d) - gamma
 
         high = low
-        # Up to the closed step D rises. Beyond it, it may for ever: then the smallest margin comes to exceed gamma.
+        # D increases up to the step in closed form. If D increases for ever, the smallest margin finally exceeds gamma.
         while low > 0.0 and slope(high) > SLOPE_TOL:
-            if self.smallest_margin(at.m + high * u, total + high) > gamma:
+            if self.smallest_margin(start.m + high * u, total + high) > gamma:
                 return high
             high *= 2.0
         return line_search_root(slope, low, high) if high > low and slope(high) < 0.0 else high

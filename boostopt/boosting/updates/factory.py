@@ -1,4 +1,4 @@
-"""The choice of an update by the name that a problem gives."""
+"""The updates by name, and the construction of the update of a problem."""
 
 from __future__ import annotations
 
@@ -25,25 +25,34 @@ CORRECTIVE_UPDATES: Mapping[str, type[Update]] = {
     "pairwise": Pairwise,
     "blended_pairwise": BlendedPairwise,
 }
-"""The corrective steps by name, those of `STEPS`."""
+"""The corrective steps of `CORRECTIVE_STEPS` by name."""
 
 
 MLPBOOST_DEFAULT_STEP = "line_search"
-"""The corrective step beside the weights of LPBoost, where none is named."""
+"""The default corrective step of MLPBoost."""
 
 
 def make_update(
     problem: Problem, backend: str | Backend, idle: float = math.inf, corrective: str | None = None
 ) -> Update:
-    """Return the update that a problem names.
+    """Return the update of a problem.
 
-    Of a totally corrective one idle hypotheses leave the program; `corrective` is the step of MLPBoost.
+    Parameters
+    ----------
+    problem
+        The problem, which names the update.
+    backend
+        The backend that solves programs.
+    idle
+        The multiple of the gap below which hypotheses leave a totally corrective program: see `Stabilization`.
+    corrective
+        The corrective step of MLPBoost; None for the default.
     """
     if problem.update == "reweighting":
-        page = check_instance(
-            "a page that reweights", problem.formulation, Booster, "a Booster", "Derive it from Booster."
+        booster = check_instance(
+            "a formulation that reweights", problem.formulation, Booster, "a Booster", "Derive it from Booster."
         )
-        return page.reweighting(problem)
+        return booster.reweighting(problem)
     if problem.update == "total":
         return TotallyCorrective(problem, backend, idle)
     if problem.update == "program":
@@ -54,8 +63,8 @@ def make_update(
     if problem.edge_function.edge_bound is not None:
         if problem.update == "newton":
             raise OptionError(
-                f'update="newton" of {problem.formulation.name}, which bounds the edges, needs looks; looks do not support '
-                'this oracle or these options. Use update="total".'
+                f'update="newton" of {problem.formulation.name}, which bounds the edges, needs histogram Newton, '
+                'which does not support this oracle or these options. Use update="total".'
             )
         simple |= {"step": CoordinateStep, "line_search": CoordinateLineSearch}
     return simple[problem.update](problem)

@@ -1,9 +1,9 @@
-"""MLPBoost: after every corrective step the weights of LPBoost are looked at, and the better ones are kept.
+"""MLPBoost: in every round, the better of a corrective step and the weights of LPBoost.
 
-Any weights that are no worse than a corrective step keep its bound of the rounds; those of a linear program, the
-largest soft margin over the hypotheses collected, are mostly far better. Which of the two are better is a matter of D,
-the soft margin with its entropy, and it is d(w) that the oracle is asked with: where LPBoost has many distributions to
-choose from, and may take the worst one in every round, this run has a single one [Mitsuboshi, Hatano, Takimoto 2022,
+Weights that are at least as good as a corrective step preserve its bound on the rounds. The weights of the linear
+program, with the largest soft margin over the pool, are mostly much better. The comparison uses D, the soft margin with
+its entropy, and the query to the oracle is d(w). LPBoost has many optimal distributions and may take the worst one in
+every round; the distribution of MLPBoost is unique [Mitsuboshi, Hatano, Takimoto 2022,
 algorithm 1; theorem A of the page of theorems].
 """
 
@@ -20,16 +20,23 @@ from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.solving.solve import solve
 
 WEIGHED = "weighed"
-"""Name, in a state's memory, of the number of hypotheses over which the last linear program was solved."""
+"""The key, in the memory of a state, of the number of hypotheses of the last linear program."""
 
 
 class MLPBoost(Update):
-    """The better of a corrective step and of the weights with the largest soft margin.
+    """The better of a corrective step and the weights with the largest soft margin.
 
-    The linear program is solved where a hypothesis has come. Over the same ones it would give the weights that have
-    been looked at, and D has not fallen since.
+    The linear program is solved after every new hypothesis. Without a new one it would give the same weights again, and
+    D has not decreased since.
 
-    A state's `backend` is that of the linear program where its weights were kept, and "" where the step was.
+    The `backend` of a state is the backend of the linear program if its weights were taken, "" after a step.
+
+    Attributes
+    ----------
+    backend
+        The backend that solves the linear programs.
+    step
+        The corrective step.
     """
 
     backend: str | Backend
@@ -38,19 +45,19 @@ class MLPBoost(Update):
     def __init__(self, problem: Problem, backend: str | Backend, step: Update) -> None:
         super().__init__(problem)
         self.backend, self.step = backend, step
-        self._goal: SoftMarginObjective = require_not_none(problem.objective, "a soft margin")
+        self._objective: SoftMarginObjective = require_not_none(problem.objective, "a soft margin")
 
-    def __call__(self, move: UpdateContext) -> State:
-        stepped, t = replace(self.step(move), backend=""), float(move.pool.t)
-        if move.state.memory.get(WEIGHED) == t:
-            return stepped
-        weighed = self.lpboost_state(move)
-        kept = weighed if weighed.value > stepped.value else stepped
-        return replace(kept, start=weighed.start, memory={**kept.memory, WEIGHED: t})
+    def __call__(self, context: UpdateContext) -> State:
+        step_state, t = replace(self.step(context), backend=""), float(context.pool.t)
+        if context.state.memory.get(WEIGHED) == t:
+            return step_state
+        lp_state = self.lpboost_state(context)
+        better = lp_state if lp_state.value > step_state.value else step_state
+        return replace(better, start=lp_state.start, memory={**better.memory, WEIGHED: t})
 
-    def lpboost_state(self, move: UpdateContext) -> State:
-        """Return the state at the weights with the largest soft margin over the hypotheses collected."""
-        U, left = move.pool.margins, move.deadline.time_limit
-        solution = solve(self._goal.program(U), self.backend, move.tol, left, start=move.state.start)
+    def lpboost_state(self, context: UpdateContext) -> State:
+        """Return the state at the weights with the largest soft margin over the pool."""
+        U, remaining = context.pool.margins, context.deadline.time_limit
+        solution = solve(self._objective.program(U), self.backend, context.tol, remaining, start=context.state.start)
         w = solution.w
-        return replace(self.state_at(move, w, U.margins(w)), start=solution.start, backend=solution.backend)
+        return replace(self.state_at(context, w, U.margins(w)), start=solution.start, backend=solution.backend)

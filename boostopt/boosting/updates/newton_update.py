@@ -1,13 +1,14 @@
-"""Newton steps in the weights of the hypotheses: d is a function of w, and so is D, which is concave.
+"""Newton steps in the hypothesis weights, for the concave function D(w) with the distribution d = d(w).
 
     D(w) = -F*(-Uw),     grad D(w) = U'd(w),     Hess D(w) = -U' (diag(r) - r r' / sum r) U,
 
-r_n being 1 / f_n''(d_n) between the ends of the box, and 0 at them. Off the simplex nothing is subtracted from diag(r).
+where r_n = 1 / f_n''(d_n) in the interior of the box, and 0 at its bounds. Off the simplex nothing is subtracted from
+diag(r).
 
-The quadratic model is maximized over the simplex, and the slope of D along the way to its maximizer says how far to go.
-The entropy is as strong as the gap over the class is wide: with eta for the final accuracy from the beginning nearly
-all curvature would be that of a few examples. Where F is not smooth the programs are of the formulation that smooths it
-for its accuracy.
+The quadratic model is maximized over the simplex. The slope of D along the line to the maximizer determines the step
+length. The strength of the entropy follows the gap over the class: with the eta of the final accuracy from the
+beginning, a few examples would have almost all curvature. If F is not smooth, the programs belong to the formulation
+that smooths F for the accuracy.
 """
 
 from __future__ import annotations
@@ -29,86 +30,107 @@ from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import Margins
 
 MAX_END_SLOPE, MAX_BACKTRACKS = 0.3, 6
-"""The slope of D at the end of a step may be as steep downwards as this share of what it was upwards at its beginning;
-else the step is made shorter, so often at most."""
+"""The largest descent of D at the end of a step, as a fraction of the ascent at its beginning; the most shortenings."""
 
 EDGE_TOL_FRACTION = 0.25
-"""Share of the accuracy by which an edge may lie below the best one in use, and its hypothesis take part in a step."""
+"""The tolerance, as a fraction of epsilon, below the largest edge in use for hypotheses that enter a step."""
 
 LEVEL, VALUE = "level", "value"
-"""Names, in the memory of a run, of the level of its last program, and of D(w) there."""
+"""The keys, in the memory of a state, of the level of the last program and of D(w) at this level."""
 
 SOLVED_GAP_FRACTION = 0.25
-"""Share of the accuracy of a level that its program's gap is below when it counts as solved."""
+"""The largest gap of a solved program, as a fraction of the accuracy of its level."""
 
 ZERO_WEIGHT = 1e-12
-"""Weights below this are 0."""
+"""The weight below which a weight is set to 0."""
 
 
 class Newton(CorrectiveUpdate):
-    """A Newton step over the hypotheses in use and those of large edge, at least as good as a corrective step.
+    """A Newton step over the hypotheses in use and those with large edges, at least as good as a corrective step.
 
-    The program is one of a row: at level k eta is smaller by 2^k, and the accuracy that it is for is larger by as much.
-    The level is the first one whose accuracy is above the gap over the class, and falls by one when its program is
-    solved. Level 0 is the problem itself, and the only one of a page without eta.
+    The programs form a sequence of levels: at level k, eta is smaller by the factor 2^k, and the accuracy is larger by
+    the same factor. The level is the first one whose accuracy exceeds the gap over the class. It decreases by one when
+    its program is solved. Level 0 is the problem itself, and the only level of a formulation without eta.
     """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self._made: dict[int, Regularizer] = {}
+        self._regularizers: dict[int, Regularizer] = {}
 
-    def combined(self, move: UpdateContext) -> State:
-        level = self._level(move.state)
-        F, U = self.regularizer_at(level), move.pool.margins
-        at = F.conjugate_at(-move.state.m)
-        w, m = newton_step(F, U, move.weights, move.state.m, at, EDGE_TOL_FRACTION * self.problem.epsilon)
-        there = F.conjugate_at(-m)
-        its_w, its_m = short_step_weights(F, move, at)
-        least = F.conjugate_at(-its_m)
-        if there.value > least.value:
-            w, m, there = its_w, its_m, least
-        memory = {**move.state.memory, LEVEL: float(level), VALUE: -there.value}
-        return replace(self.state_at(move, w, m), d=there.d, memory=memory)
+    def combined(self, context: UpdateContext) -> State:
+        level = self._level(context.state)
+        F, U = self.regularizer_at(level), context.pool.margins
+        conjugate = F.conjugate_at(-context.state.m)
+        edge_tolerance = EDGE_TOL_FRACTION * self.problem.epsilon
+        w, m = newton_step(F, U, context.weights, context.state.m, conjugate, edge_tolerance)
+        next_conjugate = F.conjugate_at(-m)
+        short_w, short_m = short_step_weights(F, context, conjugate)
+        short_conjugate = F.conjugate_at(-short_m)
+        if next_conjugate.value > short_conjugate.value:
+            w, m, next_conjugate = short_w, short_m, short_conjugate
+        memory = {**context.state.memory, LEVEL: float(level), VALUE: -next_conjugate.value}
+        return replace(self.state_at(context, w, m), d=next_conjugate.d, memory=memory)
 
-    def improved(self, before: State, after: State, rise: float) -> bool:
-        """Return whether D has risen, or another program has come."""
-        stood, stands = _last_level_and_value(before), _last_level_and_value(after)
-        return stood is None or stands is None or stood[0] != stands[0] or stands[1] > stood[1] + rise
+    def improved(self, previous_state: State, next_state: State, min_increase: float) -> bool:
+        """Return whether D has increased by more than `min_increase`, or the level has changed."""
+        previous, current = _last_level_and_value(previous_state), _last_level_and_value(next_state)
+        if previous is None or current is None or previous[0] != current[0]:
+            return True
+        return current[1] > previous[1] + min_increase
 
     def _level(self, state: State) -> int:
-        """Return which program is next, the oracle having answered to d(w) of the last one."""
+        """Return the level of the next program, after the answer of the oracle to d(w) of the last program."""
         gap = state.bounds.upper - state.soft_margin
         level = self.problem.level_for_gap(gap if gap > 0.0 else math.inf)
-        before = _last_level_and_value(state)
-        if before is None:
+        last_program = _last_level_and_value(state)
+        if last_program is None:
             return level
-        last, value = before
+        last, value = last_program
         # With the largest edge of the class, F(d) - D(w) is the gap of the program.
-        solved = (
+        is_solved = (
             state.bounds.edge + (self.regularizer_at(last).value(state.d) - value)
             <= SOLVED_GAP_FRACTION * self.problem.epsilon * 2.0**last
         )
-        return min(level, max(last - 1, 0) if solved else last)
+        return min(level, max(last - 1, 0) if is_solved else last)
 
     def regularizer_at(self, level: int) -> Regularizer:
-        """Return F of a level."""
-        if level not in self._made:
-            self._made[level] = self.problem.regularizer_at_level(level, self.problem.examples)
-        return self._made[level]
+        """Return F at a level."""
+        if level not in self._regularizers:
+            self._regularizers[level] = self.problem.regularizer_at_level(level, self.problem.examples)
+        return self._regularizers[level]
 
 
 def _last_level_and_value(state: State) -> tuple[int, float] | None:
-    """Return the level of the last program and D(w) there; None before the first Newton step."""
+    """Return the level of the last program and its D(w); None before the first Newton step."""
     level, value = state.memory.get(LEVEL), state.memory.get(VALUE)
     return (int(level), value) if isinstance(level, float) and isinstance(value, float) else None
 
 
 def newton_step(
-    F: Regularizer, U: Margins, w: Float[Array, " t"], m: Float[Array, " N"], at: ConjugatePoint, near: float
+    F: Regularizer,
+    U: Margins,
+    w: Float[Array, " t"],
+    m: Float[Array, " N"],
+    conjugate: ConjugatePoint,
+    edge_tolerance: float,
 ) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
-    """Return (w, Uw) after a Newton step from w with the margins m, at = F.conjugate_at(-m)."""
-    edges = U.edges(at.d)
-    target = newton_target(w, edges, near, lambda part: negative_hessian(F, U.take_columns(part), at.d))
+    """Return (w, Uw) after a Newton step from w with the margins m.
+
+    Parameters
+    ----------
+    F, U
+        The regularizer and the margin matrix.
+    w, m
+        The weights and their margins Uw.
+    conjugate
+        F.conjugate_at(-m).
+    edge_tolerance
+        The tolerance below the largest edge in use for hypotheses that enter the step.
+    """
+    edges = U.edges(conjugate.d)
+    target = newton_target(
+        w, edges, edge_tolerance, lambda part: negative_hessian(F, U.take_columns(part), conjugate.d)
+    )
     w = w + _step_length(F, m, U.margins(target - w), float(edges @ (target - w))) * (target - w)
     w[w < ZERO_WEIGHT] = 0.0
     w /= w.sum()
@@ -121,9 +143,10 @@ def newton_target(
     edge_tolerance: float,
     negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
 ) -> Float[Array, " t"]:
-    """Return where the quadratic model of D at w is largest, over the hypotheses that take part.
+    """Return the maximizer of the quadratic model of D at w over the hypotheses that enter the step.
 
-    These are in use, or their edge is above the best one in use less `edge_tolerance`; `negative_hessian` returns minus their Hessian.
+    A hypothesis enters if it has a weight, or if its edge is at least the largest edge of those minus `edge_tolerance`.
+    `negative_hessian` returns minus the Hessian over given hypotheses.
     """
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
@@ -133,14 +156,14 @@ def newton_target(
 
 
 def short_step_weights(
-    F: Regularizer, move: UpdateContext, at: ConjugatePoint
+    F: Regularizer, context: UpdateContext, conjugate: ConjugatePoint
 ) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
-    """Return (w, Uw) after the step towards the newest hypothesis whose gain theory bounds."""
-    return move.combined(short_step_size(F, move.newest_margins - move.state.m, at.d))
+    """Return (w, Uw) after the short step towards the newest hypothesis, whose increase of D theory bounds."""
+    return context.combined(short_step_size(F, context.newest_margins - context.state.m, conjugate.d))
 
 
 def negative_hessian(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
-    """Return minus the Hessian of D at d = d(w), of the hypotheses of U."""
+    """Return minus the Hessian of D at d = d(w) over the hypotheses of U, shape (t, t)."""
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
     r = terms.freedom(d)
     inside = np.flatnonzero(r)
@@ -152,23 +175,23 @@ def negative_hessian(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float
     return centered_gram(free.gram(r), free.edges(r), float(r.sum()))
 
 
-def centered_gram(gram: Float[Array, "t t"], of_r: Float[Array, " t"], r: float) -> Float[Array, "t t"]:
-    """Return U' (diag(r) - r r' / sum r) U of U' diag(r) U, U'r and sum r > 0."""
-    less = np.outer(of_r, of_r)
-    less /= -r
-    less += gram
-    return less
+def centered_gram(gram: Float[Array, "t t"], r_edges: Float[Array, " t"], r_sum: float) -> Float[Array, "t t"]:
+    """Return U' (diag(r) - r r' / sum r) U from U' diag(r) U, U'r and sum r > 0."""
+    centered = np.outer(r_edges, r_edges)
+    centered /= -r_sum
+    centered += gram
+    return centered
 
 
-def _step_length(F: Regularizer, m: Float[Array, " N"], moves: Float[Array, " N"], slope: float) -> float:
-    """Return how far to go from m along `moves`, 1 at most, where D rises with that slope at the beginning; else 0."""
+def _step_length(F: Regularizer, m: Float[Array, " N"], direction: Float[Array, " N"], slope: float) -> float:
+    """Return the step length in (0, 1] from m along `direction`, with the slope of D at m; 0 unless D increases."""
     if slope <= 0.0:
         return 0.0
     length = 1.0
     for _ in range(MAX_BACKTRACKS):
-        at_end = float(moves @ F.conjugate_at(-(m + length * moves)).d)
-        if at_end >= -MAX_END_SLOPE * slope:
+        end_slope = float(direction @ F.conjugate_at(-(m + length * direction)).d)
+        if end_slope >= -MAX_END_SLOPE * slope:
             break
-        # D is concave, so that the root of its slope lies before: the secant, kept off the ends.
-        length *= float(np.clip(slope / (slope - at_end), 0.1, 0.9))
+        # D is concave, so the root of its slope lies at a shorter length: the secant, with a distance to both ends.
+        length *= float(np.clip(slope / (slope - end_slope), 0.1, 0.9))
     return length

@@ -1,13 +1,13 @@
-"""Corrective steps between two hypotheses: Frank-Wolfe steps that take weight from one, and not from all.
+"""Pairwise corrective steps: Frank-Wolfe steps that take weight from one hypothesis instead of all.
 
-Corrective boosting is the Frank-Wolfe algorithm on D over the simplex of the weights: the oracle maximizes its linear
-model, for the edges under d(w) are the gradient of D [Mitsuboshi, Hatano, Takimoto 2022]. A step of Frank and Wolfe
-takes weight from every hypothesis in proportion; pairwise steps take it from the one with the smallest edge alone, and
-leave it without any weight if that is best [Lacoste-Julien, Jaggi 2015; blended: Tsuji, Tanaka, Pokutta 2022].
+Corrective boosting is the Frank-Wolfe algorithm on D over the simplex of the weights. The oracle maximizes the linear
+model, because the edges under d(w) are the gradient of D [Mitsuboshi, Hatano, Takimoto 2022]. A Frank-Wolfe step takes
+weight from every hypothesis in proportion. A pairwise step takes weight from the hypothesis with the smallest edge
+only, and removes it if this is best [Lacoste-Julien, Jaggi 2015; blended: Tsuji, Tanaka, Pokutta 2022].
 
-Where there is little weight to take, such a step gains little: less than theory asks for. The line search towards the
-newest hypothesis is made as well, and the better of the two is kept; so the bound of the rounds stays, theorem A of the
-page of theorems.
+If this hypothesis has a small weight, a pairwise step increases D by less than theory needs. So the update also makes
+the line search towards the newest hypothesis and takes the better of the two steps. The bound on the rounds then still
+holds: theorem A of the page of theorems.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from boostopt.objectives.soft_margin import SUM_TOL
 
 @dataclass(frozen=True, eq=False)
 class Vertex:
-    """A corner of the weights: a hypothesis alone with its sign, or where |w| may be below 1 none.
+    """A vertex of the weights: one hypothesis with its sign, or no hypothesis if |w| may be below 1.
 
     Attributes
     ----------
     weights
-        The weights there, shape (t,).
-    u
-        Their margins, shape (N,).
+        The weights of the vertex, shape (t,).
+    margins
+        The margins u of these weights, shape (N,).
     edge
         u . d(w).
     fraction
-        The share that it has of w, in [0, 1].
+        The weight of the vertex in w, in [0, 1].
     """
 
     weights: Float[Array, " t"]
@@ -45,65 +45,69 @@ class Vertex:
     fraction: float
 
 
-def extreme_vertices(move: UpdateContext, two_sided: bool) -> list[Vertex]:
-    """Return the corners with the smallest and the largest edge among those that have weight; [] for no weights.
+def extreme_vertices(context: UpdateContext, two_sided: bool) -> list[Vertex]:
+    """Return the vertices with the smallest and the largest edge among those with a weight; [] without weights.
 
-    Two-sided, what is left of 1 is weight of no hypothesis, with margins of 0.
+    With two-sided edges, the rest of the weight up to 1 belongs to the vertex without hypothesis, with margins of 0.
     """
-    w, d, U = move.weights, move.state.d, move.pool.margins
-    use = np.flatnonzero(w)
-    signs = np.sign(w[use])
-    edges = signs * U.edges(d)[use]
+    w, d, U = context.weights, context.state.d, context.pool.margins
+    support = np.flatnonzero(w)
+    signs = np.sign(w[support])
+    edges = signs * U.edges(d)[support]
 
-    def corner(k: int) -> Vertex:
-        q, e = int(use[k]), np.zeros(len(w))
+    def vertex(k: int) -> Vertex:
+        q, e = int(support[k]), np.zeros(len(w))
         e[q] = signs[k]
         return Vertex(e, signs[k] * U.column(q), float(edges[k]), abs(float(w[q])))
 
-    found = [corner(int(edges.argmin())), corner(int(edges.argmax()))] if len(use) else []
-    left = 1.0 - float(np.abs(w).sum())
-    if two_sided and left > SUM_TOL:
-        none = Vertex(np.zeros(len(w)), np.zeros(len(d)), 0.0, left)
-        found = [min([none, *found], key=_edge), max([none, *found], key=_edge)]
-    return found
+    vertices = [vertex(int(edges.argmin())), vertex(int(edges.argmax()))] if len(support) else []
+    remaining = 1.0 - float(np.abs(w).sum())
+    if two_sided and remaining > SUM_TOL:
+        zero_vertex = Vertex(np.zeros(len(w)), np.zeros(len(d)), 0.0, remaining)
+        candidates = [zero_vertex, *vertices]
+        vertices = [min(candidates, key=_edge), max(candidates, key=_edge)]
+    return vertices
 
 
-def _edge(corner: Vertex) -> float:
-    return corner.edge
+def _edge(vertex: Vertex) -> float:
+    return vertex.edge
 
 
 class WeightTransfer(CorrectiveUpdate):
-    """Weight is carried from one corner to another."""
+    """An update that transfers weight from one vertex to another."""
 
-    def transfer(self, move: UpdateContext, source: Vertex, target: Vertex) -> State:
-        """Return the state with the largest D along the way, or after a line search if that is better."""
+    def transfer(self, context: UpdateContext, source: Vertex, target: Vertex) -> State:
+        """Return the state with the largest D along the transfer, or after a line search if this is better."""
         x = target.margins - source.margins
-        alpha = line_search_size(self.problem, move, x, source.fraction)
-        # Signs and weights are of one corner each, so that nothing is rounded where all of a weight is carried away.
-        w = move.weights - alpha * source.weights + alpha * target.weights
-        state, mixed = self.state_at(move, w, move.state.m + alpha * x), LineSearch(self.problem).combined(move)
-        return state if state.value > mixed.value else mixed
+        alpha = line_search_size(self.problem, context, x, source.fraction)
+        # Each vertex has one weight, so nothing is rounded if a whole weight is transferred.
+        w = context.weights - alpha * source.weights + alpha * target.weights
+        state, line_search_state = (
+            self.state_at(context, w, context.state.m + alpha * x),
+            LineSearch(self.problem).combined(context),
+        )
+        return state if state.value > line_search_state.value else line_search_state
 
 
 class Pairwise(WeightTransfer):
-    """Weight moves to the newest hypothesis from the one that has the smallest edge under d(w)."""
+    """A transfer to the newest hypothesis from the hypothesis with the smallest edge under d(w)."""
 
-    def combined(self, move: UpdateContext) -> State:
-        e = np.zeros(move.pool.t)
-        e[move.newest] = 1.0
-        newest = Vertex(e, move.newest_margins, float(move.newest_margins @ move.state.d), 0.0)
-        return self.transfer(move, extreme_vertices(move, self.problem.two_sided)[0], newest)
+    def combined(self, context: UpdateContext) -> State:
+        e = np.zeros(context.pool.t)
+        e[context.newest] = 1.0
+        newest = Vertex(e, context.newest_margins, float(context.newest_margins @ context.state.d), 0.0)
+        return self.transfer(context, extreme_vertices(context, self.problem.two_sided)[0], newest)
 
 
 class BlendedPairwise(WeightTransfer):
-    """Weight moves between the best and the worst of the hypotheses that have some, where that promises as much.
+    """A transfer from the worst to the best hypothesis in use, or a line search towards the newest hypothesis.
 
-    That is where their edges are as far apart as those of the newest hypothesis and of the mixture; else the newest one
-    is mixed in by the best weight.
+    The transfer is chosen if the difference of the two edges is at least the difference between the edges of the newest
+    hypothesis and of the present weights.
     """
 
-    def combined(self, move: UpdateContext) -> State:
-        worst, best = extreme_vertices(move, self.problem.two_sided)
-        if best.edge - worst.edge >= float((move.newest_margins - move.state.m) @ move.state.d):
-            return self.transfer(move, worst, best)
-        return LineSearch(self.problem).combined(move)
+    def combined(self, context: UpdateContext) -> State:
+        worst, best = extreme_vertices(context, self.problem.two_sided)
+        if best.edge - worst.edge >= float((context.newest_margins - context.state.m) @ context.state.d):
+            return self.transfer(context, worst, best)
+        return LineSearch(self.problem).combined(context)

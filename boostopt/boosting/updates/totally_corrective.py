@@ -1,7 +1,7 @@
 """The totally corrective update: the program over all hypotheses is solved in every round.
 
-Its answer is kept only if it is at least as good as one corrective step, or as the step of `coordinate_ascent` where
-edges are bounded: theory then bounds the rounds, however inaccurate the solver was.
+The answer of the solver is used only if it is at least as good as one corrective step, or, with bounded edges, as the
+step of `coordinate_ascent`. Theory then bounds the number of rounds, however inaccurate the solver was.
 """
 
 from __future__ import annotations
@@ -27,20 +27,28 @@ from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve
 
 ROUNDING_TOL = 4.0 * float(np.finfo(np.float64).eps)
-"""By how much two values of D, over max(1, |D|), may differ by rounding where they are equal."""
+"""The largest difference of two equal values of D by rounding, over max(1, |D|)."""
 
 FIRST = "interior"
-"""The backend tried alone where a lower bound is enough, or an answer that no certificate tells from the optimum."""
+"""The backend that runs alone if a lower bound is enough, or if its gap cannot be distinguished from rounding."""
 
 CERTIFIED = 1e-10
-"""Scaled gap that every backend may be asked for: below it rounding may forbid a narrower certificate."""
+"""The smallest target gap for every backend: rounding may exclude a smaller gap."""
 
 POLISH_GAP = 1e-8
-"""Scaled gap to which the program over all hypotheses is solved at the end."""
+"""The target gap of the program over all hypotheses at the end of a run."""
 
 
 class TotallyCorrective(Update):
-    """The program over all hypotheses, solved anew from where the last one ended."""
+    """The program over all hypotheses, solved with a warm start from the last solution.
+
+    Attributes
+    ----------
+    backend
+        The backend that solves the programs.
+    idle
+        The multiple of the gap below which hypotheses without weight are idle: see `Stabilization`.
+    """
 
     backend: str | Backend
     idle: float
@@ -48,131 +56,133 @@ class TotallyCorrective(Update):
     def __init__(self, problem: Problem, backend: str | Backend, idle: float = math.inf) -> None:
         super().__init__(problem)
         self.backend, self.idle = backend, idle
-        # Margins of the hypotheses in the program, which grow by a column at a time.
+        # The working set and its margins, to which columns are appended.
         self._subset: tuple[Int[Array, " k"], Margins] | None = None
 
-    def warm_start(self, state: State, collected: ColumnPool, tol: float, deadline: Deadline) -> State:
-        u = collected.margins.column(collected.t - 1)
-        move = UpdateContext(replace(state, w=np.zeros(0)), collected, collected.t - 1, u, tol, deadline)
-        goal = self.problem.objective
-        if goal is None or self.problem.edge_function.edge_bound is None:
-            return replace(self._state_from(move, self._solve(self._program(move, None), move), None), round=0)
-        # The bound of the edges is not known before the oracle has answered; these weights are where it will end.
-        solution = solve(goal.program(collected.margins), "auto", tol, deadline.time_limit)
+    def warm_start(self, state: State, pool: ColumnPool, tol: float, deadline: Deadline) -> State:
+        u = pool.margins.column(pool.t - 1)
+        context = UpdateContext(replace(state, w=np.zeros(0)), pool, pool.t - 1, u, tol, deadline)
+        objective = self.problem.objective
+        if objective is None or self.problem.edge_function.edge_bound is None:
+            return replace(self._state_from(context, self._solve(self._program(context, None), context), None), round=0)
+        # The bound of the edges is unknown before the first answer; these weights belong to its final value.
+        solution = solve(objective.program(pool.margins), "auto", tol, deadline.time_limit)
         w, d = solution.certificate.w, self.problem.F.project(solution.certificate.d)
-        return replace(state, w=w, m=collected.margins.margins(w), d=d, value=self.problem.least_value, start=None)
+        return replace(state, w=w, m=pool.margins.margins(w), d=d, value=self.problem.least_value, start=None)
 
-    def __call__(self, move: UpdateContext) -> State:
-        among = select_working_set(move.state, move.pool, self.idle) if self.problem.objective is not None else None
-        if among is not None:
-            move = replace(move, state=replace(move.state, start=among.start, active=among.active))
-        solution = self._solve(self._program(move, among), move)
-        state = self._state_from(move, solution, among)
+    def __call__(self, context: UpdateContext) -> State:
+        working_set = (
+            select_working_set(context.state, context.pool, self.idle) if self.problem.objective is not None else None
+        )
+        if working_set is not None:
+            context = replace(context, state=replace(context.state, start=working_set.start, active=working_set.active))
+        solution = self._solve(self._program(context, working_set), context)
+        state = self._state_from(context, solution, working_set)
         if state.stuck:
             return state
         if not self.problem.smooth:
-            # Without an answer, out of time: the weights that there were are as good as they were.
-            worse = self.problem.objective is not None and state.value < move.state.value - move.tol
-            return replace(move.state, round=state.round, w=move.weights) if worse else state
-        step = self._short_step(move)
-        # What differs by rounding is no better: only the solver sees what is still gained there.
-        reached = solution.certificate.lower + solution.certificate.slack
-        if step is None or reached >= step.value - ROUNDING_TOL * max(1.0, abs(step.value)):
+            # Without an answer, for instance after the deadline, the former weights are still as good as before.
+            worse = self.problem.objective is not None and state.value < context.state.value - context.tol
+            return replace(context.state, round=state.round, w=context.weights) if worse else state
+        step = self._short_step(context)
+        # A difference by rounding is no improvement: only the solver can still improve such weights.
+        solver_value = solution.certificate.lower + solution.certificate.slack
+        if step is None or solver_value >= step.value - ROUNDING_TOL * max(1.0, abs(step.value)):
             return state
         if step.certificate is None:
-            certificate = self._program(move, None).certify(w=step.w)
-            # No step upwards is no end: the next solve is a finer one.
+            certificate = self._program(context, None).certify(w=step.w)
+            # A step without an improvement does not end the run: the next solve has a smaller tolerance.
             step = replace(step, value=certificate.lower, certificate=certificate, stuck="")
         return replace(step, start=WarmStart(w=step.w), active=None)
 
-    def _solve(self, program: Program, move: UpdateContext) -> Solution:
-        """Return an answer to a program, by one backend alone where that is enough."""
-        state, start = move.state, move.state.start
-        bounded, fine = program.edge_function.edge_bound is not None, move.tol < CERTIFIED
-        if self.problem.smooth and (bounded or fine) and self._first_backend_suffices(program):
-            first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
-            # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
-            # that the lower one rises.
-            risen = bounded and first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2
-            if risen or (fine and first.certificate.scaled_gap <= CERTIFIED):
+    def _solve(self, program: Program, context: UpdateContext) -> Solution:
+        """Solve a program, with one backend alone if this is enough."""
+        state, start = context.state, context.state.start
+        has_edge_bound, is_fine = program.edge_function.edge_bound is not None, context.tol < CERTIFIED
+        if self.problem.smooth and (has_edge_bound or is_fine) and self._first_backend_suffices(program):
+            first = solve(program, FIRST, context.tol, context.deadline.time_limit, start=start)
+            # If no distribution satisfies the edge bound, or almost none, no backend finds an upper bound. Theory needs
+            # an increase of the lower bound only.
+            improved = has_edge_bound and first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2
+            if improved or (is_fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
-        return solve(program, self.backend, move.tol, move.deadline.time_limit, start=start)
+        return solve(program, self.backend, context.tol, context.deadline.time_limit, start=start)
 
     def _first_backend_suffices(self, program: Program) -> bool:
-        """Whether one backend alone may be asked before the others."""
+        """Return whether the first backend may run before all others."""
         return self.backend == "auto" and bool(get_backend(FIRST).takes(program))
 
-    def _program(self, move: UpdateContext, working_set: WorkingSet | None) -> Program:
-        """Return the program of a round, over the hypotheses that are in it."""
-        U = move.pool.margins if working_set is None else self._working_margins(move.pool, working_set.active)
-        return self.problem.program(U, move.state.progress(self.problem, move.newest_margins))
+    def _program(self, context: UpdateContext, working_set: WorkingSet | None) -> Program:
+        """Return the program of a round over its working set."""
+        U = context.pool.margins if working_set is None else self._working_margins(context.pool, working_set.active)
+        return self.problem.program(U, context.state.progress(self.problem, context.newest_margins))
 
-    def _working_margins(self, collected: ColumnPool, active: Int[Array, " k"]) -> Margins:
-        """Return the margins of some hypotheses, those of the last round with columns appended where that serves."""
-        known, margins = self._subset or (active[:0], None)
-        if margins is None or not np.array_equal(known, active[: len(known)]):
-            known, margins = active, collected.margins.take_columns(active)
-        for q in active[len(known) :].tolist():
-            margins = margins.append(collected.margins.column(q))
+    def _working_margins(self, pool: ColumnPool, active: Int[Array, " k"]) -> Margins:
+        """Return the margins of the working set; columns are appended to those of the last round if possible."""
+        previous, margins = self._subset or (active[:0], None)
+        if margins is None or not np.array_equal(previous, active[: len(previous)]):
+            previous, margins = active, pool.margins.take_columns(active)
+        for q in active[len(previous) :].tolist():
+            margins = margins.append(pool.margins.column(q))
         self._subset = active, margins
         return margins
 
-    def polish(self, state: State, collected: ColumnPool, deadline: Deadline) -> State:
-        """Return the state with its last program solved to `POLISH_GAP`, if its soft margin is no worse for that.
+    def polish(self, state: State, pool: ColumnPool, deadline: Deadline) -> State:
+        """Return the state with the last program solved to `POLISH_GAP`, unless this lowers the soft margin.
 
-        Where the first backend stops short of that, no other is asked: the rounds have ended as their rule wants, and
-        a first-order method may take longer than all of them.
+        If the first backend does not reach the gap, no other backend is tried: the stopping rule holds already, and a
+        first-order method may take longer than all rounds.
         """
         certificate = state.certificate
-        if collected.t == 0 or not self.problem.smooth or self.problem.edge_function.edge_bound is not None:
+        if pool.t == 0 or not self.problem.smooth or self.problem.edge_function.edge_bound is not None:
             return state
         if deadline.passed or (certificate is not None and certificate.scaled_gap <= POLISH_GAP):
             return state
-        u = collected.margins.column(collected.t - 1)
+        u = pool.margins.column(pool.t - 1)
         start = state.start if state.active is None else WarmStart(d=state.d, w=state.w)
-        move = UpdateContext(replace(state, start=start), collected, collected.t - 1, u, POLISH_GAP, deadline)
-        program = self._program(move, None)
+        context = UpdateContext(replace(state, start=start), pool, pool.t - 1, u, POLISH_GAP, deadline)
+        program = self._program(context, None)
         backend = FIRST if self._first_backend_suffices(program) else self.backend
         solution = solve(program, backend, POLISH_GAP, deadline.time_limit, start=start)
-        finer = replace(self._state_from(move, solution, None), round=state.round).with_soft_margin(
-            self.problem.objective, collected
+        finer = replace(self._state_from(context, solution, None), round=state.round).with_soft_margin(
+            self.problem.objective, pool
         )
         worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISH_GAP
         return state if worse else finer
 
-    def _state_from(self, move: UpdateContext, solution: Solution, among: WorkingSet | None) -> State:
-        """Return the state at the solver's answer, certified over all hypotheses."""
+    def _state_from(self, context: UpdateContext, solution: Solution, working_set: WorkingSet | None) -> State:
+        """Return the state with the weights of a solution, certified over all hypotheses."""
         certificate, w = solution.certificate, solution.w
-        if among is not None:
-            w = np.zeros(move.pool.t)
-            w[among.active] = solution.w
-            certificate = self._program(move, None).certify(certificate.d, w)
-        m = move.pool.margins.margins(w)
-        at = self.problem.conjugate_at_margins(m)
+        if working_set is not None:
+            w = np.zeros(context.pool.t)
+            w[working_set.active] = solution.w
+            certificate = self._program(context, None).certify(certificate.d, w)
+        m = context.pool.margins.margins(w)
+        conjugate = self.problem.conjugate_at_margins(m)
         return replace(
-            move.state,
-            round=move.state.round + 1,
+            context.state,
+            round=context.state.round + 1,
             w=w,
             m=m,
-            d=at.d if self.problem.smooth else self._distribution(solution),
+            d=conjugate.d if self.problem.smooth else self._distribution(solution),
             value=certificate.lower,
             certificate=certificate,
             start=solution.start,
-            active=None if among is None else among.active,
+            active=None if working_set is None else working_set.active,
             backend=solution.backend,
             stuck=INFEASIBLE if certificate.infeasible else "",
         )
 
     def _distribution(self, solution: Solution) -> Float[Array, " N"]:
-        """Return the solver's own d, moved only if it lies outside the domain: results depend on the solver."""
+        """Return the d of the solver, projected if it lies outside the domain. Results then depend on the solver."""
         best = solution.best
         return solution.d if best is None or best.d is None else self.problem.F.project(best.d)
 
-    def _short_step(self, move: UpdateContext) -> State | None:
-        """Return the state after a corrective step; None where there is none for G."""
-        goal, G = self.problem.objective, self.problem.edge_function
-        if goal is None:
+    def _short_step(self, context: UpdateContext) -> State | None:
+        """Return the state after a corrective step; None if G supports no such step."""
+        objective, G = self.problem.objective, self.problem.edge_function
+        if objective is None:
             return None
         if G.edge_bound is not None:
-            return CoordinateStep(self.problem)(move)
-        return ShortStep(self.problem)(move) if G == goal.G else None
+            return CoordinateStep(self.problem)(context)
+        return ShortStep(self.problem)(context) if G == objective.G else None
